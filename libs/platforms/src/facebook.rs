@@ -37,10 +37,11 @@ use crate::app::NoFurther;
 use crate::caller::Caller;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal};
 use crate::job::Job;
+use crate::kit::ErrorTable;
 use crate::known::Access;
 use crate::lead::Lead;
 use crate::meta::facebook_login::{FacebookLogin, give_back};
-use crate::meta::{Failure, Graph, Version, signed_request};
+use crate::meta::{Graph, Version, errors, signed_request};
 use crate::notice::{NoNotice, Notice};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::setup::{Setup, SetupError};
@@ -51,6 +52,9 @@ pub(crate) const NAME: &str = "facebook";
 
 /// Its name as people know it.
 pub(crate) const TITLE: &str = "Facebook";
+
+/// What its errors mean.
+static ERRORS: ErrorTable = errors::table(TITLE);
 
 /// What an operator needs to have it. Pages of others take a review.
 pub(crate) const ACCESS: Access = Access::OwnAccounts;
@@ -116,7 +120,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Facebook>, SetupError> {
     let (site, host) = (at("https://www.facebook.com"), at("https://graph.facebook.com"));
     let app = setup.app::<NoFurther>(NAME);
     let login = FacebookLogin::new(&setup.http, app.clone(), (&site, &host), config_id);
-    let graph = |host: &str| Graph::new(setup.http.clone(), host, Version::GRAPH, TITLE).proving(app.clone());
+    let graph = |host: &str| Graph::new(setup.http.clone(), host, Version::GRAPH, &ERRORS).proving(app.clone());
     let (graph, videos) = (graph(&host), graph(&at("https://graph-video.facebook.com")));
     let scopes = scopes.unwrap_or_else(|| accounts::SCOPES.iter().map(|it| (*it).to_owned()).collect());
     Ok(Some(Facebook { graph, videos, login, scopes }))
@@ -144,7 +148,7 @@ impl Platform for Facebook {
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
         let by = Caller { token: credentials.of_the_account(), now };
-        let told = accounts::one(&self.graph, by, &profile.account_id).await.map_err(Failure::of_account)?;
+        let told = accounts::one(&self.graph, by, &profile.account_id).await?;
         Ok(told.map(|profile| About { profile, rules: kind::rules(accounts::may_comment(credentials)) }))
     }
 }

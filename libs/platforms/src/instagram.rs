@@ -7,7 +7,8 @@
 //!   lives, once it is a day old. With Facebook's, accounts are found by their Pages, and
 //!   are acted for by the tokens of these, which do not end by themselves.
 //! - A post is made in two steps: see `meta/containers.rs`. Files are fetched from public
-//!   addresses. Pictures have to be JPEG, so most are made from what was uploaded.
+//!   addresses; by Facebook's login, the bytes of videos are sent. Pictures have to be JPEG,
+//!   so most are made from what was uploaded.
 //! - There is no key of ours. A container is published once, and can be asked whether it
 //!   was; what an account has published can be listed.
 //!
@@ -25,7 +26,7 @@ mod tag;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::{Attachment, PictureBounds};
+use domain::media::{Attachment, FileType, PictureBounds};
 use domain::rules::Rules;
 use serde::Deserialize;
 use url::Url;
@@ -37,9 +38,10 @@ use crate::account::{About, Account, Credentials};
 use crate::caller::Caller;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::kit::ErrorTable;
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::meta::{self, Calls, Containers, Failure, Form, Graph, signed_request};
+use crate::meta::{self, Calls, Containers, Form, Graph, errors, signed_request};
 use crate::notice::{NoNotice, Notice};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::renewal::Renewal;
@@ -50,6 +52,9 @@ pub(crate) const NAME: &str = "instagram";
 
 /// Its name as people know it.
 pub(crate) const TITLE: &str = "Instagram";
+
+/// What its errors mean.
+static ERRORS: ErrorTable = errors::table(TITLE);
 
 /// What an operator needs to have it: without a review, accounts with a role in the app can
 /// be connected.
@@ -106,7 +111,7 @@ impl Platform for Instagram {
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
         let by = Caller { token: credentials.of_the_account(), now };
-        let told = self.login.about(by, profile).await.map_err(Failure::of_account)?;
+        let told = self.login.about(by, profile).await?;
         Ok(told.map(|profile| About { profile, rules: self.rules() }))
     }
 }
@@ -164,6 +169,10 @@ impl Containers for Instagram {
 
     fn bounds(&self, job: &Job<'_>, _: &Attachment) -> Option<PictureBounds> {
         Some(container::bounds(job))
+    }
+
+    fn sends_bytes(&self, file: &Attachment) -> bool {
+        self.login.takes_bytes() && file.mime_type.file_type() == FileType::Video
     }
 
     fn list(&self, job: &Job<'_>) -> &'static str {

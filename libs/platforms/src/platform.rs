@@ -230,6 +230,14 @@ pub trait Publish: Platform {
         true
     }
 
+    /// Whether a success of [`Publish::publish`] does not prove that this post is public, so
+    /// that its outcome is unknown until [`Publish::resolve`] finds it. Such outcomes are no
+    /// sign of an outage.
+    fn is_confirmed_later(&self, job: &Job<'_>) -> bool {
+        let _ = job;
+        false
+    }
+
     /// How long a public call that was cut off may still take effect.
     fn settles(&self) -> TimeDelta {
         TimeDelta::seconds(60)

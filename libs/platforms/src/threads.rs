@@ -30,9 +30,10 @@ use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::kit::{CallError, Effect, ErrorTable};
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Version, signed_request};
+use crate::meta::{self, Calls, Containers, Form, Graph, Version, errors, signed_request};
 use crate::notice::{NoNotice, Notice};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
 use crate::platform::{Connect, Platform, Publish, Step};
@@ -44,6 +45,9 @@ pub(crate) const NAME: &str = "threads";
 
 /// Its name as people know it.
 pub(crate) const TITLE: &str = "Threads";
+
+/// What its errors mean.
+static ERRORS: ErrorTable = errors::table(TITLE);
 
 /// What an operator needs to have it: without a review, only accounts that the operator
 /// has made testers of the app.
@@ -153,7 +157,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
     let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
     let (site, host) = match &url {
         Some(url) => (plain(url), plain(url)),
-        None => ("https://threads.com".to_owned(), "https://graph.threads.net".to_owned()),
+        None => ("https://www.threads.com".to_owned(), "https://graph.threads.net".to_owned()),
     };
     let endpoints = Endpoints {
         authorization: format!("{site}/oauth/authorize"),
@@ -163,7 +167,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
         revocation: None,
     };
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, endpoints);
-    let graph = Graph::new(setup.http.clone(), &host, Version::THREADS, TITLE);
+    let graph = Graph::new(setup.http.clone(), &host, Version::THREADS, &ERRORS);
     Ok(Some(Threads { graph, oauth }))
 }
 
@@ -174,9 +178,9 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    async fn profile(&self, by: Caller<'_>) -> Result<Profile, Failure> {
+    async fn profile(&self, by: Caller<'_>) -> Result<Profile, CallError> {
         let member: Member = self.graph.get(by, "/me", &[("fields", PROFILE)]).await?.body;
-        profile_of(member).ok_or_else(|| Failure::unreadable(TITLE))
+        profile_of(member).ok_or_else(|| CallError::unreadable(TITLE, Effect::Read))
     }
 }
 
@@ -225,7 +229,7 @@ impl Platform for Threads {
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
         let by = Caller { token: &credentials.access_token, now };
-        let profile = self.profile(by).await.map_err(Failure::of_account)?;
+        let profile = self.profile(by).await?;
         Ok(Some(About { profile, rules: self.rules() }))
     }
 }

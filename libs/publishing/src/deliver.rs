@@ -300,7 +300,8 @@ impl Publishing {
         let is_unknown = matches!(attempt, Err(Setback::Unknown { .. } | Setback::Duplicate { .. }));
         tracing::info!(
             target: metrics::TARGET, lateness_ms = is_first.then_some(late_ms), retries = (!is_first).then_some(1),
-            unknown_outcomes = is_unknown.then_some(1), platform = delivery.provider, user_id = %delivery.user_id,
+            unknown_outcomes = (is_unknown && !platform.is_confirmed_later(job)).then_some(1),
+            platform = delivery.provider, user_id = %delivery.user_id,
             post_id = %delivery.post_id, target_id = %delivery.target_id, attempt = delivery.attempts,
             published = attempt.is_ok().then_some(1), "a public call ended"
         );

@@ -114,6 +114,8 @@ struct Memory {
     troubles: Troubles,
     /// What the next call of a method and path is answered.
     refusals: BTreeMap<String, (u16, Value)>,
+    /// Whether Pages are not to be seen with their tokens any more.
+    is_hidden: bool,
     /// After so many bytes the next upload of a reel or story breaks off.
     breaks_after: Option<usize>,
     /// Whether no video can be processed.
@@ -137,6 +139,7 @@ impl Memory {
             comments: Vec::new(),
             troubles: Troubles::default(),
             refusals: BTreeMap::new(),
+            is_hidden: false,
             breaks_after: None,
             spoils: false,
             used: 3,
@@ -211,7 +214,13 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
         self.here.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
     }
 
-    /// The next call of this method and path, such as `POST /feed`, is answered with this.
+    /// Pages are not to be seen with their tokens any more, although these live.
+    pub fn hides_pages(&self) {
+        self.here.memory().is_hidden = true;
+    }
+
+    /// The next call of this method and path, such as `POST /feed`, is answered with this: with
+    /// a page of HTML, where the body is a text.
     pub fn refuses(&self, call: &str, status: u16, body: Value) {
         self.here.memory().refusals.insert(call.to_owned(), (status, body));
     }

@@ -3,8 +3,9 @@
 //! Made from the documentation of the Instagram Platform v26.0, and from what clients
 //! report where it is silent. Parameters and fields that a call does not have are refused,
 //! and so are those that the documents have and that nothing here imitates: products, trial
-//! reels, names of sounds, pictures of covers, uploads in parts. What is not imitated:
-//! who accepts to be shown as an author, and reviews of apps.
+//! reels, names of sounds, pictures of covers. Videos are taken as bytes by Facebook's login
+//! alone ("available only for apps that have implemented Facebook Login for Business"). What
+//! is not imitated: who accepts to be shown as an author, and reviews of apps.
 
 mod access;
 mod by_facebook;
@@ -19,6 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
 use domain::clock::Clock;
@@ -112,6 +114,8 @@ struct Here {
     oauth: Mutex<OAuth>,
     memory: Mutex<Memory>,
     echo: Echo,
+    /// Where it is, once that is known.
+    base_url: Mutex<String>,
 }
 
 struct Memory {
@@ -121,8 +125,14 @@ struct Memory {
     ids: Ids,
     /// How long the work takes on a carousel, a picture and a video.
     work: [TimeDelta; 3],
-    /// Why containers come to nothing from now on, as a subcode.
-    fault: Option<u32>,
+    /// Hosts from which nothing is fetched.
+    refused_hosts: Vec<String>,
+    /// After so many bytes the next upload breaks off.
+    breaks_after: Option<usize>,
+    /// Whether the account is not to be seen with its token any more.
+    is_hidden: bool,
+    /// Why containers come to nothing from now on, in the words of their status.
+    fault: Option<String>,
     /// How long after its publication a post is listed.
     listed_after: TimeDelta,
     /// How many posts may be published within a day.
@@ -146,6 +156,9 @@ impl Memory {
             posts: Vec::new(),
             ids: Ids::default(),
             work: WORK,
+            refused_hosts: Vec::new(),
+            breaks_after: None,
+            is_hidden: false,
             fault: None,
             listed_after: TimeDelta::zero(),
             quota: 100,
@@ -170,12 +183,14 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
             oauth: Mutex::new(oauth),
             memory: Mutex::new(Memory::new()),
             echo: Arc::new(AtomicBool::new(false)),
+            base_url: Mutex::default(),
         });
         let server = if BY_FACEBOOK { by_facebook::routes() } else { access::routes() };
         let server = kit_front::around(api(server), Arc::clone(&here)).with_state(Arc::clone(&here));
         let (usage, arrivals) = (Usage::default(), Arrivals::default());
         let server = usage::around(echo::around(server, &here.echo), &usage);
         let address = wire::serve(arrivals::around(server, &arrivals)).await;
+        *here.base_url.lock().unwrap_or_else(PoisonError::into_inner) = format!("http://{address}");
         Self { here, address, app, usage, arrivals }
     }
 
@@ -197,7 +212,27 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
     /// Containers that are made from now on come to nothing in the end, with this subcode;
     /// with `None`, they come to something again.
     pub fn spoils(&self, subcode: Option<u32>) {
-        self.here.memory().fault = subcode;
+        self.here.memory().fault = subcode.map(making::failed);
+    }
+
+    /// The same in these words.
+    pub fn spoils_in_words(&self, words: Option<&str>) {
+        self.here.memory().fault = words.map(str::to_owned);
+    }
+
+    /// Nothing is fetched from these hosts from now on, and they are not called.
+    pub fn refuses_hosts(&self, hosts: &[&str]) {
+        self.here.memory().refused_hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
+    }
+
+    /// After so many bytes the next upload of a video breaks off.
+    pub fn breaks_uploads_after(&self, bytes: usize) {
+        self.here.memory().breaks_after = Some(bytes);
+    }
+
+    /// The account is not to be seen with its token any more, although that lives.
+    pub fn hides_account(&self) {
+        self.here.memory().is_hidden = true;
     }
 
     /// Forgets every container that is not public.
@@ -275,11 +310,16 @@ fn api(server: Router<Arc<Here>>) -> Router<Arc<Here>> {
         .route("/v26.0/{id}/media_publish", post(posts::publish))
         .route("/v26.0/{id}/content_publishing_limit", get(posts::limit))
         .route("/v26.0/{id}/comments", post(posts::comment))
+        .route("/ig-api-upload/v26.0/{id}", post(making::receive).layer(DefaultBodyLimit::disable()))
 }
 
 impl Here {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn base_url(&self) -> String {
+        self.base_url.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn scopes(&self) -> Scopes {

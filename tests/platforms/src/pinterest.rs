@@ -53,6 +53,7 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
+/// Pinterest.
 pub struct Pinterest {
     here: Arc<Here>,
     address: SocketAddr,
@@ -273,6 +274,7 @@ impl Front for Here {
             (&Method::GET, _) if path.starts_with("/v5/media/") => Some(Call::Process),
             (&Method::POST, "/v5/pins") => Some(Call::Publish),
             (&Method::GET, _) if path.ends_with("/pins") => Some(Call::LookUp),
+            (&Method::GET, "/v5/user_account") => Some(Call::Account),
             _ => None,
         }
     }

@@ -80,6 +80,10 @@ struct Memory {
     ids: Ids,
     /// How long the work takes on text, a picture and a video.
     work: [TimeDelta; 3],
+    /// Hosts from which nothing is fetched.
+    refused_hosts: Vec<String>,
+    /// Whether the profile is not to be seen with its token any more.
+    is_hidden: bool,
     /// Why containers come to nothing from now on.
     fault: Option<&'static str>,
     /// How long after its publication a post is listed.
@@ -101,6 +105,8 @@ impl Threads {
             posts: Vec::new(),
             ids: Ids::default(),
             work: WORK,
+            refused_hosts: Vec::new(),
+            is_hidden: false,
             fault: None,
             listed_after: TimeDelta::zero(),
             quota: 250,
@@ -147,6 +153,16 @@ impl Threads {
     /// with `None`, they come to something again.
     pub fn spoils(&self, words: Option<&'static str>) {
         self.here.memory().fault = words;
+    }
+
+    /// Nothing is fetched from these hosts from now on, and they are not called.
+    pub fn refuses_hosts(&self, hosts: &[&str]) {
+        self.here.memory().refused_hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
+    }
+
+    /// The profile is not to be seen with its token any more, although that lives.
+    pub fn hides_profile(&self) {
+        self.here.memory().is_hidden = true;
     }
 
     /// Forgets every container that is not public.

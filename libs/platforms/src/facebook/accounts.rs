@@ -10,9 +10,10 @@ use super::kind;
 use crate::account::{Account, Credentials};
 use crate::caller::Caller;
 use crate::handoff::HandOffRefusal;
+use crate::kit::CallError;
+use crate::meta::Graph;
 use crate::meta::facebook_login::{Granted, PORTFOLIOS};
 use crate::meta::pages::{self, Page};
-use crate::meta::{Failure, Graph};
 
 /// What nothing can be done without: to see which Pages there are, what they show, and to
 /// post on them.
@@ -61,7 +62,7 @@ fn none(all: &[Page]) -> HandOffRefusal {
 }
 
 /// A Page as it tells of itself now; `None` where that cannot be an account.
-pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Option<Profile>, Failure> {
+pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Option<Profile>, CallError> {
     Ok(profile(&pages::one(graph, by, id).await?))
 }
 

@@ -11,6 +11,7 @@ use super::kind::Form;
 use super::status::Status;
 use crate::caller::Caller;
 use crate::job::Job;
+use crate::kit::Effect;
 use crate::platform::{FollowUp, Followed};
 
 /// For the call.
@@ -26,13 +27,12 @@ pub(super) async fn step(of: &Facebook, job: &Job<'_>, it: &FollowUp<'_>, words:
     let (by, post) = (Caller::of(job), &it.published.platform_post_id);
     let looks: u32 = it.progress.and_then(|it| it.parse().ok()).unwrap_or_default();
     if Form::of(job)?.video().is_some() && looks < MOST_LOOKS {
-        let asked = Status::of(of, by, post).await.map_err(|it| it.before_the_call(job.now))?;
+        let asked = Status::of(of, by, post).await?;
         if !asked.body.is_public() && asked.body.failed().is_none() {
             return Ok(Followed::Again { progress: (looks + 1).to_string(), at: job.now + PAUSE });
         }
     }
     let path = format!("/{post}/comments");
-    let commented = of.graph.post::<IgnoredAny>(by, &path, &[("message", words)], COMMENT).await;
-    commented.map_err(|it| it.of_the_public_call(job.now))?;
+    of.graph.post::<IgnoredAny>(Effect::Public, by, &path, &[("message", words)], COMMENT).await?;
     Ok(Followed::Done)
 }

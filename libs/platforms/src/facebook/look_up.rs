@@ -20,7 +20,8 @@ use super::status::Status;
 use super::video::Video;
 use crate::caller::Caller;
 use crate::job::Job;
-use crate::meta::{Failure, List, time};
+use crate::kit::CallError;
+use crate::meta::{GraphId, List, time};
 use crate::recognition::{self, Likeness, Listed, Timeline};
 
 /// How far Facebook's clock may be behind ours.
@@ -38,7 +39,7 @@ const SITE: &str = "https://www.facebook.com";
 /// A post, as its Page's list has it.
 #[derive(Deserialize)]
 pub(super) struct Post {
-    id: String,
+    id: GraphId,
     #[serde(default)]
     message: String,
     created_time: Option<String>,
@@ -49,14 +50,14 @@ pub(super) struct Post {
 
 #[derive(Deserialize)]
 struct Story {
-    post_id: String,
+    post_id: GraphId,
     media_id: Option<String>,
     url: Option<String>,
 }
 
 impl Listed for Post {
     fn id(&self) -> &str {
-        &self.id
+        self.id.as_str()
     }
 
     fn at(&self) -> Option<DateTime<Utc>> {
@@ -64,7 +65,7 @@ impl Listed for Post {
     }
 
     fn url(&self) -> Option<String> {
-        Some(self.permalink_url.as_deref().map_or_else(|| address(&self.id), whole))
+        Some(self.permalink_url.as_deref().map_or_else(|| address(self.id.as_str()), whole))
     }
 }
 
@@ -98,16 +99,20 @@ struct Posts<'a> {
 #[async_trait::async_trait]
 impl Timeline for Posts<'_> {
     type Post = Post;
-    type Failure = Failure;
+    type Failure = CallError;
 
-    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, Failure> {
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, CallError> {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).take();
         if after.is_some() && next.is_none() {
             return Ok(Vec::new());
         }
         let path = format!("/{}/published_posts", self.job.profile.account_id);
         let query = [("fields", OF_A_POST), ("limit", PAGE)];
-        let list = List::<Post>::page(&self.of.graph, Caller::of(self.job), &path, &query, next.as_deref()).await?;
+        let list = List::<Post>::page(&self.of.graph, Caller::of(self.job), &path, &query, next.as_deref()).await;
+        let list = match list {
+            Ok(list) => list,
+            Err(error) => return Err(self.of.graph.confirmed(self.job, error).await),
+        };
         let next = list.next();
         let is_older = |it: &Post| it.at().is_some_and(|it| it < self.since);
         let has_older = list.data.iter().any(is_older);
@@ -159,7 +164,7 @@ pub(super) async fn resolve(of: &Facebook, job: &Job<'_>, since: DateTime<Utc>) 
 }
 
 async fn of_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Video) -> Resolution {
-    let status = match Status::of(of, Caller::of(job), &video.id).await {
+    let status = match Status::of(of, Caller::of(job), video.id.as_str()).await {
         Ok(asked) => asked.body,
         Err(failure) => return failure.resolution(),
     };
@@ -177,12 +182,12 @@ async fn of_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Video) -
 }
 
 /// The story that shows the job's picture, if there is one.
-pub(super) async fn story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Option<Published>, Failure> {
+pub(super) async fn story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Option<Published>, CallError> {
     let Some(photo) = progress.photos.first() else { return Ok(None) };
     let path = format!("/{}/stories", job.profile.account_id);
     let query = [("fields", "post_id,media_id,url"), ("limit", PAGE)];
     let stories: Vec<Story> = List::all(&of.graph, Caller::of(job), &path, &query).await?;
-    let ours = stories.into_iter().find(|it| it.media_id.as_ref() == Some(&photo.id));
+    let ours = stories.into_iter().find(|it| it.media_id.as_deref() == Some(photo.id.as_str()));
     Ok(ours.map(|it| Published::new(it.post_id, job.now).seen_at(it.url)))
 }
 

@@ -18,7 +18,8 @@ use super::kind::{BOUNDS, Form};
 use super::video::{self, Video};
 use crate::caller::Caller;
 use crate::job::{Job, MediaBytes};
-use crate::meta::Failure;
+use crate::kit::{CallError, Effect, ErrorKind};
+use crate::meta::GraphId;
 use crate::multipart;
 use crate::picture::{self, Awaited, Look};
 use crate::platform::Step;
@@ -48,7 +49,7 @@ pub(super) struct Progress {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Photo {
     /// Facebook's id of it.
-    pub(super) id: String,
+    pub(super) id: GraphId,
     /// When it was uploaded.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub(super) at: DateTime<Utc>,
@@ -56,7 +57,7 @@ pub(super) struct Photo {
 
 #[derive(Deserialize)]
 struct Uploaded {
-    id: String,
+    id: GraphId,
 }
 
 impl Progress {
@@ -127,11 +128,13 @@ async fn photo(
             }
         }
     } else {
-        let bytes = job.files.open(file).await.map_err(|it| Failure::from(it).before_the_call(job.now))?;
+        let bytes = job.files.open(file).await.map_err(CallError::from)?;
         (file.mime_type, file.size_bytes, bytes)
     };
-    let id = upload(of, job, file, (mime_type, length, bytes)).await;
-    let id = id.map_err(|it| it.before_the_call(job.now))?;
+    let id = match upload(of, job, file, (mime_type, length, bytes)).await {
+        Ok(id) => id,
+        Err(error) => return Err(of.graph.confirmed(job, error).await.into()),
+    };
     progress.photos.push(Photo { id, at: job.now });
     progress.picture = None;
     Ok(job.now)
@@ -142,7 +145,7 @@ async fn upload(
     job: &Job<'_>,
     file: &Attachment,
     (mime_type, length, bytes): (MimeType, u64, MediaBytes),
-) -> Result<String, Failure> {
+) -> Result<GraphId, CallError> {
     let by = Caller::of(job);
     let mut form = multipart::Form::new().text("published", "false");
     if let Some(words) = &file.alt_text {
@@ -151,8 +154,10 @@ async fn upload(
     let form = form.file(("source", "photo"), mime_type, length, bytes);
     let path = format!("/{}/photos", job.profile.account_id);
     let (request, unread) = form.onto(of.graph.request(by, Method::POST, &path).await?.timeout(UPLOAD));
-    match of.graph.json::<Uploaded>(request, by).await {
-        Err(_) if unread.is_set() => Err(Failure::NotSent { why: "the file could not be read".to_owned() }),
+    match of.graph.json::<Uploaded>(request, by, Effect::Private).await {
+        Err(_) if unread.is_set() => {
+            Err(CallError::new(ErrorKind::NotSent, Effect::Private, "the file could not be read"))
+        }
         uploaded => Ok(uploaded?.body.id),
     }
 }

@@ -18,7 +18,8 @@ use super::video::{self, Video};
 use super::{Facebook, LINK, VIDEO_TITLE, look_up};
 use crate::caller::Caller;
 use crate::job::Job;
-use crate::meta::{Blame, Failure};
+use crate::kit::{CallError, Effect, ErrorKind};
+use crate::meta::GraphId;
 
 /// For the public call. Long, because what it did has to be found out otherwise.
 const PUBLISH: Duration = Duration::from_secs(28);
@@ -32,12 +33,12 @@ const FORGOTTEN: TimeDelta = TimeDelta::hours(1);
 /// What the calls answer.
 #[derive(Deserialize)]
 struct Posted {
-    id: String,
+    id: GraphId,
 }
 
 #[derive(Deserialize)]
 struct Told {
-    post_id: String,
+    post_id: GraphId,
 }
 
 #[derive(Deserialize)]
@@ -66,38 +67,39 @@ async fn post(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Publi
         fields.push(("link".to_owned(), link.to_owned()));
     }
     for (at, photo) in progress.photos.iter().enumerate() {
-        fields.push((format!("attached_media[{at}]"), json!({ "media_fbid": photo.id }).to_string()));
+        fields.push((format!("attached_media[{at}]"), json!({ "media_fbid": photo.id.as_str() }).to_string()));
     }
     let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let path = format!("/{}/feed", job.profile.account_id);
-    match of.graph.post::<Posted>(Caller::of(job), &path, &fields, PUBLISH).await {
+    match of.graph.post::<Posted>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
         Ok(answered) => {
             let id = answered.body.id;
-            let url = permalink(of, job, &id).await;
+            let url = permalink(of, job, id.as_str()).await;
             Ok(Published::new(id, job.now).seen_at(Some(url)))
         }
-        Err(failure) => Err(of_a_post(job, progress, failure)),
+        Err(error) => Err(of_a_post(of, job, progress, error).await),
     }
 }
 
 /// What follows when a post is not taken.
-fn of_a_post(job: &Job<'_>, progress: &Progress, failure: Failure) -> Setback {
-    let has_photos = !progress.photos.is_empty();
+async fn of_a_post(of: &Facebook, job: &Job<'_>, progress: &Progress, error: CallError) -> Setback {
+    let error = of.graph.confirmed(job, error).await;
     let is_old = progress.photos.iter().any(|it| it.at + FORGOTTEN < job.now);
-    match failure.blame() {
-        // Pictures that a post shows already can only be shown by ours; words can be
-        // somebody else's, unless a call of ours may have arrived.
-        Some(Blame::Duplicate) if has_photos || job.doubted => Setback::Duplicate { reason: failure.into_words() },
-        Some(Blame::Duplicate) => {
-            let said = failure.into_words();
-            let reason = format!(
-                "the Page's latest post says the same, which Facebook does not take twice in a row ({said}); change the words"
-            );
-            Setback::Refused { reason }
-        }
-        Some(Blame::Post) if is_old => Setback::Stale { reason: failure.into_words() },
-        _ => failure.of_the_public_call(job.now),
+    let is_of_a_photo = error.kind == ErrorKind::InvalidPost || error.is_missing();
+    if is_old && is_of_a_photo && error.kind != ErrorKind::Unauthorized {
+        return Setback::Stale { reason: error.message };
     }
+    // Only our post can show our pictures already. The same text may be another post's, unless an earlier call arrived.
+    let may_be_ours = job.doubted || !progress.photos.is_empty();
+    if error.kind == ErrorKind::Duplicate && !may_be_ours {
+        return Setback::Refused {
+            reason: format!(
+                "the Page's latest post says the same, which Facebook does not take twice in a row ({}); change the words",
+                error.message
+            ),
+        };
+    }
+    error.may_have_published(may_be_ours).into()
 }
 
 /// Where people see a post. That this is not told stops nothing.
@@ -112,14 +114,16 @@ async fn permalink(of: &Facebook, job: &Job<'_>, id: &str) -> String {
 async fn photo_story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Published, Setback> {
     let fields: Vec<_> = progress.photos.iter().map(|it| ("photo_id", it.id.as_str())).collect();
     let path = format!("/{}/photo_stories", job.profile.account_id);
-    match of.graph.post::<Told>(Caller::of(job), &path, &fields, PUBLISH).await {
+    match of.graph.post::<Told>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
         Ok(answered) => Ok(Published::new(answered.body.post_id, job.now)),
         // A picture of ours is in no other story.
-        Err(failure) if job.doubted && matches!(failure.blame(), Some(Blame::Duplicate | Blame::Post)) => {
-            let found = look_up::story(of, job, progress).await;
-            found.ok().flatten().ok_or_else(|| of_a_post(job, progress, failure))
+        Err(error) if job.doubted && matches!(error.kind, ErrorKind::Duplicate | ErrorKind::InvalidPost) => {
+            match look_up::story(of, job, progress).await {
+                Ok(Some(published)) => Ok(published),
+                Ok(None) | Err(_) => Err(of_a_post(of, job, progress, error).await),
+            }
         }
-        Err(failure) => Err(of_a_post(job, progress, failure)),
+        Err(error) => Err(of_a_post(of, job, progress, error).await),
     }
 }
 
@@ -134,23 +138,23 @@ async fn publish_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Vid
         fields.push(("description", job.text));
         fields.extend(job.options.text(VIDEO_TITLE).map(|it| ("title", it)));
     }
-    match graph.post::<IgnoredAny>(Caller::of(job), &path, &fields, PUBLISH).await {
+    match graph.post::<IgnoredAny>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
         Ok(_) => Ok(look_up::published(job, form, video, job.now)),
-        Err(failure) => Err(of_video_failed(of, job, video, failure).await),
+        Err(error) => Err(of_video_failed(of, job, video, error).await),
     }
 }
 
 /// What follows when a video is not published. What was published before is refused.
-async fn of_video_failed(of: &Facebook, job: &Job<'_>, video: &Video, failure: Failure) -> Setback {
-    if !matches!(failure.blame(), Some(Blame::Duplicate | Blame::Post | Blame::Gone)) {
-        return failure.of_the_public_call(job.now);
+async fn of_video_failed(of: &Facebook, job: &Job<'_>, video: &Video, error: CallError) -> Setback {
+    if error.kind != ErrorKind::Duplicate && !error.is_of_what_is_gone() {
+        return error.into();
     }
-    match Status::of(of, Caller::of(job), &video.id).await {
-        Ok(asked) if asked.body.is_too_old() => Setback::Stale { reason: failure.into_words() },
+    match Status::of(of, Caller::of(job), video.id.as_str()).await {
+        Ok(asked) if asked.body.is_too_old() => Setback::Stale { reason: error.message },
         Ok(asked) if asked.body.is_public() || asked.body.is_on_its_way() => {
-            Setback::Unknown { may_still_run: false, reason: failure.into_words() }
+            Setback::Unknown { may_still_run: false, reason: error.message }
         }
-        Err(_) if job.doubted => Setback::Unknown { may_still_run: false, reason: failure.into_words() },
-        Ok(_) | Err(_) => failure.of_the_public_call(job.now),
+        Err(_) if job.doubted => Setback::Unknown { may_still_run: false, reason: error.message },
+        Ok(_) | Err(_) => of.graph.confirmed(job, error).await.into(),
     }
 }

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use super::Facebook;
 use crate::answer;
 use crate::caller::Caller;
-use crate::meta::{Answered, Failure};
+use crate::kit::CallError;
+use crate::meta::Answered;
 
 /// How a video stands.
 #[derive(Debug, Default, Deserialize)]
@@ -56,7 +57,7 @@ impl Phase {
 
 impl Status {
     /// Asks how a video stands.
-    pub(super) async fn of(facebook: &Facebook, by: Caller<'_>, id: &str) -> Result<Answered<Self>, Failure> {
+    pub(super) async fn of(facebook: &Facebook, by: Caller<'_>, id: &str) -> Result<Answered<Self>, CallError> {
         let said = facebook.graph.get::<Said>(by, &format!("/{id}"), &[("fields", "status")]).await?;
         Ok(Answered { body: said.body.status, usage: said.usage })
     }

@@ -11,11 +11,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 use domain::media::Attachment;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderValue, Method};
-use reqwest::Body;
-use secrecy::ExposeSecret;
-use serde::de::IgnoredAny;
+use http::Method;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -24,7 +20,8 @@ use super::kind::Form;
 use super::status::Status;
 use crate::caller::Caller;
 use crate::job::Job;
-use crate::meta::{Answered, Blame, Failure, Graph};
+use crate::kit::{CallError, Effect, ErrorKind};
+use crate::meta::{Answered, Graph, GraphId};
 use crate::multipart;
 
 /// For one part, or what is left of a video.
@@ -43,7 +40,7 @@ const PATIENCE: TimeDelta = TimeDelta::minutes(8);
 #[derive(Serialize, Deserialize)]
 pub(super) struct Video {
     /// Facebook's id of it.
-    pub(super) id: String,
+    pub(super) id: GraphId,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub(super) begun_at: DateTime<Utc>,
     way: Way,
@@ -74,7 +71,7 @@ enum Way {
 
 #[derive(Deserialize)]
 struct Begun {
-    video_id: String,
+    video_id: GraphId,
     upload_session_id: Option<String>,
     upload_url: Option<Url>,
     #[serde(flatten)]
@@ -104,13 +101,16 @@ pub(super) async fn step(
     reached: &mut Option<Video>,
 ) -> Result<DateTime<Utc>, Setback> {
     let Some(video) = reached else {
-        *reached = Some(begin(of, job, form, file).await.map_err(|it| it.before_the_call(job.now))?);
+        match begin(of, job, form, file).await {
+            Ok(video) => *reached = Some(video),
+            Err(error) => return Err(of.graph.confirmed(job, error).await.into()),
+        }
         return Ok(job.now);
     };
     match &mut video.way {
         Way::Parts { session, start, end } => parts(of, job, file, (session, start, end)).await,
         Way::Address { url, there_at, is_ready } => {
-            address(of, job, (file, &video.id), (url, there_at, is_ready)).await
+            address(of, job, (file, video.id.as_str()), (url, there_at, is_ready)).await
         }
     }
 }
@@ -128,7 +128,7 @@ impl Video {
     pub(super) fn name(&self) -> (&'static str, &str) {
         match &self.way {
             Way::Parts { session, .. } => ("upload_session_id", session),
-            Way::Address { .. } => ("video_id", &self.id),
+            Way::Address { .. } => ("video_id", self.id.as_str()),
         }
     }
 }
@@ -143,13 +143,14 @@ pub(super) fn edge<'a>(of: &'a Facebook, job: &Job<'_>, form: Form<'_>) -> (&'a 
     (graph, format!("/{}/{edge}", job.profile.account_id))
 }
 
-async fn begin(of: &Facebook, job: &Job<'_>, form: Form<'_>, file: &Attachment) -> Result<Video, Failure> {
+async fn begin(of: &Facebook, job: &Job<'_>, form: Form<'_>, file: &Attachment) -> Result<Video, CallError> {
     let size = file.size_bytes.to_string();
     let start = ("upload_phase", "start");
     let (graph, path) = edge(of, job, form);
     let is_in_parts = matches!(form, Form::Video(_));
     let fields: &[(&str, &str)] = if is_in_parts { &[start, ("file_size", &size)] } else { &[start] };
-    let Answered { body: begun, .. } = graph.post::<Begun>(Caller::of(job), &path, fields, PART).await?;
+    let Answered { body: begun, .. } =
+        graph.post::<Begun>(Effect::Private, Caller::of(job), &path, fields, PART).await?;
     let Begun { video_id: id, upload_session_id, upload_url, next } = begun;
     let way = match (upload_session_id, upload_url) {
         (Some(session), _) if is_in_parts => {
@@ -157,11 +158,10 @@ async fn begin(of: &Facebook, job: &Job<'_>, form: Form<'_>, file: &Attachment) 
             let (start, end) = next.filter(|(start, _)| *start == 0).ok_or_else(unreadable)?;
             Way::Parts { session, start, end }
         }
-        (_, Some(url)) if !is_in_parts => Way::Address { url, there_at: None, is_ready: false },
+        (_, Some(url)) if !is_in_parts => Way::Address { url: graph.upload_url(url)?, there_at: None, is_ready: false },
         _ => return Err(unreadable()),
     };
-    let is_id = !id.is_empty() && id.len() <= 40 && id.bytes().all(|it| it.is_ascii_digit());
-    if is_id { Ok(Video { id, begun_at: job.now, way }) } else { Err(unreadable()) }
+    Ok(Video { id, begun_at: job.now, way })
 }
 
 /// Sends the next part.
@@ -174,10 +174,10 @@ async fn parts(
     match part(of, job, file, (session, *start, *end)).await {
         Ok((next, until)) => (*start, *end) = (next, until),
         // An upload that is not known any more, or stands elsewhere than we believe.
-        Err(failure) if 0 < *start && failure.blame() == Some(Blame::Post) => {
-            return Err(Setback::Stale { reason: failure.into_words() });
+        Err(error) if 0 < *start && error.kind == ErrorKind::InvalidPost => {
+            return Err(Setback::Stale { reason: error.message });
         }
-        Err(failure) => return Err(failure.before_the_call(job.now)),
+        Err(error) => return Err(error.into()),
     }
     Ok(job.now)
 }
@@ -188,7 +188,7 @@ async fn part(
     job: &Job<'_>,
     file: &Attachment,
     (session, start, end): (&str, u64, u64),
-) -> Result<(u64, u64), Failure> {
+) -> Result<(u64, u64), CallError> {
     let by = Caller::of(job);
     let bytes = job.files.open_range(file, start..end).await?;
     let form = multipart::Form::new()
@@ -198,8 +198,10 @@ async fn part(
         .file(("video_file_chunk", "video"), file.mime_type, end - start, bytes);
     let path = format!("/{}/videos", job.profile.account_id);
     let (request, unread) = form.onto(of.videos.request(by, Method::POST, &path).await?.timeout(PART));
-    match of.videos.json::<Next>(request, by).await {
-        Err(_) if unread.is_set() => Err(Failure::NotSent { why: "the file could not be read".to_owned() }),
+    match of.videos.json::<Next>(request, by, Effect::Private).await {
+        Err(_) if unread.is_set() => {
+            Err(CallError::new(ErrorKind::NotSent, Effect::Private, "the file could not be read"))
+        }
         sent => {
             let next = sent?.body.read(file.size_bytes);
             // What does not go on would be sent for ever.
@@ -216,8 +218,12 @@ async fn address(
     (url, there_at, is_ready): (&Url, &mut Option<DateTime<Utc>>, &mut bool),
 ) -> Result<DateTime<Utc>, Setback> {
     let by = Caller::of(job);
-    let asked = Status::of(of, by, id).await.map_err(|it| it.before_the_call(job.now))?;
-    let Answered { body: status, usage } = asked;
+    let Answered { body: status, usage } = match Status::of(of, by, id).await {
+        Ok(asked) => asked,
+        // A video that is not to be seen is lost; whether the Page is, the next one shows.
+        Err(error) if error.is_missing() => return Err(Setback::Stale { reason: error.message }),
+        Err(error) => return Err(error.into()),
+    };
     if let Some(reason) = status.failed() {
         return Err(Setback::Refused { reason });
     }
@@ -226,7 +232,7 @@ async fn address(
     }
     if !status.is_there() {
         if there_at.is_none() && status.arrived() < file.size_bytes {
-            rest(of, job, (file, status.arrived()), url).await.map_err(|it| it.before_the_call(job.now))?;
+            of.graph.upload(job, file, status.arrived(), url).await?;
         }
         return Ok(usage.not_before(job.now + FIRST_LOOK, job.now));
     }
@@ -239,26 +245,6 @@ async fn address(
     Ok(usage.not_before(job.now + pause, job.now))
 }
 
-/// Sends all from here on.
-async fn rest(of: &Facebook, job: &Job<'_>, (file, from): (&Attachment, u64), url: &Url) -> Result<(), Failure> {
-    let by = Caller::of(job);
-    let bytes = job.files.open_range(file, from..file.size_bytes).await?;
-    let authorization = HeaderValue::from_str(&format!("OAuth {}", by.token.expose_secret()));
-    let mut authorization =
-        authorization.map_err(|_| Failure::NotSent { why: "the token is unreadable".to_owned() })?;
-    authorization.set_sensitive(true);
-    let request = of.graph.http.to_known(Method::POST, url.clone())?.timeout(PART);
-    let request = request
-        .header(AUTHORIZATION, authorization)
-        .header("offset", from)
-        .header("file_size", file.size_bytes)
-        .header(CONTENT_TYPE, "application/octet-stream")
-        // With a length, a stream that ends early is not taken for the file.
-        .header(CONTENT_LENGTH, file.size_bytes - from)
-        .body(Body::wrap_stream(bytes));
-    of.graph.json::<IgnoredAny>(request, by).await.map(|_| ())
-}
-
-fn unreadable() -> Failure {
-    Failure::unreadable(super::TITLE)
+fn unreadable() -> CallError {
+    CallError::unreadable(super::TITLE, Effect::Private)
 }

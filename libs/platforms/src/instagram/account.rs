@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use crate::caller::Caller;
 use crate::handoff::HandOffRefusal;
-use crate::meta::{Failure, Graph};
+use crate::kit::{CallError, Effect};
+use crate::meta::Graph;
 
 /// What is asked of the account of a token.
 const OF_ME: &str = "user_id,username,name,account_type,profile_picture_url";
@@ -36,18 +37,18 @@ enum Told {
 }
 
 /// The account of this token.
-pub(super) async fn me(graph: &Graph, by: Caller<'_>) -> Result<Member, Failure> {
+pub(super) async fn me(graph: &Graph, by: Caller<'_>) -> Result<Member, CallError> {
     let told = graph.get::<Told>(by, "/me", &[("fields", OF_ME)]).await?.body;
     let me = match told {
         Told::Plain(member) => Some(member),
         Told::Wrapped { data } => data.into_iter().next(),
     };
     // The other id is of no use.
-    me.map(|it| Member { id: None, ..it }).ok_or_else(|| Failure::unreadable(graph.title))
+    me.map(|it| Member { id: None, ..it }).ok_or_else(|| CallError::unreadable(graph.title(), Effect::Read))
 }
 
 /// The account with this id.
-pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Member, Failure> {
+pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Member, CallError> {
     Ok(graph.get(by, &format!("/{id}"), &[("fields", OF_ONE)]).await?.body)
 }
 

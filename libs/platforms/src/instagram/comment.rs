@@ -8,7 +8,8 @@ use serde::de::IgnoredAny;
 
 use crate::caller::Caller;
 use crate::job::Job;
-use crate::meta::{Blame, Failure, Graph};
+use crate::kit::{CallError, Effect, ErrorKind};
+use crate::meta::Graph;
 
 /// For the call.
 const COMMENT: Duration = Duration::from_secs(20);
@@ -22,23 +23,25 @@ struct Made {
 /// Adds a comment to the post with this id.
 pub(super) async fn add(graph: &Graph, job: &Job<'_>, post: &str, text: &str) -> Result<(), Setback> {
     let path = format!("/{post}/comments");
-    let made = graph.post::<Made>(Caller::of(job), &path, &[("message", text)], COMMENT).await;
-    made.map(drop).map_err(|it| setback(it, job))
+    let made = graph.post::<Made>(Effect::Public, Caller::of(job), &path, &[("message", text)], COMMENT).await;
+    made.map(drop).map_err(setback)
 }
 
 /// That comments are not permitted says nothing of posts; a post that is not found is not
 /// known everywhere yet.
-fn setback(failure: Failure, job: &Job<'_>) -> Setback {
-    match failure.blame() {
-        Some(Blame::Grant) => {
+fn setback(error: CallError) -> Setback {
+    match error.kind {
+        ErrorKind::Unauthorized => {
             let reason = format!(
                 "Instagram does not permit comments: connect the account again and leave \"manage comments\" switched \
                  on ({})",
-                failure.into_words()
+                error.message
             );
             Setback::Refused { reason }
         }
-        Some(Blame::Gone) => Setback::Busy { retry_at: None, reason: failure.into_words() },
-        _ => failure.of_the_public_call(job.now),
+        _ if error.kind == ErrorKind::PreparationExpired || error.is_missing() => {
+            Setback::Busy { retry_at: None, reason: error.message }
+        }
+        _ => error.into(),
     }
 }

@@ -12,7 +12,7 @@ use super::options::{
 };
 use super::tag::{Places, Tag};
 use crate::job::Job;
-use crate::meta::Form;
+use crate::meta::{Form, listed};
 
 /// The fields of a call.
 type Fields = Vec<(&'static str, String)>;
@@ -28,12 +28,12 @@ pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Fields {
         // No rule lets one through; the platform refuses it.
         Form::Text => vec![("caption", job.text.to_owned())],
         Form::Single(file, url) if is_story(job) => {
-            let mut fields = vec![("media_type", "STORIES".to_owned()), address(file, url)];
+            let mut fields = vec![("media_type", "STORIES".to_owned()), source(file, url)];
             fields.extend(tags(job, Places::Possible));
             fields
         }
         Form::Single(file, url) => {
-            let mut fields = vec![address(file, url)];
+            let mut fields = vec![source(file, url)];
             match file.mime_type.file_type() {
                 FileType::Image => {
                     fields.extend(words(file));
@@ -50,7 +50,7 @@ pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Fields {
             fields
         }
         Form::Item(file, url) => {
-            let mut fields = vec![("is_carousel_item", "true".to_owned()), address(file, url)];
+            let mut fields = vec![("is_carousel_item", "true".to_owned()), source(file, url)];
             let is_tagged = tagged(job).is_some_and(|it| it.media_id == file.media_id);
             match file.mime_type.file_type() {
                 FileType::Image => {
@@ -65,7 +65,7 @@ pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Fields {
             fields
         }
         Form::Carousel(items) => {
-            let mut fields = vec![("media_type", "CAROUSEL".to_owned()), ("children", items.join(","))];
+            let mut fields = vec![("media_type", "CAROUSEL".to_owned()), ("children", listed(items))];
             fields.extend(of_the_whole(job));
             fields
         }
@@ -82,7 +82,8 @@ pub(super) fn bounds(job: &Job<'_>) -> PictureBounds {
     }
 }
 
-fn address(file: &Attachment, url: &str) -> (&'static str, String) {
+fn source(file: &Attachment, url: Option<&str>) -> (&'static str, String) {
+    let Some(url) = url else { return ("upload_type", "resumable".to_owned()) };
     let name = match file.mime_type.file_type() {
         FileType::Image => "image_url",
         FileType::Video => "video_url",

@@ -16,15 +16,16 @@ use serde::Deserialize;
 use url::Url;
 
 use super::account::{self, Member};
-use super::{NAME, TITLE};
+use super::{ERRORS, NAME};
 use crate::account::{Account, Credentials};
 use crate::app::{AppSource, NoFurther};
 use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
+use crate::kit::CallError;
 use crate::meta::facebook_login::{FacebookLogin, PORTFOLIOS, give_back};
 use crate::meta::pages::Page;
-use crate::meta::{self, Failure, Graph, Permissions, Version};
+use crate::meta::{self, Graph, Permissions, Version};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
 use crate::renewal::Renewal;
 use crate::setup::Setup;
@@ -114,13 +115,13 @@ impl Login {
                     revocation: None,
                 };
                 let oauth = OAuth2::new(http.clone(), app, &DIALECT, endpoints);
-                let graph = Graph::new(http.clone(), &host, Version::GRAPH, TITLE);
+                let graph = Graph::new(http.clone(), &host, Version::GRAPH, &ERRORS);
                 (graph, Way::Instagram(oauth), SCOPES)
             }
             By::Facebook => {
                 let (site, host) = (at("https://www.facebook.com"), at("https://graph.facebook.com"));
                 let login = FacebookLogin::new(http, app.clone(), (&site, &host), chosen.config_id);
-                let graph = Graph::new(http.clone(), &host, Version::GRAPH, TITLE).proving(app);
+                let graph = Graph::new(http.clone(), &host, Version::GRAPH, &ERRORS).proving(app);
                 (graph, Way::Facebook(login), SCOPES_OF_FACEBOOK)
             }
         };
@@ -199,12 +200,18 @@ impl Login {
     }
 
     /// An account as it shows itself now; `None` where that cannot be one.
-    pub(super) async fn about(&self, by: Caller<'_>, profile: &Profile) -> Result<Option<Profile>, Failure> {
+    pub(super) async fn about(&self, by: Caller<'_>, profile: &Profile) -> Result<Option<Profile>, CallError> {
         let told = match self.way {
             Way::Instagram(_) => account::me(&self.graph, by).await?,
             Way::Facebook(_) => account::one(&self.graph, by, &profile.account_id).await?,
         };
         Ok(Member::profile(told))
+    }
+
+    /// Whether the bytes of videos can be sent: "available only for apps that have implemented Facebook Login for
+    /// Business" (`content-publishing/resumable-uploads`). By Instagram's login the parameter is ignored.
+    pub(super) fn takes_bytes(&self) -> bool {
+        matches!(self.way, Way::Facebook(_))
     }
 
     /// Whether a grant that is given back was one for all accounts of its person.

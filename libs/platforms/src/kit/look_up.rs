@@ -80,11 +80,11 @@ pub(super) async fn resolve<A: PublishAdapter>(
                 Err(error) => error.resolution(),
             };
         }
-        (LookUpMethod::None { advice }, _) => return adapter.without_look_up(job, since, advice).await,
+        (LookUpMethod::None { advice }, _) => return adapter.without_look_up(job, prepared, since, advice).await,
         (LookUpMethod::List { snapshot: true }, Some(Before::Showed(known))) => known.as_slice(),
         (LookUpMethod::List { snapshot: true }, _) => {
             let advice = format!("{} did not list the account's posts before; look at the account", A::TITLE);
-            return adapter.without_look_up(job, since, advice).await;
+            return adapter.without_look_up(job, prepared, since, advice).await;
         }
         (LookUpMethod::List { snapshot: false }, _) => &[],
     };

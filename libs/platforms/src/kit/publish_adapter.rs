@@ -125,8 +125,14 @@ pub(crate) trait PublishAdapter: Platform {
     }
 
     /// The last resort where nothing can be read.
-    async fn without_look_up(&self, job: &Job<'_>, since: DateTime<Utc>, advice: String) -> Resolution {
-        let _ = (job, since);
+    async fn without_look_up(
+        &self,
+        job: &Job<'_>,
+        prepared: &Prepared<'_, Self::Uploaded>,
+        since: DateTime<Utc>,
+        advice: String,
+    ) -> Resolution {
+        let _ = (job, prepared, since);
         Resolution::Unknowable { advice }
     }
 

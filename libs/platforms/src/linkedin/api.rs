@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use futures::{StreamExt, stream};
-use http::header::HeaderName;
+use http::header::{ETAG, HeaderName};
 use http::{HeaderMap, HeaderValue, Method};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,6 +17,9 @@ use crate::oauth2::Endpoints;
 
 /// For the publish call. Long, because what it did is hard to find out.
 const PUBLISH: Duration = Duration::from_secs(30);
+
+/// For one part of 4 MiB.
+const PART: Duration = Duration::from_secs(15);
 
 /// A page of posts, with all that they say.
 const MAX_RESPONSE_BYTES: usize = 4 << 20;
@@ -74,17 +76,8 @@ struct ImageUpload {
     image: String,
 }
 
-/// The bytes of a file, and how many there are.
-pub(super) struct Contents {
-    pub(super) length: u64,
-    pub(super) bytes: MediaBytes,
-}
-
-impl From<bytes::Bytes> for Contents {
-    fn from(bytes: bytes::Bytes) -> Self {
-        Self { length: bytes.len() as u64, bytes: stream::iter([Ok(bytes)]).boxed() }
-    }
-}
+/// How many bytes, and the bytes.
+pub(super) type Contents = (u64, MediaBytes);
 
 impl Api {
     pub(super) fn new(http: HttpClients, site: Url, base_url: Url, version: &Version) -> Self {
@@ -145,25 +138,17 @@ impl Api {
         let body = json!({ "initializeUploadRequest": { "owner": owner } });
         let call = self.private(auth, owner, "images?action=initializeUpload").json(&body);
         let Action { value: ImageUpload { upload_url, image } } = call.read().await?;
-        let upload = self.client.upload_to(auth, Method::PUT, upload_url).octets(contents.length, contents.bytes);
+        let upload = self.client.upload_to(auth, Method::PUT, upload_url).octets(contents.0, contents.1);
         upload.errors(errors::of(owner)).timeout(timeout).done().await.map_err(errors::of_upload_url)?;
         self.urn(image)
     }
 
     /// Uploads a part of a video; its tag. The URL needs no token.
-    pub(super) async fn upload_part(
-        &self,
-        auth: Auth<'_>,
-        url: Url,
-        contents: Contents,
-        timeout: Duration,
-    ) -> Result<String, CallError> {
-        let upload = self.client.upload_to(auth.without_token(), Method::PUT, url);
-        let upload = upload.octets(contents.length, contents.bytes).timeout(timeout);
-        let response = upload.response().await.map_err(errors::of_upload_url)?;
-        let tag = response.headers.get(http::header::ETAG).and_then(|it| it.to_str().ok()).unwrap_or_default();
-        let tag = tag.trim_matches('"');
-        if tag.is_empty() { Err(self.client.unreadable(Effect::Private)) } else { Ok(tag.to_owned()) }
+    pub(super) async fn upload_part(&self, auth: Auth<'_>, url: Url, contents: Contents) -> Result<String, CallError> {
+        let upload = self.client.upload_to(auth.without_token(), Method::PUT, url).octets(contents.0, contents.1);
+        let response = upload.timeout(PART).response().await.map_err(errors::of_upload_url)?;
+        let tag = response.headers.get(ETAG).and_then(|it| it.to_str().ok()).unwrap_or_default().trim_matches('"');
+        if tag.is_empty() { Err(self.unreadable(Effect::Private)) } else { Ok(tag.to_owned()) }
     }
 
     /// A call of the upload of a file for posts of this owner.
@@ -178,6 +163,10 @@ impl Api {
 
     pub(super) fn get(&self, auth: Auth<'_>, path: &str) -> Call {
         self.rest(auth, Method::GET, path).max_bytes(MAX_RESPONSE_BYTES)
+    }
+
+    pub(super) fn video(&self, auth: Auth<'_>, urn: &str) -> Call {
+        self.get(auth, &format!("videos/{}", encoded(urn)))
     }
 
     /// URNs are encoded by `encoded`: colons as well, which the URL standard leaves in paths.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::media::MimeType;
 use domain::rich_text::Shown;
+use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -54,5 +55,6 @@ async fn thumbnail(api: &Api, job: &Job<'_>, card: &LinkCard) -> Option<String> 
     if mime_type == MimeType::Webp {
         return None;
     }
-    api.upload_image(Auth::post(job), &job.profile.account_id, bytes.into(), THUMBNAIL_WITHIN).await.ok()
+    let contents = (bytes.len() as u64, stream::iter([Ok(bytes)]).boxed());
+    api.upload_image(Auth::post(job), &job.profile.account_id, contents, THUMBNAIL_WITHIN).await.ok()
 }

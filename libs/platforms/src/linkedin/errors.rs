@@ -31,7 +31,9 @@ const DENIED_FOR_MEMBER: &str = "LinkedIn does not permit it for now. If that go
 const BASE: ErrorTable = ErrorTable {
     title: TITLE,
     code_at: &["/code", "/errorDetails/inputErrors/*/code", "/serviceErrorCode"],
-    message: Some(message),
+    message_at: &["/message"],
+    // LinkedIn repeats the status in the body.
+    is_own: |body| body["status"].is_u64(),
     ..ErrorTable::STANDARD
 };
 
@@ -93,12 +95,6 @@ const fn rules(denied: ErrorRule) -> [ErrorRule; 16] {
 }
 
 const WAITING_UPLOAD: &str = "MEDIA_ASSET_WAITING_UPLOAD";
-
-/// LinkedIn repeats the status in the body. A message without it comes from an intermediary.
-fn message(body: &Value) -> Option<String> {
-    body["status"].as_u64()?;
-    body["message"].as_str().map(str::to_owned)
-}
 
 /// What also depends on how late the post is.
 pub(super) fn timed(mut error: CallError, job: &Job<'_>) -> CallError {

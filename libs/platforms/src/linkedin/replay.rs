@@ -9,22 +9,21 @@ use domain::delivery::Resolution;
 use super::api::Api;
 use super::errors::duplicate_of;
 use super::look_up::{made_before, published};
-use super::progress::Progress;
 use super::{SETTLES, post};
 use crate::job::Job;
-use crate::kit::Auth;
+use crate::kit::{Auth, Prepared};
 
 /// What became of the latest public call, of which nothing can be read; `advice` is what
 /// the user is told otherwise.
 ///
 /// From when the first call can no longer take effect, for as long again: after a look
 /// then, the protocol waits at least so long for the next one.
-pub(super) async fn once(api: &Api, job: &Job<'_>, advice: String) -> Resolution {
+pub(super) async fn once(api: &Api, job: &Job<'_>, prepared: &Prepared<'_, String>, advice: String) -> Resolution {
     if job.now < job.called_at + SETTLES {
         let reason = "LinkedIn is asked by the very same post, once the first cannot arrive any more";
         return Resolution::Unclear { reason: reason.to_owned() };
     }
-    let Ok(post) = post::of(job, &Progress::of(job)) else { return Resolution::NotThere };
+    let Ok(post) = post::of(job, prepared) else { return Resolution::NotThere };
     if job.called_at + SETTLES * 2 <= job.now {
         return Resolution::Unknowable { advice };
     }

@@ -16,10 +16,12 @@ mod standing;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{Attachment, PictureBounds};
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 pub(crate) use self::making::prepare;
 pub(crate) use self::publishing::{publish, resolve};
 use super::graph::Graph;
+use super::id::GraphId;
 use crate::job::Job;
 use crate::picture::Awaited;
 
@@ -40,6 +42,12 @@ pub(crate) trait Containers: Send + Sync {
 
     /// What a picture is made to fit into; `None` where it is fetched as it is.
     fn bounds(&self, job: &Job<'_>, file: &Attachment) -> Option<PictureBounds>;
+
+    /// Whether the bytes of a file are sent. Otherwise Meta fetches it.
+    fn sends_bytes(&self, file: &Attachment) -> bool {
+        let _ = file;
+        false
+    }
 
     /// The list that the post comes to, by its name below the id of the account.
     fn list(&self, job: &Job<'_>) -> &'static str {
@@ -73,12 +81,12 @@ pub(crate) struct Calls {
 pub(crate) enum Form<'a> {
     /// A post without files.
     Text,
-    /// A post with one file, at this address.
-    Single(&'a Attachment, &'a str),
+    /// A post with one file, at this address; without one, its bytes follow.
+    Single(&'a Attachment, Option<&'a str>),
     /// A file of a post with several.
-    Item(&'a Attachment, &'a str),
+    Item(&'a Attachment, Option<&'a str>),
     /// A post with several, of these containers.
-    Carousel(&'a [String]),
+    Carousel(&'a [GraphId]),
 }
 
 /// What preparation has reached. Stored between the steps.
@@ -96,21 +104,38 @@ pub(crate) struct Progress {
     /// The container that is published.
     #[serde(skip_serializing_if = "Option::is_none")]
     whole: Option<Made>,
-    /// How many containers came to nothing for a reason that may pass.
+    /// How many containers failed because Meta could not fetch a file.
+    unfetched: u32,
+    /// How many failed for another reason that may pass.
     lost: u32,
+    /// The pause after a container failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pause: Option<Pause>,
+}
+
+/// When the next container is made, and why not sooner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Pause {
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    until: DateTime<Utc>,
+    /// For the user.
+    why: String,
 }
 
 /// A container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Made {
     /// Meta's id of it.
-    id: String,
+    id: GraphId,
     /// When it was made.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     at: DateTime<Utc>,
     /// Whether it is known that it can be used.
     #[serde(default)]
     is_ready: bool,
+    /// Where the bytes of its file are sent, as long as some are missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    upload_url: Option<Url>,
 }
 
 impl Progress {
@@ -119,11 +144,15 @@ impl Progress {
         job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
     }
 
-    /// The same, without containers that are too old.
+    /// The stored progress, without containers that are too old.
     fn of(job: &Job<'_>) -> Self {
         let progress = Self::stored(job);
         let oldest = progress.items.iter().chain(&progress.whole).map(|it| it.at).min();
-        if oldest.is_some_and(|it| it + GOOD_FOR < job.now) { Self::default() } else { progress }
+        if oldest.is_none_or(|it| job.now <= it + GOOD_FOR) {
+            return progress;
+        }
+        let Self { unfetched, lost, pause, .. } = progress;
+        Self { unfetched, lost, pause, ..Self::default() }
     }
 
     fn store(&self) -> String {

@@ -17,7 +17,6 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::failure::{Blame, Failure};
 use super::grants::{GONE, OURS, PASSING};
 use super::graph::Graph;
 use super::pages::{self, Page};
@@ -29,6 +28,7 @@ use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
 use crate::http_clients::HttpClients;
+use crate::kit::{CallError, Effect, ErrorKind};
 use crate::oauth2::{Carried, Dialect, Endpoints, OAuth2, TokenCall};
 
 /// The permission to see the Pages of portfolios.
@@ -97,7 +97,7 @@ impl FacebookLogin {
         now: DateTime<Utc>,
     ) -> Result<Granted, HandOffRefusal> {
         let token = self.oauth.complete(callback).await?.access_token;
-        let (by, said) = (Caller { token: &token, now }, |it: Failure| without_token(it, &token));
+        let (by, said) = (Caller { token: &token, now }, |it: CallError| without_token(it, &token));
         let permissions = Permissions::of(graph, by).await.map_err(said)?;
         permissions.need(needed)?;
         let person: Person = graph.get(by, "/me", &[("fields", "id")]).await.map_err(said)?.body;
@@ -150,10 +150,10 @@ impl Granted {
 pub(crate) async fn give_back(graph: &Graph, by: Caller<'_>) -> Result<(), Setback> {
     let asked = async {
         let request = graph.request(by, Method::DELETE, "/me/permissions").await?;
-        graph.json::<IgnoredAny>(request, by).await
+        graph.json::<IgnoredAny>(request, by, Effect::Private).await
     };
     match asked.await {
-        Err(failure) if failure.blame() != Some(Blame::Grant) => Err(failure.before_the_call(by.now)),
+        Err(error) if error.kind != ErrorKind::Unauthorized => Err(error.into()),
         Ok(_) | Err(_) => Ok(()),
     }
 }

@@ -44,12 +44,13 @@ pub(super) async fn checked(
     Ok(url)
 }
 
-/// Why a post fails whose file we could read, and Meta could not: words for the user.
-pub(super) fn not_fetched(job: &Job<'_>, file: Option<&Attachment>, title: &str, said: &str) -> String {
-    let place = file.map_or_else(|| "a file".to_owned(), |it| job.place(it));
+/// The message about a file that we could read, and Meta could not.
+pub(super) fn not_fetched(job: &Job<'_>, file: &Attachment, title: &str, said: &str) -> String {
+    let place = job.place(file);
     format!(
-        "{place}: {title} could not fetch it ({said}), although its public address could be read from here; what \
-         stands before the media bucket (a firewall, a proxy, robots.txt) may keep {title} out"
+        "{place}: {title} could not fetch the file ({said}), although this service could read it. {title} refuses some \
+         hosts unseen, such as tunnels and object storage; a firewall or a robots.txt may also keep it out. Your \
+         operator should check the address of the files. The service tries again for a day"
     )
 }
 

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
-use reqwest::{RequestBuilder, Response};
+use reqwest::RequestBuilder;
 use ring::hmac;
 use secrecy::{ExposeSecret, SecretString};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::failure::Failure;
 use super::usage::Usage;
 use super::version::Version;
 use crate::answer;
 use crate::app::AppSource;
 use crate::caller::Caller;
 use crate::http_clients::HttpClients;
+use crate::job::Job;
+use crate::kit::{CallError, Effect, ErrorKind, ErrorTable};
 
 /// More than the answers of most calls: a list of Pages has each Page's token.
 const MAX_ANSWER_BYTES: usize = 2 << 20;
@@ -29,8 +30,7 @@ pub(crate) struct Graph {
     pub(super) base_url: String,
     /// Our app, where calls are to prove that they are its own.
     app: Option<Arc<dyn AppSource>>,
-    /// The platform's name as people know it.
-    pub(crate) title: &'static str,
+    errors: &'static ErrorTable,
     version: Version,
 }
 
@@ -45,9 +45,14 @@ pub(crate) struct Answered<T> {
 
 impl Graph {
     /// The API at this host, such as `https://graph.facebook.com`.
-    pub(crate) fn new(http: HttpClients, host: &str, version: Version, title: &'static str) -> Self {
+    pub(crate) fn new(http: HttpClients, host: &str, version: Version, errors: &'static ErrorTable) -> Self {
         let base_url = format!("{}/{}", host.trim_end_matches('/'), version.name);
-        Self { http, base_url, app: None, title, version }
+        Self { http, base_url, app: None, errors, version }
+    }
+
+    /// The platform's name as people know it.
+    pub(crate) fn title(&self) -> &'static str {
+        self.errors.title
     }
 
     /// The same, with a proof in every call that it is made by this app and not by
@@ -63,27 +68,33 @@ impl Graph {
         by: Caller<'_>,
         path: &str,
         query: &[(&str, &str)],
-    ) -> Result<Answered<T>, Failure> {
+    ) -> Result<Answered<T>, CallError> {
         let request = self.request(by, Method::GET, path).await?.query(query);
-        self.json(request, by).await
+        self.json(request, by, Effect::Read).await
     }
 
-    /// What a call does, with these fields as a form, and within this time.
+    /// What a call with this effect does, with these fields as a form, and within this time.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
+        effect: Effect,
         by: Caller<'_>,
         path: &str,
         fields: &[(&str, &str)],
         within: Duration,
-    ) -> Result<Answered<T>, Failure> {
+    ) -> Result<Answered<T>, CallError> {
         let request = self.request(by, Method::POST, path).await?.form(fields).timeout(within);
-        self.json(request, by).await
+        self.json(request, by, effect).await
     }
 
     /// A request with the token, and the proof where there is one.
-    pub(crate) async fn request(&self, by: Caller<'_>, method: Method, path: &str) -> Result<RequestBuilder, Failure> {
+    pub(crate) async fn request(
+        &self,
+        by: Caller<'_>,
+        method: Method,
+        path: &str,
+    ) -> Result<RequestBuilder, CallError> {
         if let Some(warning) = self.version.warning(by.now) {
-            tracing::warn!(platform = self.title, "{warning}");
+            tracing::warn!(platform = self.title(), "{warning}");
         }
         let request = self.http.to_known(method, format!("{}{path}", self.base_url))?;
         let request = request.bearer_auth(by.token.expose_secret());
@@ -92,32 +103,45 @@ impl Graph {
         Ok(request.query(&[("appsecret_proof", proof)]))
     }
 
-    /// The answer of a call that went well.
-    pub(crate) async fn answered(&self, request: RequestBuilder, by: Caller<'_>) -> Result<Response, Failure> {
-        let response = request.send().await.map_err(|it| Failure::without_answer(it, self.title))?;
-        if response.status().is_success() {
-            return Ok(response);
+    /// What an error of a call below the account's own node means. Where Meta cannot see the account (100/33), the
+    /// account is read once more: if Meta cannot see it again, the grant does not cover it any more; else the error
+    /// passes.
+    pub(crate) async fn confirmed(&self, job: &Job<'_>, mut error: CallError) -> CallError {
+        if !error.is_missing() {
+            return error;
         }
-        let (status, usage) = (response.status(), Usage::of(response.headers()));
-        let body = answer::body(response).await.unwrap_or_default();
-        Err(Failure::of(self.title, status, &body, usage.regained_at(by.now)))
+        let path = format!("/{}", job.profile.account_id);
+        let read = self.get::<IgnoredAny>(Caller::of(job), &path, &[("fields", "id")]).await;
+        let is_gone = read.is_err_and(|it| it.is_missing() || it.kind == ErrorKind::Unauthorized);
+        error.kind = if is_gone { ErrorKind::Unauthorized } else { ErrorKind::Unavailable };
+        error
     }
 
-    /// The same, read as JSON. A success that says `"success": false`, or has an error
-    /// in it, is none.
+    /// The response of a call, read as JSON. A success that says `"success": false`, or has an error in it, is none.
     pub(crate) async fn json<T: DeserializeOwned>(
         &self,
         request: RequestBuilder,
         by: Caller<'_>,
-    ) -> Result<Answered<T>, Failure> {
-        let response = self.answered(request, by).await?;
-        let (status, usage) = (response.status(), Usage::of(response.headers()));
-        let body = answer::body_up_to(response, MAX_ANSWER_BYTES).await.map_err(|_| Failure::unreadable(self.title))?;
-        if let Some(refused) = Failure::within(self.title, status, &body, usage.regained_at(by.now)) {
-            return Err(refused);
+        effect: Effect,
+    ) -> Result<Answered<T>, CallError> {
+        let response = request.send().await.map_err(|it| CallError::of_transport(it, effect, self.title()))?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = answer::body_up_to(response, MAX_ANSWER_BYTES).await;
+        if !status.is_success() {
+            return Err(self.errors.classify(effect, status, &headers, &body.unwrap_or_default(), by.now));
         }
-        let body = serde_json::from_slice(&body).map_err(|_| Failure::unreadable(self.title))?;
-        Ok(Answered { body, usage })
+        let unreadable = || CallError::unreadable(self.title(), effect);
+        let body = body.map_err(|_| unreadable())?;
+        if self.errors.is_error_in_success(&body) {
+            return Err(self.errors.classify(effect, status, &headers, &body, by.now));
+        }
+        let body = serde_json::from_slice(&body).map_err(|_| unreadable())?;
+        Ok(Answered { body, usage: Usage::of(&headers) })
+    }
+
+    /// The errors of this API.
+    pub(super) fn errors(&self) -> &'static ErrorTable {
+        self.errors
     }
 }
 

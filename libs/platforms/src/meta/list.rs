@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::failure::Failure;
 use super::graph::Graph;
 use crate::caller::Caller;
+use crate::kit::CallError;
 
 /// The most pages of a list that are read where all of it is wanted.
 const MOST_PAGES: usize = 10;
@@ -37,7 +37,7 @@ impl<T: DeserializeOwned> List<T> {
         path: &str,
         query: &[(&str, &str)],
         after: Option<&str>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallError> {
         let mut query = query.to_vec();
         query.extend(after.map(|it| ("after", it)));
         Ok(graph.get(by, path, &query).await?.body)
@@ -49,7 +49,7 @@ impl<T: DeserializeOwned> List<T> {
         by: Caller<'_>,
         path: &str,
         query: &[(&str, &str)],
-    ) -> Result<Vec<T>, Failure> {
+    ) -> Result<Vec<T>, CallError> {
         let (mut entries, mut after) = (Vec::new(), None::<String>);
         for _ in 0..MOST_PAGES {
             let page = Self::page(graph, by, path, query, after.as_deref()).await?;

@@ -15,10 +15,10 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::failure::{Blame, Failure};
 use super::graph::Graph;
 use super::list::List;
 use crate::caller::Caller;
+use crate::kit::{CallError, ErrorKind};
 
 /// What is asked of each Page.
 const OF_A_PAGE: &str = "id,name,username,access_token,picture.type(large)";
@@ -96,7 +96,7 @@ pub(crate) async fn all(
     by: Caller<'_>,
     further: &[&str],
     portfolios: bool,
-) -> Result<Vec<Page>, Failure> {
+) -> Result<Vec<Page>, CallError> {
     let fields = [&[OF_A_PAGE], further].concat().join(",");
     let mut pages: Vec<Page> = listed(graph, by, "/me/accounts", &format!("{fields},tasks")).await?;
     if portfolios {
@@ -110,15 +110,15 @@ pub(crate) async fn all(
 }
 
 /// The Page with this id, by its own token or that of a person.
-pub(crate) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Page, Failure> {
+pub(crate) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Page, CallError> {
     let query = [("fields", "id,name,username,picture.type(large)")];
     Ok(graph.get(by, &format!("/{id}"), &query).await?.body)
 }
 
-async fn of_portfolios(graph: &Graph, by: Caller<'_>, fields: &str) -> Result<Vec<Page>, Failure> {
+async fn of_portfolios(graph: &Graph, by: Caller<'_>, fields: &str) -> Result<Vec<Page>, CallError> {
     let portfolios: Vec<Portfolio> = match listed(graph, by, "/me/businesses", "id").await {
         // Nobody has to have any, and an app may not be let near them.
-        Err(failure) if failure.blame() == Some(Blame::Grant) => return Ok(Vec::new()),
+        Err(error) if error.kind == ErrorKind::Unauthorized => return Ok(Vec::new()),
         listed => listed?,
     };
     let mut pages = Vec::new();
@@ -127,8 +127,8 @@ async fn of_portfolios(graph: &Graph, by: Caller<'_>, fields: &str) -> Result<Ve
         match listed(graph, by, &format!("/{id}/{edge}"), fields).await {
             Ok(found) => pages.extend::<Vec<Page>>(found),
             // In one portfolio the person may be nobody who sees its Pages.
-            Err(failure) if failure.blame() == Some(Blame::Grant) => {}
-            Err(failure) => return Err(failure),
+            Err(error) if error.kind == ErrorKind::Unauthorized => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(pages)
@@ -139,6 +139,6 @@ async fn listed<T: DeserializeOwned>(
     by: Caller<'_>,
     path: &str,
     fields: &str,
-) -> Result<Vec<T>, Failure> {
+) -> Result<Vec<T>, CallError> {
     List::all(graph, by, path, &[("fields", fields), ("limit", AT_ONCE)]).await
 }

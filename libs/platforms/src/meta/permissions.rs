@@ -6,11 +6,11 @@
 
 use serde::Deserialize;
 
-use super::failure::Failure;
 use super::graph::Graph;
 use super::list::List;
 use crate::caller::Caller;
 use crate::handoff::HandOffRefusal;
+use crate::kit::CallError;
 
 /// What a person has granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ struct Permission {
 
 impl Permissions {
     /// What this person has granted to our app.
-    pub(crate) async fn of(graph: &Graph, by: Caller<'_>) -> Result<Self, Failure> {
+    pub(crate) async fn of(graph: &Graph, by: Caller<'_>) -> Result<Self, CallError> {
         let all: Vec<Permission> = List::all(graph, by, "/me/permissions", &[]).await?;
         let granted = all.into_iter().filter(|it| it.status == "granted").map(|it| it.permission);
         Ok(Self { granted: granted.collect() })

@@ -13,7 +13,7 @@ impl Graph {
         if !is_of_one_machine(&here.origin) || is_of_one_machine(&self.base_url) {
             return Ok(());
         }
-        let (title, origin) = (self.title, &here.origin);
+        let (title, origin) = (self.title(), &here.origin);
         Err(HandOffRefusal::NotFromHere(format!(
             "{title} fetches files by itself and sends people back to public addresses alone, and nobody but this \
              machine reaches {origin}; start the service with --origin and the https address of a tunnel to it"
@@ -38,12 +38,15 @@ mod tests {
 
     use super::*;
     use crate::http_clients::HttpClients;
-    use crate::meta::Version;
+    use crate::kit::ErrorTable;
+    use crate::meta::{Version, errors};
+
+    static ERRORS: ErrorTable = errors::table("Threads");
 
     #[test]
     fn from_a_machine_that_nobody_reaches_nothing_is_connected_but_what_runs_beside_it() {
         let check = |origin: &str, platform: &str| {
-            let graph = Graph::new(HttpClients::new(AddressPolicy::PublicOnly), platform, Version::THREADS, "Threads");
+            let graph = Graph::new(HttpClients::new(AddressPolicy::PublicOnly), platform, Version::THREADS, &ERRORS);
             graph.check_reach(&OurAddresses::of(origin, "threads")).map_err(|it| it.to_string())
         };
         let real = "https://graph.threads.net";

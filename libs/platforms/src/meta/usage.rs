@@ -16,10 +16,6 @@ const NEAR: u64 = 80;
 /// How long what can wait does near the limit. Usage is that of the last hour, or day.
 const SLOWLY: TimeDelta = TimeDelta::minutes(1);
 
-/// How long it is waited for where an answer does not say when calls are taken again:
-/// usage of an app is counted for an hour.
-const REGAINED: TimeDelta = TimeDelta::hours(1);
-
 /// What the headers of an answer say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
@@ -53,13 +49,13 @@ impl Usage {
     pub(crate) fn not_before(self, at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
         if self.percent < NEAR { at } else { at.max(now + SLOWLY) }
     }
+}
 
-    /// When calls are taken again that were refused for too many: at most a day later,
-    /// after which nothing counts any more.
-    pub(crate) fn regained_at(self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let minutes = i64::try_from(self.minutes).unwrap_or(i64::MAX).min(24 * 60);
-        if minutes == 0 { now + REGAINED } else { now + TimeDelta::minutes(minutes) }
-    }
+/// When calls are accepted again that were refused for too many: at most a day later, after which nothing counts any
+/// more. `None` where the headers do not say it.
+pub(super) fn regained_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let minutes = i64::try_from(Usage::of(headers).minutes).unwrap_or(i64::MAX).min(24 * 60);
+    (minutes != 0).then(|| now + TimeDelta::minutes(minutes))
 }
 
 #[cfg(test)]
@@ -100,9 +96,12 @@ mod tests {
 
     #[test]
     fn a_limit_ends_when_meta_says_so() {
-        for (minutes, expected) in [(0, 60), (19, 19), (u64::MAX, 24 * 60)] {
-            let regained_at = Usage { percent: 100, minutes }.regained_at(noon());
-            assert_eq!(regained_at, noon() + TimeDelta::minutes(expected), "{minutes}");
+        for (minutes, expected) in [("0", None), ("19", Some(19)), ("18446744073709551615", Some(24 * 60))] {
+            let said = format!(r#"{{"17":[{{"call_count":100,"estimated_time_to_regain_access":{minutes}}}]}}"#);
+            let name = HeaderName::from_static(OF_THE_ACCOUNT);
+            let headers = [(name, HeaderValue::from_str(&said).unwrap())].into_iter().collect();
+            let expected = expected.map(|it| noon() + TimeDelta::minutes(it));
+            assert_eq!(regained_at(&headers, noon()), expected, "{minutes}");
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{LINK_ATTACHMENT, POLL_OPTIONS, REPLY_SETTINGS, TOPIC_TAG};
 use crate::job::Job;
-use crate::meta::Form;
+use crate::meta::{Form, listed};
 
 /// The parameters of a poll's answers, first to last.
 const ANSWERS: [&str; 4] = ["option_a", "option_b", "option_c", "option_d"];
@@ -31,7 +31,7 @@ pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Vec<(&'static str, String
             fields
         }
         Form::Carousel(items) => {
-            let mut fields = vec![("media_type", "CAROUSEL".to_owned()), ("children", items.join(","))];
+            let mut fields = vec![("media_type", "CAROUSEL".to_owned()), ("children", listed(items))];
             fields.extend(of_the_post(job));
             fields
         }
@@ -54,12 +54,13 @@ pub(super) fn topic(tag: &str) -> &str {
     tag.trim().trim_start_matches('#').trim()
 }
 
-fn of_file(file: &Attachment, url: &str) -> Vec<(&'static str, String)> {
+fn of_file(file: &Attachment, url: Option<&str>) -> Vec<(&'static str, String)> {
     let (media_type, address) = match file.mime_type.file_type() {
         FileType::Image => ("IMAGE", "image_url"),
         FileType::Video => ("VIDEO", "video_url"),
     };
-    let mut fields = vec![("media_type", media_type.to_owned()), (address, url.to_owned())];
+    let mut fields = vec![("media_type", media_type.to_owned())];
+    fields.extend(url.map(|it| (address, it.to_owned())));
     fields.extend(file.alt_text.as_ref().map(|it| ("alt_text", it.as_str().to_owned())));
     fields
 }

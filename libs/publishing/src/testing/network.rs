@@ -101,6 +101,8 @@ pub(crate) struct Network {
     pub(crate) listed_after: TimeDelta,
     /// It knows posts by their looks alone, and gives out ids that others have.
     pub(crate) by_looks: bool,
+    /// Whether a success of the public call proves nothing.
+    pub(crate) is_confirmed_later: bool,
     /// Instead of the id of what was made public.
     pub(crate) ids: Mutex<VecDeque<String>>,
     /// How long before its time preparation begins.
@@ -328,6 +330,10 @@ impl Publish for Registered {
 
     fn recognises(&self) -> bool {
         self.by_looks
+    }
+
+    fn is_confirmed_later(&self, _: &Job<'_>) -> bool {
+        self.is_confirmed_later
     }
 
     fn settles(&self) -> TimeDelta {

@@ -271,7 +271,7 @@ impl Here {
         if let Some(needed) = needs.iter().find(|it| !self.has(&oauth, at, it)) {
             return Err(without(code, needed));
         }
-        if of == id { Ok(()) } else { Err(GraphError::no_object(id)) }
+        if of == id && !self.memory().is_hidden { Ok(()) } else { Err(GraphError::no_object(id)) }
     }
 
     /// The id of the Page whose token this call has.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{FromRequest, Path, RawQuery, Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -86,9 +86,13 @@ pub(super) async fn create(
 
 impl Here {
     /// What a test has ordered for this call.
-    fn ordered(&self, method: &Method, edge: &str) -> Option<Response> {
+    pub(super) fn ordered(&self, method: &Method, edge: &str) -> Option<Response> {
         let (status, body) = self.memory().refusals.remove(&format!("{method} /{edge}"))?;
-        Some((StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(body)).into_response())
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Some(match body {
+            Value::String(page) => (status, Html(page)).into_response(),
+            body => (status, Json(body)).into_response(),
+        })
     }
 
     fn with_usage(&self, answer: Value) -> Response {

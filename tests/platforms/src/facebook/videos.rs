@@ -8,7 +8,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{FileType, MimeType};
-use http::HeaderMap;
+use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
 use super::Here;
@@ -249,27 +249,27 @@ pub(super) async fn receive(
     body: Bytes,
 ) -> Result<Response, GraphError> {
     let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
-    let token = header("authorization")
-        .and_then(|it| it.strip_prefix("OAuth "))
-        .ok_or_else(|| GraphError::token("Error validating access token", None))?;
+    let unauthorized =
+        || GraphError::upload(false, "NotAuthorizedError", "User not authorized to perform this request");
+    let invalid = |words: &str| GraphError::upload(false, "InvalidRequestError", words);
+    let token = header("authorization").and_then(|it| it.strip_prefix("OAuth ")).ok_or_else(unauthorized)?;
+    if let Some(answer) = here.ordered(&Method::POST, "video-upload") {
+        return Ok(answer);
+    }
     let number = |name: &str| header(name).and_then(|it| it.parse::<u64>().ok());
     let (offset, size) = (number("offset"), number("file_size"));
     let now = here.clock.now();
     let mut memory = here.memory();
-    let page = memory
-        .page_tokens
-        .get(token)
-        .map(|it| it.0.clone())
-        .ok_or_else(|| GraphError::token("Error validating access token", None))?;
+    let page = memory.page_tokens.get(token).map(|it| it.0.clone()).ok_or_else(unauthorized)?;
     let breaks_after = memory.breaks_after.take();
     let video = memory.videos.get_mut(&id).filter(|it| it.page == page && it.edge != "videos");
-    let video = video.ok_or_else(|| GraphError::no_object(&id))?;
+    let video = video.ok_or_else(|| invalid("Invalid video id"))?;
     let arrived = video.bytes.len() as u64;
     let (Some(offset), Some(size)) = (offset, size) else {
-        return Err(GraphError::param("The headers offset and file_size are required"));
+        return Err(invalid("The headers offset and file_size are required"));
     };
     if offset != arrived || size != offset + body.len() as u64 || body.is_empty() || MAX_BYTES < size {
-        return Err(GraphError::param("The upload does not go on where it broke off, or is of another size"));
+        return Err(invalid("The upload does not go on where it broke off, or is of another size"));
     }
     video.size = Some(size);
     if let Some(bytes) = breaks_after.filter(|it| *it < body.len()) {

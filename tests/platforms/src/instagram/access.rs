@@ -152,7 +152,8 @@ impl Here {
         scopes: &[&str],
     ) -> Result<(), GraphError> {
         self.accept(headers, fields, path, scopes)?;
-        if id == ID || id == "me" && !self.by_facebook { Ok(()) } else { Err(GraphError::no_object(id)) }
+        let is_its = id == ID || id == "me" && !self.by_facebook;
+        if is_its && !self.memory().is_hidden { Ok(()) } else { Err(GraphError::no_object(id)) }
     }
 }
 

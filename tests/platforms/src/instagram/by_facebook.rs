@@ -32,7 +32,7 @@ pub(super) struct Page {
     account: Option<(String, String)>,
     tasks: Vec<String>,
     /// To act for it.
-    token: String,
+    pub(super) token: String,
 }
 
 impl Page {

@@ -22,6 +22,7 @@ impl Front for Here {
             (_, "/refresh_access_token") => Some(Call::Refresh),
             (&Method::DELETE, "/v26.0/me/permissions") => Some(Call::Revoke),
             (&Method::POST, _) if path.ends_with("/media_publish") => Some(Call::Publish),
+            (&Method::POST, _) if path.starts_with("/ig-api-upload/") => Some(Call::Upload),
             (&Method::POST, _) if has(b"image_url=") || has(b"video_url=") => Some(Call::Upload),
             (&Method::GET, _) if path.ends_with("/media") || path.ends_with("/stories") => Some(Call::LookUp),
             (&Method::GET, _) if query.contains("fields=status") => Some(Call::Process),

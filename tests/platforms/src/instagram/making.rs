@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{Facts, FileType, MimeType};
 use http::HeaderMap;
@@ -16,6 +18,7 @@ use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
 use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch};
 use crate::meta::fields::Fields;
+use crate::stand_in::wire::Cut;
 
 /// What is in a container, and then in a post.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +28,8 @@ pub(super) struct Content {
     pub(super) files: Vec<File>,
     /// What it says beside that.
     pub(super) said: Value,
+    /// Whom its one file shows.
+    pub(super) tags: Value,
 }
 
 /// What a container is to be.
@@ -87,78 +92,78 @@ pub(super) async fn make(
     if MOST <= here.memory().containers.made_since(now - TimeDelta::days(1)) {
         return Err(GraphError::limited(60));
     }
+    // By Instagram's login this parameter is ignored.
+    let is_upload = fields.one_of("upload_type", &["resumable"])?.is_some() && here.by_facebook;
     let types = fields.one_of("media_type", &["IMAGE", "VIDEO", "REELS", "STORIES", "CAROUSEL"])?;
     let is_item = fields.flag("is_carousel_item")?.unwrap_or_default();
     let (content, fault) = match (types.as_deref(), is_item) {
         (Some("CAROUSEL"), false) => (here.of_items(fields)?, None),
-        (Some("STORIES"), false) => of_file(Kind::Story, fields).await?,
-        (Some("REELS"), false) => of_file(Kind::Reel, fields).await?,
-        (None | Some("IMAGE"), false) => of_file(Kind::Post, fields).await?,
+        (Some("STORIES"), false) => here.of_file(Kind::Story, fields, is_upload).await?,
+        (Some("REELS"), false) => here.of_file(Kind::Reel, fields, is_upload).await?,
+        (None | Some("IMAGE"), false) => here.of_file(Kind::Post, fields, is_upload).await?,
         (None | Some("IMAGE" | "VIDEO"), true) => {
             let is_video = types.as_deref() == Some("VIDEO");
-            if is_video != fields.has("video_url") {
+            if is_video != (is_upload || fields.has("video_url")) {
                 return Err(unknown_type());
             }
-            of_file(Kind::Item, fields).await?
+            here.of_file(Kind::Item, fields, is_upload).await?
         }
         _ => return Err(unknown_type()),
     };
+    if is_upload && types.as_deref() != Some("CAROUSEL") {
+        let Memory { containers, ids, .. } = &mut *here.memory();
+        let id = containers.await_upload(ids, content, now);
+        let uri = format!("{}/ig-api-upload/v26.0/{id}", here.base_url());
+        return Ok(Json(json!({ "id": id, "uri": uri })));
+    }
     let id = here.memory().make(content, fault, now);
     Ok(Json(json!({ "id": id })))
 }
 
-fn unknown_type() -> GraphError {
-    GraphError::param("The media_type is unknown, or not one for this").subcode(2_207_023)
+/// `POST https://rupload.facebook.com/ig-api-upload/v26.0/{ig-container-id}`: the bytes of a
+/// video from `offset` on.
+pub(super) async fn receive(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, GraphError> {
+    let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
+    let number = |name: &str| header(name).and_then(|it| it.parse::<usize>().ok());
+    let invalid = |words: &str| GraphError::upload(false, "InvalidRequestError", words);
+    let is_known = |token: &str| here.memory().pages.iter().any(|it| it.token == token);
+    if !header("authorization").and_then(|it| it.strip_prefix("OAuth ")).is_some_and(is_known) {
+        return Err(GraphError::upload(false, "NotAuthorizedError", "User not authorized to perform this request"));
+    }
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    if let Some(at) = memory.refusals.iter().position(|(ends, _)| *ends == "ig-api-upload") {
+        return Err(memory.refusals.remove(at).1);
+    }
+    let (breaks_after, work, spoils) = (memory.breaks_after.take(), memory.work[2], memory.fault.clone());
+    let container = memory.containers.get_mut(&id).ok_or_else(|| invalid("Invalid container id"))?;
+    let mut content = container.content.clone();
+    let upload = container.upload_mut().filter(|it| !it.is_complete);
+    let upload = upload.ok_or_else(|| invalid("The container awaits no bytes"))?;
+    let is_next = number("offset") == Some(upload.bytes.len());
+    if !is_next || number("file_size") != Some(upload.bytes.len() + body.len()) || body.is_empty() {
+        return Err(invalid("The bytes do not begin where the last ones ended, or are not all"));
+    }
+    if let Some(bytes) = breaks_after.filter(|it| *it < body.len()) {
+        upload.bytes.extend_from_slice(&body[..bytes]);
+        return Ok(Cut.into_response());
+    }
+    upload.bytes.extend_from_slice(&body);
+    let fault = match Fetched::of(std::mem::take(&mut upload.bytes)) {
+        Some(file) => content.add(file, None).unwrap_or_else(|_| Some(failed(2_207_026))),
+        None => Some(failed(2_207_026)),
+    };
+    container.uploaded(content, work, fault.or(spoils), now);
+    Ok(Json(json!({ "success": true, "message": "Upload successful." })).into_response())
 }
 
-/// With why it comes to nothing, which shows later.
-async fn of_file(kind: Kind, mut fields: Fields) -> Result<(Content, Option<String>), GraphError> {
-    let is_video = fields.has("video_url");
-    if is_video == (kind == Kind::Post) && kind != Kind::Item && kind != Kind::Story {
-        return Err(if is_video { unknown_type() } else { GraphError::missing("video_url") });
-    }
-    let address = fields.want(if is_video { "video_url" } else { "image_url" })?;
-    let mut content = Content { kind, said: json!({}), ..Content::default() };
-    let words = if is_video || kind == Kind::Story { None } else { alt_text(&mut fields)? };
-    let tags = tags(&mut fields, kind, is_video)?;
-    if kind == Kind::Reel {
-        if let Some(moment) = fields.number("thumb_offset", 0, i64::MAX)? {
-            content.said["thumb_offset"] = moment.into();
-        }
-        if let Some(share) = fields.flag("share_to_feed")? {
-            content.said["share_to_feed"] = share.into();
-        }
-    }
-    if matches!(kind, Kind::Post | Kind::Reel) {
-        of_the_whole(&mut content, &mut fields)?;
-    }
-    fields.end()?;
-    let file = match fetch(&address).await {
-        Ok(file) => file,
-        Err(NotFetched::NotThere) if is_video => return Ok((content, Some(failed(2_207_077)))),
-        Err(_) => {
-            let error = GraphError::new(9_004, "Only photo or video can be accepted as media type.");
-            let words = "The media could not be fetched from this URI.";
-            return Err(error.subcode(2_207_052).for_people("Media download has failed.", words));
-        }
-    };
-    let limits = match (is_video, kind == Kind::Story) {
-        (false, false) => IMAGES,
-        (false, true) => STORY_IMAGES,
-        (true, false) => REELS,
-        (true, true) => STORY_VIDEOS,
-    };
-    let wrong = limits.check(&file);
-    if let Some(wrong) = wrong.filter(|_| !is_video) {
-        return Err(image_fault(wrong));
-    }
-    let is_refused = wrong.is_some() || is_video && !is_film(file.facts);
-    let moment = content.said["thumb_offset"].as_u64();
-    if moment.zip(file.facts.duration_ms).is_some_and(|(moment, length)| length < moment) {
-        return Err(GraphError::new(1, "The thumbnail offset is beyond the video").subcode(2_207_057));
-    }
-    content.files.push(File { fetched: file, words, tags });
-    Ok((content, is_refused.then(|| failed(2_207_026))))
+fn unknown_type() -> GraphError {
+    GraphError::param("The media_type is unknown, or not one for this").subcode(2_207_023)
 }
 
 /// "23-60 FPS", with what clocks of cameras differ by, and "Maximum columns: 1920".
@@ -243,7 +248,75 @@ fn of_the_whole(content: &mut Content, fields: &mut Fields) -> Result<(), GraphE
     Ok(())
 }
 
+impl Content {
+    /// A file of it, which was fetched or uploaded; with why it comes to nothing.
+    fn add(&mut self, file: Fetched, words: Option<String>) -> Result<Option<String>, GraphError> {
+        let is_video = file.mime_type.file_type() == FileType::Video;
+        let limits = match (is_video, self.kind == Kind::Story) {
+            (false, false) => IMAGES,
+            (false, true) => STORY_IMAGES,
+            (true, false) => REELS,
+            (true, true) => STORY_VIDEOS,
+        };
+        let wrong = limits.check(&file);
+        if let Some(wrong) = wrong.filter(|_| !is_video) {
+            return Err(image_fault(wrong));
+        }
+        let is_refused = wrong.is_some() || is_video && !is_film(file.facts);
+        let moment = self.said["thumb_offset"].as_u64();
+        if moment.zip(file.facts.duration_ms).is_some_and(|(moment, length)| length < moment) {
+            return Err(GraphError::new(1, "The thumbnail offset is beyond the video").subcode(2_207_057));
+        }
+        self.files.push(File { fetched: file, words, tags: self.tags.take() });
+        Ok(is_refused.then(|| failed(2_207_026)))
+    }
+}
+
 impl Here {
+    /// With why it comes to nothing, which shows later. With `is_upload`, its bytes follow.
+    async fn of_file(
+        &self,
+        kind: Kind,
+        mut fields: Fields,
+        is_upload: bool,
+    ) -> Result<(Content, Option<String>), GraphError> {
+        let is_video = is_upload || fields.has("video_url");
+        if is_video == (kind == Kind::Post) && kind != Kind::Item && kind != Kind::Story {
+            return Err(if is_video { unknown_type() } else { GraphError::missing("video_url") });
+        }
+        let address =
+            if is_upload { None } else { Some(fields.want(if is_video { "video_url" } else { "image_url" })?) };
+        let words = if is_video || kind == Kind::Story { None } else { alt_text(&mut fields)? };
+        let mut content =
+            Content { kind, said: json!({}), tags: tags(&mut fields, kind, is_video)?, ..Content::default() };
+        if kind == Kind::Reel {
+            if let Some(moment) = fields.number("thumb_offset", 0, i64::MAX)? {
+                content.said["thumb_offset"] = moment.into();
+            }
+            if let Some(share) = fields.flag("share_to_feed")? {
+                content.said["share_to_feed"] = share.into();
+            }
+        }
+        if matches!(kind, Kind::Post | Kind::Reel) {
+            of_the_whole(&mut content, &mut fields)?;
+        }
+        fields.end()?;
+        let Some(address) = address else { return Ok((content, None)) };
+        let refused_hosts = self.memory().refused_hosts.clone();
+        let file = match fetch(&address, &refused_hosts).await {
+            Ok(file) => file,
+            Err(NotFetched::HostRefused) if is_video => return Ok((content, Some(failed(2_207_052)))),
+            Err(NotFetched::NotThere) if is_video => return Ok((content, Some(failed(2_207_077)))),
+            Err(_) => {
+                let error = GraphError::new(9_004, "Only photo or video can be accepted as media type.");
+                let words = "The media could not be fetched from this URI.";
+                return Err(error.subcode(2_207_052).for_people("Media download has failed.", words));
+            }
+        };
+        let fault = content.add(file, words)?;
+        Ok((content, fault))
+    }
+
     /// A carousel of containers that are ready.
     fn of_items(&self, mut fields: Fields) -> Result<Content, GraphError> {
         let children = fields.list("children")?.ok_or_else(|| GraphError::missing("children"))?;
@@ -292,7 +365,7 @@ impl Memory {
         let is_whole = 1 < content.files.len();
         let works = content.files.iter().filter(|_| !is_whole).map(of_file);
         let work = works.chain([of_whole]).max().unwrap_or_default();
-        let fault = fault.or_else(|| self.fault.map(failed));
+        let fault = fault.or_else(|| self.fault.clone());
         self.containers.make(&mut self.ids, content, work, fault, now)
     }
 }

@@ -27,8 +27,11 @@ pub(super) struct Post {
 }
 
 /// What can be asked of a container.
-const CONTAINER: Node =
-    Node { kind: "IGContainer", fields: &["status", "status_code", "copyright_check_status"], unasked: &[] };
+const CONTAINER: Node = Node {
+    kind: "IGContainer",
+    fields: &["status", "status_code", "copyright_check_status", "video_status"],
+    unasked: &[],
+};
 
 /// What can be asked of a post.
 const MEDIA: Node = Node {
@@ -95,6 +98,9 @@ pub(super) async fn show(
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
     here.accept(&headers, &mut fields, if id == "me" { "me" } else { "id" }, here.scopes().read)?;
+    if id == ID && here.memory().is_hidden {
+        return Err(GraphError::no_object(&id));
+    }
     if [ID, "me"].contains(&id.as_str()) {
         return here.account(&id, fields).map(Json);
     }
@@ -110,7 +116,11 @@ pub(super) async fn show(
             Standing::Public => "Published: Media has been published.".to_owned(),
             Standing::Expired => "Expired: Media was not published within 24 hours.".to_owned(),
         };
-        let said = json!({ "id": id, "status_code": state.name(), "status": words });
+        let video_status = container.upload().map(|it| {
+            let status = if it.is_complete { "complete" } else { "in_progress" };
+            json!({ "uploading_phase": { "status": status, "bytes_transferred": it.bytes.len() } })
+        });
+        let said = json!({ "id": id, "status_code": state.name(), "status": words, "video_status": video_status });
         return CONTAINER.select(&said, asked.as_deref()).map(Json);
     }
     let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(|| GraphError::no_object(&id))?;

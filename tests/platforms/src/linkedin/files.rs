@@ -212,7 +212,7 @@ pub(super) async fn arrive(
     body: Bytes,
 ) -> Result<Response, Refusal> {
     let now = here.clock.now();
-    here.memory().refused("/dms-uploads").map_or(Ok(()), Err)?;
+    here.memory().refused(&format!("/dms-uploads/{part}")).map_or(Ok(()), Err)?;
     let is_video = here.memory().files.values().any(|it| it.ticket == ticket && it.is_video);
     if !is_video {
         let _: Grant = here.oauth_of(&headers)?;

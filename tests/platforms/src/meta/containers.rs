@@ -25,6 +25,15 @@ pub struct Container<T> {
     /// Why it comes to nothing, in the platform's words, if it does.
     fault: Option<String>,
     is_public: bool,
+    /// What has arrived of a file whose bytes are sent; `None` where Meta fetches it.
+    upload: Option<Upload>,
+}
+
+/// A file whose bytes are sent.
+#[derive(Clone, Debug, Default)]
+pub struct Upload {
+    pub bytes: Vec<u8>,
+    pub is_complete: bool,
 }
 
 /// How a container stands.
@@ -61,9 +70,30 @@ impl<T> Container<T> {
         match &self.fault {
             _ if self.is_public => State::Public,
             _ if self.made_at + LIVES <= now => State::Expired,
-            _ if now < self.worked_until => State::Working,
+            _ if now < self.worked_until || self.upload.as_ref().is_some_and(|it| !it.is_complete) => State::Working,
             Some(words) => State::Failed(words.clone()),
             None => State::Ready,
+        }
+    }
+
+    /// What has arrived of a file whose bytes are sent.
+    pub const fn upload(&self) -> Option<&Upload> {
+        self.upload.as_ref()
+    }
+
+    /// The same, to add to it.
+    pub const fn upload_mut(&mut self) -> Option<&mut Upload> {
+        self.upload.as_mut()
+    }
+
+    /// All bytes are there: this is in it, on which the work takes so long, and fails in the
+    /// end where there is a `fault`.
+    pub fn uploaded(&mut self, content: T, work: TimeDelta, fault: Option<String>, now: DateTime<Utc>) {
+        self.content = content;
+        self.worked_until = now + work;
+        self.fault = fault;
+        if let Some(upload) = &mut self.upload {
+            upload.is_complete = true;
         }
     }
 }
@@ -91,13 +121,28 @@ impl<T> Containers<T> {
     ) -> String {
         let id = ids.fresh();
         let worked_until = now + work;
-        self.0.insert(id.clone(), Container { content, made_at: now, worked_until, fault, is_public: false });
+        let container = Container { content, made_at: now, worked_until, fault, is_public: false, upload: None };
+        self.0.insert(id.clone(), container);
+        id
+    }
+
+    /// A new one that waits for the bytes of its file. Returns its id.
+    pub fn await_upload(&mut self, ids: &mut Ids, content: T, now: DateTime<Utc>) -> String {
+        let id = self.make(ids, content, TimeDelta::zero(), None, now);
+        if let Some(container) = self.0.get_mut(&id) {
+            container.upload = Some(Upload::default());
+        }
         id
     }
 
     /// One of them.
     pub fn get(&self, id: &str) -> Option<&Container<T>> {
         self.0.get(id)
+    }
+
+    /// One of them, to add to it.
+    pub fn get_mut(&mut self, id: &str) -> Option<&mut Container<T>> {
+        self.0.get_mut(id)
     }
 
     /// How many were made and are known.

@@ -21,6 +21,15 @@ pub struct Fetched {
     pub facts: Facts,
 }
 
+impl Fetched {
+    /// A file of these bytes; `None` where they are of no kind that is known.
+    pub fn of(bytes: Vec<u8>) -> Option<Self> {
+        let mime_type = MimeType::sniff(&bytes)?;
+        let facts = Parts::of(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);
+        Some(Self { mime_type, bytes, facts })
+    }
+}
+
 /// Why a file is not to be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotFetched {
@@ -30,12 +39,18 @@ pub enum NotFetched {
     NotThere,
     /// It is no file of a kind that is known, or its server calls it another.
     NoMedium,
+    /// Meta does not fetch from this host. The host is never called.
+    HostRefused,
 }
 
 /// Fetches a file: without following elsewhere, without a password, from an address that
-/// has a scheme of the web. Without TLS, only this machine is believed.
-pub async fn fetch(address: &str) -> Result<Fetched, NotFetched> {
+/// has a scheme of the web, from none of the hosts that are refused. Without TLS, only
+/// this machine is believed.
+pub async fn fetch(address: &str, refused_hosts: &[String]) -> Result<Fetched, NotFetched> {
     let url = Url::parse(address).map_err(|_| NotFetched::NoAddress)?;
+    if url.host_str().is_some_and(|host| refused_hosts.iter().any(|it| it == host)) {
+        return Err(NotFetched::HostRefused);
+    }
     let is_here = matches!(url.host_str(), Some("127.0.0.1" | "localhost"));
     let is_web = url.scheme() == "https" || url.scheme() == "http" && is_here;
     if !is_web || !url.username().is_empty() {
@@ -48,9 +63,7 @@ pub async fn fetch(address: &str) -> Result<Fetched, NotFetched> {
     let content_type = response.headers().get("content-type").and_then(|it| it.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
     let bytes = response.bytes().await.map_err(|_| NotFetched::NotThere)?.to_vec();
-    let mime_type = MimeType::sniff(&bytes).filter(|it| it.as_str() == content_type).ok_or(NotFetched::NoMedium)?;
-    let facts = Parts::of(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);
-    Ok(Fetched { mime_type, bytes, facts })
+    Fetched::of(bytes).filter(|it| it.mime_type.as_str() == content_type).ok_or(NotFetched::NoMedium)
 }
 
 /// What a platform takes of pictures and videos.

@@ -163,9 +163,21 @@ fn a_file_is_measured() {
 #[tokio::test]
 async fn only_what_anybody_could_fetch_is_fetched() {
     for address in ["", "x", "ftp://a.example/1.png", "http://a.example/1.png", "https://me:pw@a.example/1.png"] {
-        assert_eq!(fetch(address).await.unwrap_err(), NotFetched::NoAddress, "{address}");
+        assert_eq!(fetch(address, &[]).await.unwrap_err(), NotFetched::NoAddress, "{address}");
     }
-    assert_eq!(fetch("http://127.0.0.1:1/1.png").await.unwrap_err(), NotFetched::NotThere);
+    assert_eq!(fetch("http://127.0.0.1:1/1.png", &[]).await.unwrap_err(), NotFetched::NotThere);
+}
+
+#[tokio::test]
+async fn a_refused_host_is_never_called() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/1.png", listener.local_addr().unwrap());
+
+    let refused = fetch(&address, &["127.0.0.1".to_owned()]).await;
+
+    assert_eq!(refused.unwrap_err(), NotFetched::HostRefused);
+    let mut accepting = std::pin::pin!(listener.accept());
+    assert!(futures::poll!(accepting.as_mut()).is_pending(), "nothing has connected");
 }
 
 #[test]

@@ -76,6 +76,17 @@ impl Network for Pinterest {
         self.here.oauth().end_access_tokens(now);
     }
 
+    /// A board that cannot be found is told from other refusals by words: its message stays.
+    fn translate_refusals(&self) -> bool {
+        false
+    }
+
+    fn others_post(&self, count: usize) {
+        for number in 1..=count {
+            self.pins_by_hand(&format!("by hand, number {number}"));
+        }
+    }
+
     fn public(&self) -> Vec<PublicPost> {
         self.here.memory().pins.iter().map(public_post).collect()
     }

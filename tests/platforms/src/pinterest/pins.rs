@@ -181,7 +181,7 @@ async fn files(here: &Here, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, 
 
 async fn image(url: &Value) -> Result<(MimeType, Vec<u8>), Refusal> {
     let unreachable = || Refusal::invalid("Sorry! We were unable to reach the URL.");
-    let file = fetch(url.as_str().unwrap_or_default()).await.map_err(|_| unreachable())?;
+    let file = fetch(url.as_str().unwrap_or_default(), &[]).await.map_err(|_| unreachable())?;
     if file.mime_type.file_type() != FileType::Image || MAX_IMAGE_BYTES < file.bytes.len() {
         return Err(Refusal::invalid("The image could not be used."));
     }

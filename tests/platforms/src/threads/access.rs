@@ -106,7 +106,8 @@ impl Here {
         scopes: &[&str],
     ) -> Result<(), GraphError> {
         self.accept(headers, fields, path, scopes)?;
-        if [ID, "me"].contains(&id) { Ok(()) } else { Err(GraphError::no_object(id)) }
+        let is_seen = [ID, "me"].contains(&id) && !self.memory().is_hidden;
+        if is_seen { Ok(()) } else { Err(GraphError::no_object(id)) }
     }
 }
 

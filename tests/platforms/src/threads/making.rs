@@ -13,7 +13,7 @@ use super::access::PUBLISH;
 use super::{Here, Memory, poll, text};
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
-use crate::meta::fetched::{Fetched, Limits, Wrong, fetch};
+use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch};
 use crate::meta::fields::Fields;
 
 /// What is in a container, and then in a post.
@@ -69,7 +69,7 @@ pub(super) async fn make(
     let (content, fault) = match kind.as_str() {
         "TEXT" => (of_text(fields)?, None),
         "CAROUSEL" => (here.of_items(fields)?, None),
-        kind => of_file(kind == "VIDEO", fields).await?,
+        kind => here.of_file(kind == "VIDEO", fields).await?,
     };
     let now = here.clock.now();
     let id = here.memory().make(content, fault, now);
@@ -95,36 +95,6 @@ fn of_text(mut fields: Fields) -> Result<Content, GraphError> {
         return Err(GraphError::missing("text"));
     }
     Ok(content)
-}
-
-/// With why it comes to nothing, which shows later.
-async fn of_file(is_video: bool, mut fields: Fields) -> Result<(Content, Option<String>), GraphError> {
-    let address = fields.want(if is_video { "video_url" } else { "image_url" })?;
-    let words = fields.text("alt_text").filter(|it| !it.is_empty());
-    if words.as_ref().is_some_and(|it| 1_000 < it.chars().count()) {
-        return Err(GraphError::param("Param alt_text must be at most 1000 characters"));
-    }
-    let mut content = if fields.flag("is_carousel_item")?.unwrap_or_default() {
-        Content { is_item: true, ..Content::default() }
-    } else {
-        of_post(&mut fields, json!({}), Vec::new())?
-    };
-    fields.end()?;
-    let file = match fetch(&address).await {
-        Ok(file) => file,
-        Err(_) if is_video => return Ok((content, Some("FAILED_DOWNLOADING_VIDEO".to_owned()))),
-        Err(_) => {
-            let error = GraphError::new(9_004, "Only photo or video can be accepted as media type.");
-            let words = "The media could not be fetched from this URI.";
-            return Err(error.subcode(2_207_052).for_people("Media download has failed.", words));
-        }
-    };
-    let fault = if is_video { VIDEOS.check(&file).map(video_fault).or_else(|| film_fault(file.facts)) } else { None };
-    if let Some(wrong) = IMAGES.check(&file).filter(|_| !is_video) {
-        return Err(image_fault(wrong));
-    }
-    content.files.push(File { file, words });
-    Ok((content, fault.map(str::to_owned)))
 }
 
 /// The words of its status.
@@ -178,6 +148,39 @@ fn of_post(fields: &mut Fields, mut said: Value, files: Vec<File>) -> Result<Con
 }
 
 impl Here {
+    /// With why it comes to nothing, which shows later.
+    async fn of_file(&self, is_video: bool, mut fields: Fields) -> Result<(Content, Option<String>), GraphError> {
+        let address = fields.want(if is_video { "video_url" } else { "image_url" })?;
+        let words = fields.text("alt_text").filter(|it| !it.is_empty());
+        if words.as_ref().is_some_and(|it| 1_000 < it.chars().count()) {
+            return Err(GraphError::param("Param alt_text must be at most 1000 characters"));
+        }
+        let mut content = if fields.flag("is_carousel_item")?.unwrap_or_default() {
+            Content { is_item: true, ..Content::default() }
+        } else {
+            of_post(&mut fields, json!({}), Vec::new())?
+        };
+        fields.end()?;
+        let refused_hosts = self.memory().refused_hosts.clone();
+        let file = match fetch(&address, &refused_hosts).await {
+            Ok(file) => file,
+            Err(NotFetched::HostRefused) if is_video => return Ok((content, Some("UNKNOWN".to_owned()))),
+            Err(_) if is_video => return Ok((content, Some("FAILED_DOWNLOADING_VIDEO".to_owned()))),
+            Err(_) => {
+                let error = GraphError::new(9_004, "Only photo or video can be accepted as media type.");
+                let words = "The media could not be fetched from this URI.";
+                return Err(error.subcode(2_207_052).for_people("Media download has failed.", words));
+            }
+        };
+        let fault =
+            if is_video { VIDEOS.check(&file).map(video_fault).or_else(|| film_fault(file.facts)) } else { None };
+        if let Some(wrong) = IMAGES.check(&file).filter(|_| !is_video) {
+            return Err(image_fault(wrong));
+        }
+        content.files.push(File { file, words });
+        Ok((content, fault.map(str::to_owned)))
+    }
+
     /// A carousel of containers that are ready.
     fn of_items(&self, mut fields: Fields) -> Result<Content, GraphError> {
         let children = fields.list("children")?.ok_or_else(|| GraphError::missing("children"))?;

@@ -85,6 +85,9 @@ pub(super) async fn show(
 ) -> Result<Json<Value>, GraphError> {
     here.accept(&headers, &mut fields, if id == "me" { "me" } else { "id" }, BASIC)?;
     if [ID, "me"].contains(&id.as_str()) {
+        if here.memory().is_hidden {
+            return Err(GraphError::no_object(&id));
+        }
         return profile(fields).map(Json);
     }
     let asked = fields.text("fields");

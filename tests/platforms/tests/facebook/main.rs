@@ -3,6 +3,7 @@
 
 mod connecting;
 mod follow_ups;
+mod intermediaries;
 mod lost_answers;
 mod notices;
 mod posts;

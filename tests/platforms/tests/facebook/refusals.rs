@@ -68,3 +68,21 @@ async fn a_success_that_is_none_is_looked_into() {
 
     assert!(matches!(passage.setbacks[..], [Setback::Unknown { .. }]), "{:?}", passage.setbacks);
 }
+
+#[tokio::test]
+async fn a_page_that_is_not_to_be_seen_needs_reconnection() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "prepared", Vec::new()).await;
+    stage.network.refuses("POST /feed", 400, error(100, 33));
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Busy { .. }), "once it is a fault that passes: {setback:?}");
+
+    stage.network.hides_pages();
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    for mime_type in [MimeType::Png, MimeType::Mp4] {
+        let mut other = stage.post(&account, "another", vec![sample(mime_type, 1)]);
+        let setback = stage.prepare_all(&mut other, &mut Vec::new()).await.unwrap_err();
+        assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    }
+}

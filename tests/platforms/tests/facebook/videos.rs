@@ -7,6 +7,7 @@ use networks::facebook::PAGE;
 use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
+use serde_json::json;
 
 use crate::{a_post, long_video, stage};
 
@@ -174,4 +175,49 @@ async fn near_the_limit_it_is_looked_less_often() {
     let begun = post.publish_at - stage.lead(&[post.media[0].attachment.clone()]).unwrap();
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     assert!(begun + TimeDelta::minutes(1) <= stage.clock.now(), "{}", stage.clock.now() - begun);
+}
+
+#[tokio::test]
+async fn a_failure_of_the_upload_host_says_whether_it_is_final() {
+    let failure = |retriable: bool, kind: &str| json!({ "debug_info": { "retriable": retriable, "type": kind, "message": "What the host says" } });
+    let (stage, account) = stage().await;
+    stage.network.refuses("POST /video-upload", 400, failure(false, "InvalidRequestError"));
+    let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let said = "file 1 of 1 (video/mp4): What the host says";
+    assert!(matches!(&refused, Setback::Refused { reason } if reason == said), "{refused:?}");
+
+    // The upload host marks `ProcessingFailedError` as final, and takes the same bytes later. Whether the token is
+    // still good is said by the API.
+    for (sent, (retriable, kind, expected)) in (1..).zip([
+        (true, "ProcessingFailedError", "Busy"),
+        (false, "ProcessingFailedError", "Stale"),
+        (false, "NotAuthorizedError", "Busy"),
+    ]) {
+        stage.network.refuses("POST /video-upload", 400, failure(retriable, kind));
+        let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+        post.text = format!("reel {sent}");
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        let [setback] = &passage.setbacks[..] else { panic!("{kind}: {:?}", passage.setbacks) };
+        assert!(format!("{setback:?}").starts_with(expected), "{kind}: {setback:?}");
+        assert_eq!(stage.network.public().len(), sent);
+    }
+}
+
+#[tokio::test]
+async fn a_missing_permission_for_videos_is_named() {
+    let (stage, account) = stage().await;
+    let error = json!({ "error": { "message": "(#100) No permission to publish the video", "code": 100,
+        "type": "OAuthException", "error_user_msg": "You can't do that." } });
+    stage.network.refuses("POST /videos", 400, error);
+    let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[]);
+
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+
+    let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
+    for said in ["publish_video", "operator", "connect", "You can't do that."] {
+        assert!(reason.contains(said), "{said}: {reason}");
+    }
 }

@@ -8,14 +8,13 @@ use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
 use image::{ImageFormat, Rgb, RgbImage};
 use networks::instagram::Instagram;
-use networks::meta::error::GraphError;
 use platforms::Step;
 use platforms::conformance::network::{Call, Network};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::{Post, Stage};
 use serde_json::{Value, json};
 
-use super::{list, options, stage, text};
+use super::{list, options, prepared_until, stage, text};
 
 /// A picture of this size.
 fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
@@ -225,9 +224,13 @@ async fn a_failure_that_may_pass_is_tried_three_times() {
     let (stage, account) = stage().await;
     stage.network.spoils(Some(2_207_053));
     let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Mp4, 1)]);
-    let (setback, took) = stepped(&stage, &mut post).await;
-    assert!(matches!(setback, Some(Setback::Refused { .. })), "{setback:?}");
+    let began = stage.clock.now();
+    let setbacks = prepared_until(&stage, &mut post, began + TimeDelta::hours(1)).await;
+    let [Setback::Busy { .. }, Setback::Busy { .. }, Setback::Refused { .. }] = setbacks[..] else {
+        panic!("{setbacks:?}")
+    };
     assert_eq!(stage.network.containers(), 3);
+    let took = stage.clock.now() - began;
     assert!(TimeDelta::minutes(2) < took && took < TimeDelta::minutes(10), "{took}");
 
     stage.network.spoils(Some(2_207_082));
@@ -243,20 +246,6 @@ async fn a_failure_that_may_pass_is_tried_three_times() {
 }
 
 #[tokio::test]
-async fn a_file_that_instagram_cannot_fetch_is_named_with_what_may_keep_it_out() {
-    let (stage, account) = stage().await;
-    for _ in 0..3 {
-        stage
-            .network
-            .refuses("media", GraphError::new(9_004, "Only photo or video can be accepted").subcode(2_207_052));
-    }
-    let mut post = stage.post(&account, "a boat", vec![sample(MimeType::Jpeg, 1)]);
-    let (setback, _) = stepped(&stage, &mut post).await;
-    let Some(Setback::Refused { reason }) = setback else { panic!("{setback:?}") };
-    assert!(reason.contains("Instagram could not fetch it") && reason.contains("robots.txt"), "{reason}");
-}
-
-#[tokio::test]
 async fn a_video_is_asked_about_ever_less_often_and_given_up_after_half_an_hour() {
     let (stage, account) = stage().await;
     stage.network.works_for(TimeDelta::minutes(25));
@@ -267,6 +256,8 @@ async fn a_video_is_asked_about_ever_less_often_and_given_up_after_half_an_hour(
 
     stage.network.works_for(TimeDelta::hours(23));
     let mut post = stage.post(&account, "never", vec![sample(MimeType::Mp4, 1)]);
-    let (setback, _) = stepped(&stage, &mut post).await;
-    assert!(matches!(&setback, Some(Setback::Refused { reason }) if reason.contains("30 minutes")), "{setback:?}");
+    let end = stage.clock.now() + TimeDelta::hours(3);
+    let setbacks = prepared_until(&stage, &mut post, end).await;
+    let Some(Setback::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
+    assert!(setbacks.len() == 3 && reason.contains("30 minutes"), "{setbacks:?}");
 }

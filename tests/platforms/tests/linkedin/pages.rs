@@ -60,15 +60,26 @@ async fn what_may_be_ours_and_was_changed_is_neither_taken_nor_sent_again() {
 
 #[tokio::test]
 async fn a_page_that_may_not_be_read_says_where_to_look() {
-    for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
+    let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
+    for may_be_read_before in [true, false] {
         let (stage, account) = of::<Community>().await;
-        let post = stage.due(&account, "lost", files).await;
+        if !may_be_read_before {
+            stage.network.refuses("/rest/posts", 403, denied.clone());
+        }
+        let post = stage.due(&account, "lost", vec![sample(MimeType::Png, 1)]).await;
         let since = stage.clock.now();
         stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
         stage.publish(&post).await.unwrap_err();
-        stage.network.refuses("/rest/posts", 403, json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" }));
+        stage.network.refuses("/rest/posts", 403, denied.clone());
+
         let answer = stage.resolve(&post, since).await;
-        assert!(matches!(&answer, Resolution::Unknowable { advice } if advice.contains("page")), "{answer:?}");
+
+        match answer {
+            // It may be permitted again.
+            Resolution::Unclear { reason } => assert!(may_be_read_before && reason.contains("role"), "{reason}"),
+            Resolution::Unknowable { advice } => assert!(!may_be_read_before && advice.contains("account"), "{advice}"),
+            answer => panic!("{answer:?}"),
+        }
     }
 }
 

@@ -105,5 +105,7 @@ async fn on_a_machine_that_nobody_reaches_the_real_threads_is_not_connected() {
         assert!(words.contains(said), "{words}");
     }
     let departed = depart("https://social.example").await.unwrap();
-    assert!(matches!(departed, Departure::Page { url, .. } if url.starts_with("https://threads.com/oauth/authorize?")));
+    assert!(
+        matches!(departed, Departure::Page { url, .. } if url.starts_with("https://www.threads.com/oauth/authorize?"))
+    );
 }

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use super::Containers;
 use crate::caller::Caller;
 use crate::job::Job;
-use crate::meta::failure::Failure;
+use crate::kit::CallError;
+use crate::meta::id::GraphId;
 use crate::meta::list::List;
 use crate::meta::time;
 
@@ -19,7 +20,7 @@ const PAGE: &str = "100";
 /// A post as its account lists it.
 #[derive(Deserialize)]
 struct Entry {
-    id: String,
+    id: GraphId,
     /// On Instagram.
     caption: Option<String>,
     /// On Threads.
@@ -51,12 +52,16 @@ pub(super) async fn since(
     job: &Job<'_>,
     edge: &str,
     since: DateTime<Utc>,
-) -> Result<Posts, Failure> {
+) -> Result<Posts, CallError> {
     let path = format!("/{}/{edge}", job.profile.account_id);
     let (mut posts, mut after) = (Vec::new(), None::<String>);
     for _ in 0..PAGES {
         let query = [("fields", of.calls().listed), ("limit", PAGE)];
-        let page = List::<Entry>::page(of.graph(), Caller::of(job), &path, &query, after.as_deref()).await?;
+        let page = List::<Entry>::page(of.graph(), Caller::of(job), &path, &query, after.as_deref()).await;
+        let page = match page {
+            Ok(page) => page,
+            Err(error) => return Err(of.graph().confirmed(job, error).await),
+        };
         after = page.next();
         let is_older = |it: &Post| it.at.is_some_and(|it| it < since);
         let entries: Vec<_> = page.data.into_iter().map(Post::from).collect();
@@ -73,6 +78,6 @@ impl From<Entry> for Post {
     fn from(entry: Entry) -> Self {
         let Entry { id, caption, text, timestamp, permalink } = entry;
         let at = timestamp.as_deref().and_then(time::read);
-        Self { id, text: caption.or(text).unwrap_or_default(), at, url: permalink }
+        Self { id: id.into(), text: caption.or(text).unwrap_or_default(), at, url: permalink }
     }
 }

@@ -6,14 +6,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 use domain::media::{Attachment, FileType};
 use serde::Deserialize;
+use url::Url;
 
-use super::standing::{self, Standing};
-use super::{Containers, Form, Made, Progress, quota};
+use super::standing::{self, Cause, Lost, Report, Standing};
+use super::{Containers, Form, Made, Pause, Progress, quota};
 use crate::caller::Caller;
 use crate::job::Job;
-use crate::meta::failure::{Blame, Failure};
+use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::fetch;
 use crate::meta::graph::Answered;
+use crate::meta::id::GraphId;
 use crate::picture::{self, Look};
 use crate::platform::Step;
 use crate::watch;
@@ -30,16 +32,21 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(30);
 /// How long a container may be worked on. Videos take minutes.
 const PATIENCE: TimeDelta = TimeDelta::minutes(30);
 
-/// How many containers may come to nothing.
+/// How many containers may fail for a reason that may pass, other than [`Cause::Fetch`].
 const MOST_LOST: u32 = 3;
 
-/// How long until another one is made; twice as long after the second.
-const ANOTHER: TimeDelta = TimeDelta::seconds(20);
+/// The pause after a container failed, which doubles from one to the next where Meta could not fetch a file.
+const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(20);
 
-/// What the call that makes a container answers.
+/// The longest pause. Hosts that Meta refuses one day it accepts the next.
+const LONGEST_FETCH_PAUSE: TimeDelta = TimeDelta::minutes(30);
+
+/// The response of the call that makes a container.
 #[derive(Deserialize)]
 struct New {
-    id: String,
+    id: GraphId,
+    /// Where the bytes of its file are sent.
+    uri: Option<Url>,
 }
 
 /// What comes after a step.
@@ -56,21 +63,29 @@ enum Came<T> {
     To(T),
     /// Not yet; when to look again.
     Later(DateTime<Utc>),
-    /// Nothing, for a reason that may pass: words for the user.
-    Nothing(String),
+    /// Nothing, for a reason that may pass.
+    Nothing(Lost),
 }
 
-/// The address of a file.
-enum Address {
-    /// It was read from here just now.
-    Known(String),
+/// How a file gets into its container.
+enum Source {
+    /// By this address, which was read from here just now.
+    Url(String),
+    /// Its bytes are sent.
+    Bytes,
     /// The picture is being made to fit; when to look again.
     NotYet(DateTime<Utc>),
 }
 
+impl Source {
+    fn url(&self) -> Option<&str> {
+        if let Self::Url(url) = self { Some(url) } else { None }
+    }
+}
+
 /// One step.
 pub(crate) async fn prepare(of: &impl Containers, job: &Job<'_>) -> Result<Step, Setback> {
-    watch::step(of.graph().title, job, step(of, job)).await
+    watch::step(of.graph().title(), job, step(of, job)).await
 }
 
 async fn step(of: &impl Containers, job: &Job<'_>) -> Result<Step, Setback> {
@@ -84,6 +99,11 @@ async fn step(of: &impl Containers, job: &Job<'_>) -> Result<Step, Setback> {
 }
 
 async fn next(of: &impl Containers, job: &Job<'_>, progress: &mut Progress) -> Result<Next, Setback> {
+    if let Some(Pause { until, why }) = progress.pause.take()
+        && job.now < until
+    {
+        return Err(Setback::Busy { retry_at: Some(until), reason: why });
+    }
     if !progress.may_publish {
         quota::check(of, job).await?;
         progress.may_publish = true;
@@ -98,14 +118,14 @@ async fn next(of: &impl Containers, job: &Job<'_>, progress: &mut Progress) -> R
             Came::To(()) => Ok(Next::Nothing),
             Came::Later(at) => Ok(Next::At(at)),
             // The items of a carousel may be what is of no use any more.
-            Came::Nothing(why) => anew(job, progress, 0, why),
+            Came::Nothing(lost) => anew(job, progress, 0, lost),
         };
     }
     match job.media {
         [] => whole(of, job, progress, Form::Text).await,
-        [file] => match address(of, job, file, progress).await? {
-            Address::Known(url) => whole(of, job, progress, Form::Single(file, &url)).await,
-            Address::NotYet(at) => Ok(Next::At(at)),
+        [file] => match source(of, job, file, progress).await? {
+            Source::NotYet(at) => Ok(Next::At(at)),
+            source => whole(of, job, progress, Form::Single(file, source.url())).await,
         },
         files => carousel(of, job, progress, files).await,
     }
@@ -120,17 +140,17 @@ async fn carousel(
 ) -> Result<Next, Setback> {
     let made = progress.items.len();
     if let Some(file) = files.get(made) {
-        let url = match address(of, job, file, progress).await? {
-            Address::Known(url) => url,
-            Address::NotYet(at) => return Ok(Next::At(at)),
+        let source = match source(of, job, file, progress).await? {
+            Source::NotYet(at) => return Ok(Next::At(at)),
+            source => source,
         };
-        return match make(of, job, Form::Item(file, &url)).await? {
+        return match make(of, job, Form::Item(file, source.url())).await? {
             Came::To((item, look_at)) => {
                 progress.items.push(item);
                 Ok(Next::At(if made + 1 == files.len() { look_at } else { job.now }))
             }
             Came::Later(at) => Ok(Next::At(at)),
-            Came::Nothing(why) => anew(job, progress, made, why),
+            Came::Nothing(lost) => anew(job, progress, made, lost),
         };
     }
     let Some(index) = progress.items.iter().position(|it| !it.is_ready) else {
@@ -140,7 +160,7 @@ async fn carousel(
     match look(of, job, &mut progress.items[index], files.get(index)).await? {
         Came::To(()) => Ok(Next::At(job.now)),
         Came::Later(at) => Ok(Next::At(at)),
-        Came::Nothing(why) => anew(job, progress, index, why),
+        Came::Nothing(lost) => anew(job, progress, index, lost),
     }
 }
 
@@ -152,39 +172,54 @@ async fn whole(of: &impl Containers, job: &Job<'_>, progress: &mut Progress, for
             Ok(Next::At(look_at))
         }
         Came::Later(at) => Ok(Next::At(at)),
-        Came::Nothing(why) => anew(job, progress, 0, why),
+        Came::Nothing(lost) => anew(job, progress, 0, lost),
     }
 }
 
-/// What has come to nothing is made anew, unless too much did. Of the items, those before
-/// this one are kept: their order is that of the post.
-fn anew(job: &Job<'_>, progress: &mut Progress, kept: usize, why: String) -> Result<Next, Setback> {
+/// Makes what failed anew, after a pause in which the user reads the reason. Of the items, those before this one are
+/// kept: their order is that of the post.
+fn anew(job: &Job<'_>, progress: &mut Progress, kept: usize, lost: Lost) -> Result<Next, Setback> {
+    let Lost { why, cause } = lost;
     progress.whole = None;
     progress.items.truncate(kept);
-    progress.lost += 1;
-    if MOST_LOST <= progress.lost {
-        return Err(Setback::Refused { reason: why });
-    }
-    Ok(Next::At(job.now + ANOTHER * i32::try_from(progress.lost).unwrap_or(1)))
+    let pause = if cause == Cause::Fetch {
+        progress.unfetched += 1;
+        (FIRST_PAUSE * (1 << (progress.unfetched - 1).min(10))).min(LONGEST_FETCH_PAUSE)
+    } else {
+        progress.lost += 1;
+        if MOST_LOST <= progress.lost {
+            return Err(Setback::Refused { reason: why });
+        }
+        match cause {
+            Cause::Pause(pause) => pause,
+            Cause::Fetch | Cause::Other => FIRST_PAUSE * i32::try_from(progress.lost).unwrap_or(1),
+        }
+    };
+    progress.pause = Some(Pause { until: job.now + pause, why });
+    Ok(Next::At(job.now))
 }
 
-async fn address(
+async fn source(
     of: &impl Containers,
     job: &Job<'_>,
     file: &Attachment,
     progress: &mut Progress,
-) -> Result<Address, Setback> {
+) -> Result<Source, Setback> {
     let http = &of.graph().http;
+    // Every other time, should one of the two ways be closed.
+    if of.sends_bytes(file) && (progress.lost + progress.unfetched).is_multiple_of(2) {
+        return Ok(Source::Bytes);
+    }
     let bounds = of.bounds(job, file).filter(|_| file.mime_type.file_type() == FileType::Image);
-    let Some(bounds) = bounds else { return Ok(Address::Known(fetch::address(http, job, file).await?)) };
+    let Some(bounds) = bounds else { return Ok(Source::Url(fetch::address(http, job, file).await?)) };
     match picture::public(job, file, bounds, progress.picture).await? {
         Look::Again(awaited, at) => {
             progress.picture = Some(awaited);
-            Ok(Address::NotYet(at))
+            Ok(Source::NotYet(at))
         }
         Look::Ready(url) => {
             progress.picture = None;
-            Ok(Address::Known(fetch::checked(http, job, file, url).await?))
+            Ok(Source::Url(fetch::checked(http, job, file, url).await?))
         }
     }
 }
@@ -194,68 +229,112 @@ async fn make(of: &impl Containers, job: &Job<'_>, form: Form<'_>) -> Result<Cam
     let fields = of.fields(job, form);
     let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let path = format!("/{}/{}", job.profile.account_id, of.calls().media);
-    let file = match form {
-        Form::Single(file, _) | Form::Item(file, _) => Some(file),
-        Form::Text | Form::Carousel(_) => None,
+    let (file, awaits_bytes) = match form {
+        Form::Single(file, url) | Form::Item(file, url) => (Some(file), url.is_none()),
+        Form::Text | Form::Carousel(_) => (None, false),
     };
-    match of.graph().post::<New>(Caller::of(job), &path, &fields, MAKE).await {
-        Ok(Answered { body: New { id }, usage }) => {
-            let look_at = usage.not_before(job.now + FIRST_LOOK, job.now);
-            Ok(Came::To((Made { id, at: job.now, is_ready: false }, look_at)))
-        }
-        Err(failure) => match failure.blame() {
-            Some(Blame::NotFetched) => {
-                let title = of.graph().title;
-                Ok(Came::Nothing(fetch::not_fetched(job, file, title, &failure.into_words())))
+    let graph = of.graph();
+    let error = match graph.post::<New>(Effect::Private, Caller::of(job), &path, &fields, MAKE).await {
+        Ok(Answered { body: New { id, uri }, usage }) => {
+            let made = |upload_url| Made { id, at: job.now, is_ready: false, upload_url };
+            if !awaits_bytes {
+                return Ok(Came::To((made(None), usage.not_before(job.now + FIRST_LOOK, job.now))));
             }
-            // An item of a carousel that is not known any more.
-            Some(Blame::Gone) => Ok(Came::Nothing(failure.into_words())),
-            _ => Err(placed(job, file, failure)),
-        },
+            let unreadable = || CallError::unreadable(graph.title(), Effect::Private);
+            match uri.ok_or_else(unreadable).and_then(|it| graph.upload_url(it)) {
+                Ok(url) => return Ok(Came::To((made(Some(url)), job.now))),
+                Err(error) => error,
+            }
+        }
+        Err(error) => graph.confirmed(job, error).await,
+    };
+    match (error.kind, file) {
+        (ErrorKind::FetchFailed, Some(file)) => {
+            let why = fetch::not_fetched(job, file, graph.title(), &error.message);
+            Ok(Came::Nothing(Lost { why, cause: Cause::Fetch }))
+        }
+        // An item of a carousel that is not known any more.
+        (ErrorKind::PreparationExpired, _) => Ok(Came::Nothing(Lost::other(error.message))),
+        _ => Err(placed(job, file, error)),
     }
 }
 
-/// The setback of a failure, with the file that it is about.
-fn placed(job: &Job<'_>, file: Option<&Attachment>, failure: Failure) -> Setback {
-    let setback = failure.before_the_call(job.now);
+/// The setback of an error, with the file that it is about.
+fn placed(job: &Job<'_>, file: Option<&Attachment>, error: CallError) -> Setback {
+    let setback = Setback::from(error);
     match file {
         Some(file) => setback.in_words(|it| format!("{}: {it}", job.place(file))),
         None => setback,
     }
 }
 
-/// Asks whether a container can be used.
+/// Asks whether a container can be used, and sends what is missing of its file.
 async fn look(
     of: &impl Containers,
     job: &Job<'_>,
     made: &mut Made,
     file: Option<&Attachment>,
 ) -> Result<Came<()>, Setback> {
-    let title = of.graph().title;
+    let title = of.graph().title();
     let named = |why: String| match file {
         Some(file) => format!("{}: {title} could not use it: {why}", job.place(file)),
         None => format!("{title} could not make the post: {why}"),
     };
-    let Answered { body, usage } = match standing::ask(of, Caller::of(job), &made.id).await {
+    let Answered { body, usage } = match standing::ask(of, Caller::of(job), &made.id, made.upload_url.is_some()).await {
         Ok(answered) => answered,
-        Err(failure) if failure.blame() == Some(Blame::Gone) => return Ok(Came::Nothing(named(failure.into_words()))),
-        Err(failure) => return Err(placed(job, file, failure)),
+        // A container that is not to be seen is lost; whether the account is, the next one shows.
+        Err(error) if error.kind == ErrorKind::PreparationExpired || error.is_missing() => {
+            return Ok(Came::Nothing(Lost::other(named(error.message))));
+        }
+        Err(error) => return Err(placed(job, file, error)),
     };
-    match body {
+    let Report { standing, arrived } = body;
+    match (standing, file) {
         // Should it be public already, the public call finds that out.
-        Standing::Ready | Standing::Public => {
-            made.is_ready = true;
+        (Standing::Ready | Standing::Public, _) => {
+            (made.is_ready, made.upload_url) = (true, None);
             Ok(Came::To(()))
         }
-        Standing::Working if made.at + PATIENCE < job.now => {
-            Ok(Came::Nothing(named(format!("it was still worked on after {} minutes", PATIENCE.num_minutes()))))
+        (Standing::Working, _) if made.at + PATIENCE < job.now => {
+            let why = format!("it was still worked on after {} minutes", PATIENCE.num_minutes());
+            Ok(Came::Nothing(Lost::other(named(why))))
         }
-        Standing::Working => {
+        (Standing::Working, file) => {
+            if let (Some(url), Some(file)) = (made.upload_url.take(), file)
+                && let Some(arrived) = arrived.filter(|it| *it < file.size_bytes)
+            {
+                return send(of, job, (file, arrived), &url).await;
+            }
             let pause = ((job.now - made.at) / 2).clamp(FIRST_LOOK, LONGEST_PAUSE);
             Ok(Came::Later(usage.not_before(job.now + pause, job.now)))
         }
-        Standing::Refused { why } => Err(Setback::Refused { reason: named(why) }),
-        Standing::Lost { why, is_of_file: true } => Ok(Came::Nothing(fetch::not_fetched(job, file, title, &why))),
-        Standing::Lost { why, is_of_file: false } => Ok(Came::Nothing(named(why))),
+        (Standing::Refused { why }, _) => Err(Setback::Refused { reason: named(why) }),
+        (Standing::Lost(Lost { why, cause: Cause::Fetch }), Some(file)) => {
+            let why = fetch::not_fetched(job, file, title, &why);
+            Ok(Came::Nothing(Lost { why, cause: Cause::Fetch }))
+        }
+        (Standing::Lost(Lost { why, cause: Cause::Fetch }), None) => Ok(Came::Nothing(Lost::other(named(why)))),
+        (Standing::Lost(Lost { why, cause }), _) => Ok(Came::Nothing(Lost { why: named(why), cause })),
     }
+}
+
+/// Sends the bytes of a file from the offset on that has arrived. An error that passes leaves the container as it is:
+/// the next step asks how much has arrived.
+async fn send(
+    of: &impl Containers,
+    job: &Job<'_>,
+    (file, arrived): (&Attachment, u64),
+    url: &Url,
+) -> Result<Came<()>, Setback> {
+    let Err(error) = of.graph().upload(job, file, arrived, url).await else {
+        return Ok(Came::Later(job.now + FIRST_LOOK));
+    };
+    let cause = match error.kind {
+        // Meta could not process the request, which says nothing of the file.
+        ErrorKind::PreparationExpired => Cause::Fetch,
+        ErrorKind::InvalidPost | ErrorKind::Forbidden => Cause::Other,
+        _ => return Err(placed(job, Some(file), error)),
+    };
+    let why = format!("{}: {} did not accept the bytes: {}", job.place(file), of.graph().title(), error.message);
+    Ok(Came::Nothing(Lost { why, cause }))
 }

@@ -7,11 +7,13 @@ use domain::delivery::{Claim, Published, Resolution, Setback};
 use serde::Deserialize;
 
 use super::listing::{self, Post, Posts};
-use super::standing::{self, Standing};
+use super::standing::{self, Report, Standing};
 use super::{Containers, Made, Progress, quota};
 use crate::caller::Caller;
 use crate::job::Job;
-use crate::meta::failure::{Blame, Failure};
+use crate::kit::{CallError, Effect, ErrorKind};
+use crate::meta::errors::DAILY_QUOTA;
+use crate::meta::id::GraphId;
 use crate::watch::{self, WITHIN, Watch};
 
 /// For the public call. Long, because what it did has to be found out otherwise.
@@ -26,7 +28,7 @@ const LISTED_WITHIN: TimeDelta = TimeDelta::minutes(10);
 /// What the public call answers, and what is asked of a post.
 #[derive(Deserialize)]
 struct Answer {
-    id: String,
+    id: GraphId,
     permalink: Option<String>,
 }
 
@@ -40,7 +42,7 @@ pub(crate) async fn publish(of: &impl Containers, job: &Job<'_>) -> Result<Publi
 pub(crate) async fn resolve(of: &impl Containers, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a container there was no call.
     let Some(publication) = Publication::of(of, job) else { return Resolution::NotThere };
-    watch::look(of.graph().title, job, publication.resolve(since)).await
+    watch::look(of.graph().title(), job, publication.resolve(since)).await
 }
 
 /// A container on its way to being a post.
@@ -62,16 +64,16 @@ impl<'a, C: Containers> Publication<'a, C> {
         let (job, calls, watch) = (self.job, self.of.calls(), Watch::begin(self.job.now));
         let path = format!("/{}/{}", job.profile.account_id, calls.publish);
         let fields = [("creation_id", self.container.id.as_str())];
-        match self.of.graph().post::<Answer>(Caller::of(job), &path, &fields, PUBLISH).await {
+        match self.of.graph().post::<Answer>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
             Ok(answered) => {
                 let id = answered.body.id;
-                let url = watch.within(WITHIN, self.permalink(&id)).await.flatten();
+                let url = watch.within(WITHIN, self.permalink(id.as_str())).await.flatten();
                 Ok(Published::new(id, job.now).seen_at(url))
             }
-            Err(failure) => {
-                // What would be asked behind it only tells more.
-                let unasked = self.unasked(failure.clone());
-                Err(watch.within(WITHIN, self.setback(failure)).await.unwrap_or(unasked))
+            Err(error) => {
+                // Further questions only add to what is known.
+                let unasked = unasked(error.clone());
+                Err(watch.within(WITHIN, self.setback(error)).await.unwrap_or(unasked))
             }
         }
     }
@@ -83,50 +85,40 @@ impl<'a, C: Containers> Publication<'a, C> {
         asked.ok()?.body.permalink
     }
 
-    /// What follows of a failure where nothing more can be asked.
-    fn unasked(&self, failure: Failure) -> Setback {
-        match failure.blame() {
-            Some(Blame::Gone | Blame::Duplicate) => {
-                Setback::Unknown { may_still_run: false, reason: failure.into_words() }
-            }
-            _ => failure.of_the_public_call(self.job.now),
+    async fn setback(&self, error: CallError) -> Setback {
+        if error.has_code(DAILY_QUOTA) {
+            let retry_at = Some(quota::frees_at(self.of, self.job).await);
+            return Setback::Busy { retry_at, reason: error.message };
+        }
+        let error = self.of.graph().confirmed(self.job, error).await;
+        let may_be_published = matches!(error.kind, ErrorKind::PreparationExpired | ErrorKind::Duplicate);
+        if !may_be_published && !(error.is_missing() && error.kind == ErrorKind::Unavailable) {
+            return unasked(error);
+        }
+        // A container is published once: one that is not there any more may be the one that was published.
+        let reason = error.message;
+        match self.standing().await {
+            Ok(Standing::Ready | Standing::Working) => Setback::Busy { retry_at: None, reason },
+            Ok(Standing::Refused { .. } | Standing::Lost(_)) => Setback::Stale { reason },
+            Err(it) if it.is_of_what_is_gone() => Setback::Stale { reason },
+            Ok(Standing::Public) | Err(_) => Setback::Unknown { may_still_run: false, reason },
         }
     }
 
-    async fn setback(&self, failure: Failure) -> Setback {
-        match failure.blame() {
-            Some(Blame::Quota) => {
-                let retry_at = Some(quota::frees_at(self.of, self.job).await);
-                Setback::Busy { retry_at, reason: failure.into_words() }
-            }
-            // A container is published once: one that is not there any more may be the
-            // one that was published.
-            Some(Blame::Gone | Blame::Duplicate) => {
-                let standing = self.standing().await;
-                let reason = failure.into_words();
-                match standing {
-                    Ok(Standing::Ready | Standing::Working) => Setback::Busy { retry_at: None, reason },
-                    Ok(Standing::Refused { .. } | Standing::Lost { .. }) => Setback::Stale { reason },
-                    Err(it) if it.is_of_what_is_gone() => Setback::Stale { reason },
-                    Ok(Standing::Public) | Err(_) => Setback::Unknown { may_still_run: false, reason },
-                }
-            }
-            _ => self.unasked(failure),
-        }
-    }
-
-    async fn standing(&self) -> Result<Standing, Failure> {
-        Ok(standing::ask(self.of, Caller::of(self.job), &self.container.id).await?.body)
+    async fn standing(&self) -> Result<Standing, CallError> {
+        let Report { standing, .. } =
+            standing::ask(self.of, Caller::of(self.job), &self.container.id, false).await?.body;
+        Ok(standing)
     }
 
     /// What became of the public calls, the first of which began at `since`.
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
-        let title = self.of.graph().title;
+        let title = self.of.graph().title();
         let is_public = match self.standing().await {
             Ok(Standing::Ready) => return Resolution::NotThere,
             Ok(Standing::Working) => return Resolution::Unclear { reason: format!("{title} is still working on it") },
             Ok(Standing::Public) => true,
-            Ok(Standing::Refused { .. } | Standing::Lost { .. }) => false,
+            Ok(Standing::Refused { .. } | Standing::Lost(_)) => false,
             Err(failure) if failure.is_of_what_is_gone() => false,
             Err(failure) => return failure.resolution(),
         };
@@ -167,5 +159,16 @@ impl<'a, C: Containers> Publication<'a, C> {
         let ours = alike.into_iter().find(|it| !is_others(it));
         let now = self.job.now;
         Ok(ours.map(|it| Published::new(it.id.clone(), it.at.unwrap_or(now)).seen_at(it.url.clone())))
+    }
+}
+
+/// What follows of an error where nothing more can be asked. An error that says that the container is gone, or was
+/// published before, may come from an earlier call.
+fn unasked(error: CallError) -> Setback {
+    match error.kind {
+        ErrorKind::PreparationExpired | ErrorKind::Duplicate => {
+            Setback::Unknown { may_still_run: false, reason: error.message }
+        }
+        _ => error.into(),
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Containers, listing};
 use crate::caller::Caller;
 use crate::job::Job;
-use crate::meta::failure::Failure;
+use crate::kit::CallError;
 use crate::meta::list::List;
 
 /// The length of the window in which posts are counted, unless Meta says otherwise.
@@ -42,11 +42,11 @@ struct UsedUp {
 /// # Errors
 /// Busy until the oldest of the posts that are counted is counted no more.
 pub(super) async fn check(of: &impl Containers, job: &Job<'_>) -> Result<(), Setback> {
-    let found = used_up(of, job).await.map_err(|it| it.before_the_call(job.now))?;
+    let found = used_up(of, job).await?;
     let Some(UsedUp { total, used, frees_at }) = found.filter(|it| job.publish_at < it.frees_at) else {
         return Ok(());
     };
-    let title = of.graph().title;
+    let title = of.graph().title();
     let reason = format!("the account has published {used} of the {total} posts that {title} takes within a day");
     Err(Setback::Busy { retry_at: Some(frees_at), reason })
 }
@@ -57,9 +57,13 @@ pub(super) async fn frees_at(of: &impl Containers, job: &Job<'_>) -> DateTime<Ut
     found.map_or(job.now + SHORTEST, |it| it.frees_at)
 }
 
-async fn used_up(of: &impl Containers, job: &Job<'_>) -> Result<Option<UsedUp>, Failure> {
+async fn used_up(of: &impl Containers, job: &Job<'_>) -> Result<Option<UsedUp>, CallError> {
     let path = format!("/{}/{}", job.profile.account_id, of.calls().limit);
-    let said: List<Limit> = of.graph().get(Caller::of(job), &path, &[("fields", "quota_usage,config")]).await?.body;
+    let read = of.graph().get::<List<Limit>>(Caller::of(job), &path, &[("fields", "quota_usage,config")]).await;
+    let said = match read {
+        Ok(read) => read.body,
+        Err(error) => return Err(of.graph().confirmed(job, error).await),
+    };
     let Some(Limit { quota_usage: used, config: Some(config) }) = said.data.into_iter().next() else { return Ok(None) };
     if used < config.quota_total {
         return Ok(None);

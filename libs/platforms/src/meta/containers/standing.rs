@@ -1,94 +1,177 @@
 //! How a container stands.
 
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::Containers;
 use crate::answer;
 use crate::caller::Caller;
-use crate::meta::failure::{Blame, Failure};
+use crate::kit::{CallError, Effect, ErrorKind, ErrorTable};
 use crate::meta::graph::Answered;
+use crate::meta::id::GraphId;
 
-/// What became of a container.
+/// The state of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is worked on.
+    /// It is worked on, or awaits bytes.
     Working,
     /// It can be used.
     Ready,
     /// It was published.
     Public,
-    /// It came to nothing, and so would another one like it.
+    /// It failed, and so would another one like it.
     Refused {
-        /// Meta's words.
+        /// Meta's message.
         why: String,
     },
-    /// It came to nothing; another one may come to something.
-    Lost {
-        /// Meta's words.
-        why: String,
-        /// Whether the file could not be fetched.
-        is_of_file: bool,
-    },
+    /// It failed; another one may succeed.
+    Lost(Lost),
+}
+
+/// A container that failed, or that could not be made, for a reason that may pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    /// For the user.
+    pub(super) why: String,
+    pub(super) cause: Cause,
+}
+
+/// Why a container failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Meta could not fetch the file, or does not say why it failed. That is no verdict on the post.
+    Fetch,
+    /// Meta wants the account to pause for so long.
+    Pause(TimeDelta),
+    /// Anything else.
+    Other,
+}
+
+impl Lost {
+    /// A container that cannot be used any more.
+    pub(super) fn other(why: impl Into<String>) -> Self {
+        Self { why: why.into(), cause: Cause::Other }
+    }
+}
+
+/// A container as Meta reports it.
+pub(super) struct Report {
+    pub(super) standing: Standing,
+    /// How many bytes of its file have arrived; `None` where all have, or where none are awaited.
+    pub(super) arrived: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct Said {
     /// Instagram's.
     status_code: Option<String>,
-    /// On Instagram words, with a number in them where it failed; on Threads what
-    /// `status_code` is on Instagram.
+    /// On Instagram a sentence, with a number in it where the container failed; on Threads what `status_code` is on
+    /// Instagram.
     status: Option<String>,
-    /// What Threads says where it failed.
+    /// The reason on Threads.
     error_message: Option<String>,
+    /// Where bytes are sent.
+    video_status: Option<VideoStatus>,
 }
 
-/// What Threads says of a file that it could not fetch.
-const NOT_FETCHED: &str = "FAILED_DOWNLOADING_VIDEO";
+#[derive(Deserialize)]
+struct VideoStatus {
+    uploading_phase: UploadingPhase,
+}
 
-/// What it says where it does not know why.
-const UNKNOWN: &str = "UNKNOWN";
+#[derive(Deserialize)]
+struct UploadingPhase {
+    status: String,
+    #[serde(default)]
+    bytes_transferred: u64,
+}
 
-impl From<Said> for Standing {
-    fn from(said: Said) -> Self {
-        let (state, why) = match said.status_code {
-            Some(state) => (Some(state), said.status),
-            None => (said.status, said.error_message),
+/// The reasons of Threads that say nothing of the file.
+const NOT_FETCHED: &[&str] = &["FAILED_DOWNLOADING_VIDEO", "UNKNOWN"];
+
+impl Said {
+    fn standing(self, errors: &ErrorTable, now: DateTime<Utc>) -> Standing {
+        let is_of_threads = self.status_code.is_none();
+        let (state, why) = match self.status_code {
+            Some(state) => (Some(state), self.status),
+            None => (self.status, self.error_message),
         };
         let why = why.map(|it| answer::shown(&it)).filter(|it| !it.is_empty());
-        let why = why.unwrap_or_else(|| "it does not say why".to_owned());
         match state.as_deref() {
-            Some("FINISHED") => Self::Ready,
-            Some("PUBLISHED") => Self::Public,
-            Some("EXPIRED") => Self::Lost { why: "it was made more than a day ago".to_owned(), is_of_file: false },
-            Some("ERROR") => failed(why),
-            _ => Self::Working,
+            Some("FINISHED") => Standing::Ready,
+            Some("PUBLISHED") => Standing::Public,
+            Some("EXPIRED") => Standing::Lost(Lost::other("it was made more than a day ago")),
+            Some("ERROR") if is_of_threads => failed_on_threads(why),
+            Some("ERROR") => failed_on_instagram(errors, why, now),
+            _ => Standing::Working,
         }
     }
 }
 
-fn failed(why: String) -> Standing {
-    let mut numbers = why.split(|it: char| !it.is_ascii_digit()).filter_map(|it| it.parse().ok());
-    let blame = numbers.find_map(Blame::of_subcode);
-    let is_of_file = blame == Some(Blame::NotFetched) || why == NOT_FETCHED;
-    let may_pass = is_of_file || matches!(blame, Some(Blame::Gone | Blame::Passing)) || why == UNKNOWN;
-    if may_pass { Standing::Lost { why, is_of_file } } else { Standing::Refused { why } }
+fn unfetched(why: Option<String>) -> Standing {
+    let why = why.unwrap_or_else(|| "it does not say why".to_owned());
+    Standing::Lost(Lost { why, cause: Cause::Fetch })
 }
 
-/// Asks how a container stands.
-pub(super) async fn ask(of: &impl Containers, by: Caller<'_>, container: &str) -> Result<Answered<Standing>, Failure> {
-    let query = [("fields", of.calls().standing)];
-    let Answered { body, usage } = of.graph().get::<Said>(by, &format!("/{container}"), &query).await?;
-    Ok(Answered { body: body.into(), usage })
+fn failed_on_threads(why: Option<String>) -> Standing {
+    match why {
+        Some(why) if !NOT_FETCHED.contains(&why.as_str()) => Standing::Refused { why },
+        why => unfetched(why),
+    }
+}
+
+/// The sentence has a subcode in it, whose meaning is in the table of errors.
+fn failed_on_instagram(errors: &ErrorTable, why: Option<String>, now: DateTime<Utc>) -> Standing {
+    let Some(why) = why else { return unfetched(None) };
+    let mut numbers = why.split(|it: char| !it.is_ascii_digit());
+    let Some(subcode) = numbers.find(|it| it.len() == 7 && it.starts_with("2207")) else {
+        return unfetched(Some(why));
+    };
+    let body = json!({ "error": { "error_subcode": subcode, "message": why } }).to_string();
+    let error = errors.classify(Effect::Private, StatusCode::BAD_REQUEST, &HeaderMap::new(), body.as_bytes(), now);
+    let cause = match (error.kind, error.retry_at) {
+        (ErrorKind::InvalidPost | ErrorKind::Forbidden, _) => return Standing::Refused { why },
+        (ErrorKind::FetchFailed, _) => Cause::Fetch,
+        (_, Some(at)) => Cause::Pause(at - now),
+        (_, None) => Cause::Other,
+    };
+    Standing::Lost(Lost { why, cause })
+}
+
+/// Asks for the state of a container, and for how much of its file has arrived where bytes are sent.
+pub(super) async fn ask(
+    of: &impl Containers,
+    by: Caller<'_>,
+    container: &GraphId,
+    awaits_bytes: bool,
+) -> Result<Answered<Report>, CallError> {
+    let fields = of.calls().standing;
+    let fields = if awaits_bytes { format!("{fields},video_status") } else { fields.to_owned() };
+    let path = format!("/{container}");
+    let Answered { body, usage } = of.graph().get::<Said>(by, &path, &[("fields", &fields)]).await?;
+    let arrived = match &body.video_status {
+        _ if !awaits_bytes => None,
+        Some(VideoStatus { uploading_phase: it }) if it.status == "complete" => None,
+        Some(VideoStatus { uploading_phase: it }) => Some(it.bytes_transferred),
+        None => Some(0),
+    };
+    Ok(Answered { body: Report { standing: body.standing(of.graph().errors(), by.now), arrived }, usage })
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use domain::testing::noon;
+    use serde_json::Value;
 
     use super::*;
+    use crate::meta::errors;
+
+    static ERRORS: ErrorTable = errors::table("Instagram");
 
     fn standing(said: Value) -> Standing {
-        serde_json::from_value::<Said>(said).unwrap().into()
+        serde_json::from_value::<Said>(said).unwrap().standing(&ERRORS, noon())
     }
 
     #[test]
@@ -107,22 +190,25 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_told_from_what_stays() {
+    fn only_documented_verdicts_refuse_the_file() {
         let lost = |said| match standing(said) {
-            Standing::Lost { is_of_file, .. } => Some(is_of_file),
+            Standing::Lost(lost) => Some(lost.cause),
             Standing::Refused { .. } => None,
             other => panic!("{other:?}"),
         };
         let instagram = |number| json!({"status_code": "ERROR", "status": format!("Error: failed with code {number}")});
-        assert_eq!(lost(instagram(2_207_052)), Some(true));
-        assert_eq!(lost(instagram(2_207_053)), Some(false));
+        assert_eq!(lost(instagram(2_207_052)), Some(Cause::Fetch));
+        assert_eq!(lost(instagram(2_207_053)), Some(Cause::Other));
+        assert_eq!(lost(instagram(2_207_001)), Some(Cause::Pause(TimeDelta::hours(2))));
         assert_eq!(lost(instagram(2_207_026)), None);
-        assert_eq!(lost(json!({"status_code": "ERROR"})), None);
-        assert_eq!(lost(json!({"status_code": "EXPIRED"})), Some(false));
+        assert_eq!(lost(json!({"status_code": "ERROR"})), Some(Cause::Fetch));
+        assert_eq!(lost(json!({"status_code": "ERROR", "status": "Error: unknown"})), Some(Cause::Fetch));
+        assert_eq!(lost(json!({"status_code": "EXPIRED"})), Some(Cause::Other));
         let threads = |message| json!({"status": "ERROR", "error_message": message});
-        assert_eq!(lost(threads("FAILED_DOWNLOADING_VIDEO")), Some(true));
-        assert_eq!(lost(threads("UNKNOWN")), Some(false));
+        assert_eq!(lost(threads("FAILED_DOWNLOADING_VIDEO")), Some(Cause::Fetch));
+        assert_eq!(lost(threads("UNKNOWN")), Some(Cause::Fetch));
+        assert_eq!(lost(json!({"status": "ERROR"})), Some(Cause::Fetch));
         assert_eq!(lost(threads("INVALID_ASPEC_RATIO")), None);
-        assert_eq!(lost(json!({"status": "EXPIRED"})), Some(false));
+        assert_eq!(lost(json!({"status": "EXPIRED"})), Some(Cause::Other));
     }
 }

@@ -3,6 +3,7 @@
 use domain::delivery::GIVE_UP_AFTER;
 use platforms::Registry;
 
+use super::follow_ups::Log;
 use super::*;
 
 #[tokio::test]
@@ -14,6 +15,22 @@ async fn a_lost_answer_is_found_and_nothing_is_sent_again() {
 
     assert_published_once(&rig, &post, "Hello").await;
     assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
+}
+
+/// It is no sign of an outage, so the operator is not alerted.
+#[tokio::test]
+async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
+    for is_confirmed_later in [false, true] {
+        let (log, _kept) = Log::kept();
+        let network = Network { is_confirmed_later, ..Network::default() }.fated([Fate::LostAnswer]);
+        let rig = Rig::with(1, network).await;
+        let post = rig.schedule("Hello", later(5)).await;
+
+        rig.live(later(3600)).await;
+
+        assert_published_once(&rig, &post, "Hello").await;
+        assert_eq!(log.text().contains("unknown_outcomes=1"), !is_confirmed_later);
+    }
 }
 
 #[tokio::test]

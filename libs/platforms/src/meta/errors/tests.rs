@@ -1,0 +1,132 @@
+//! What each documented error means.
+
+use chrono::{DateTime, Utc};
+use domain::delivery::Setback;
+use domain::testing::noon;
+use http::{HeaderMap, StatusCode};
+use serde_json::json;
+
+use super::*;
+use crate::kit::Effect;
+
+static TABLE: ErrorTable = table("Threads");
+
+fn classified(effect: Effect, status: u16, body: &str) -> CallError {
+    let status = StatusCode::from_u16(status).unwrap();
+    TABLE.classify(effect, status, &HeaderMap::new(), body.as_bytes(), noon())
+}
+
+fn refused(effect: Effect, code: i64, subcode: Option<i64>) -> CallError {
+    let mut error = json!({ "message": "No.", "type": "OAuthException", "code": code, "fbtrace_id": "AbC_d" });
+    if let Some(subcode) = subcode {
+        error["error_subcode"] = subcode.into();
+    }
+    classified(effect, 400, &json!({ "error": error }).to_string())
+}
+
+#[test]
+fn codes_have_their_kinds_and_subcodes_come_first() {
+    use ErrorKind as K;
+    for (code, subcode, expected) in [
+        (190, None, K::Unauthorized),
+        (190, Some(463), K::Unauthorized),
+        (102, None, K::Unauthorized),
+        (10, None, K::Unauthorized),
+        (200, None, K::Unauthorized),
+        (1, Some(2_853_006), K::Unauthorized),
+        (25, Some(2_207_050), K::Unauthorized),
+        (3, None, K::AppMisconfigured),
+        (4, None, K::RateLimited),
+        (80_002, None, K::RateLimited),
+        (4, Some(2_207_051), K::ServerError),
+        (368, None, K::ServerError),
+        (9, Some(2_207_042), K::RateLimited),
+        (1, None, K::ServerError),
+        (2, None, K::ServerError),
+        (-1, Some(2_207_001), K::ServerError),
+        (-2, None, K::ServerError),
+        (506, None, K::Duplicate),
+        (100, Some(1_366_051), K::Duplicate),
+        (9_007, Some(2_207_027), K::NotReady),
+        (24, Some(4_279_009), K::PreparationExpired),
+        (-2, Some(2_207_020), K::PreparationExpired),
+        (-2, Some(2_207_003), K::FetchFailed),
+        (1, Some(2_207_052), K::FetchFailed),
+        (9_004, Some(2_207_052), K::FetchFailed),
+        (100, None, K::InvalidPost),
+        (100, Some(33), K::InvalidPost),
+        (36_003, Some(2_207_009), K::InvalidPost),
+        (352, Some(2_207_026), K::InvalidPost),
+    ] {
+        assert_eq!(refused(Effect::Private, code, subcode).kind, expected, "{code} {subcode:?}");
+    }
+    assert!(refused(Effect::Read, 100, Some(33)).is_missing() && !refused(Effect::Read, 100, None).is_missing());
+}
+
+#[test]
+fn the_upload_host_says_whether_a_failure_is_final() {
+    use ErrorKind as K;
+    for (retriable, name, expected) in [
+        (true, "ProcessingFailedError", K::Unavailable),
+        (false, "ProcessingFailedError", K::PreparationExpired),
+        (false, "NotAuthorizedError", K::Unavailable),
+        (false, "InvalidRequestError", K::InvalidPost),
+    ] {
+        let body = json!({ "debug_info": { "retriable": retriable, "type": name, "message": "No." } });
+        let error = classified(Effect::Private, 400, &body.to_string());
+        assert_eq!((error.kind, error.message.as_str()), (expected, "No."), "{retriable} {name}");
+    }
+}
+
+#[test]
+fn messages_for_users_are_preferred_and_keep_the_trace_id() {
+    let shown = |error: Value| classified(Effect::Read, 400, &json!({ "error": error }).to_string()).message;
+    let error = json!({ "message": "(#100) Param", "code": 100, "error_user_msg": "Too long.", "fbtrace_id": "A1" });
+    assert_eq!(shown(error), "Too long. (Meta finds it by A1)");
+    let long = json!({ "message": "x".repeat(1_000), "code": 100, "fbtrace_id": "A1" });
+    assert!(shown(long).ends_with("(Meta finds it by A1)"));
+    assert_eq!(shown(json!({ "message": " ", "code": 7, "fbtrace_id": "<b>" })), "Threads answered 400 Bad Request");
+    let video = json!({ "message": "(#100) No permission to publish the video", "error_user_msg": "No.", "code": 100 });
+    assert!(shown(video).contains("publish_video") && shown(json!({ "message": "No.", "code": 100 })) == "No.");
+}
+
+#[test]
+fn what_follows_depends_on_the_effect() {
+    let busy =
+        |at: Option<DateTime<Utc>>| Setback::Busy { retry_at: at, reason: "No. (Meta finds it by AbC_d)".to_owned() };
+    let setback = |effect, code, subcode| Setback::from(refused(effect, code, subcode));
+    assert_eq!(setback(Effect::Public, 4, None), busy(Some(noon() + TimeDelta::hours(1))));
+    assert_eq!(setback(Effect::Private, 368, None), busy(Some(noon() + TimeDelta::hours(2))));
+    assert_eq!(setback(Effect::Private, -1, Some(2_207_001)), busy(Some(noon() + TimeDelta::hours(2))));
+    assert_eq!(setback(Effect::Private, 2, None), busy(None));
+    assert_eq!(setback(Effect::Private, 9_004, Some(2_207_052)), busy(None));
+    for (code, subcode) in [(1, None), (2, None), (368, None), (-1, Some(2_207_001))] {
+        let setback = setback(Effect::Public, code, subcode);
+        assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{code}: {setback:?}");
+    }
+    assert!(matches!(setback(Effect::Public, 24, Some(2_207_008)), Setback::Stale { .. }));
+    assert!(matches!(setback(Effect::Public, 190, None), Setback::Disconnected { .. }));
+    assert!(matches!(setback(Effect::Public, 100, None), Setback::Refused { .. }));
+}
+
+#[test]
+fn other_formats_are_neither_the_end_of_a_grant_nor_of_a_post() {
+    let (html, nothing) = ("<html>190</html>", "");
+    for (status, body) in [(500, html), (502, nothing), (408, nothing), (504, r#"{"error":"190"}"#)] {
+        assert_eq!(classified(Effect::Public, status, body).kind, ErrorKind::ServerError, "{status}");
+    }
+    for status in [400, 401, 403, 404, 413] {
+        assert_eq!(classified(Effect::Public, status, html).kind, ErrorKind::Intermediary, "{status}");
+    }
+    assert_eq!(classified(Effect::Public, 429, html).kind, ErrorKind::RateLimited);
+}
+
+#[test]
+fn a_success_may_be_an_error() {
+    let is_error = |body: Value| TABLE.is_error_in_success(body.to_string().as_bytes());
+    assert!(!is_error(json!({ "id": "7" })) && !is_error(json!({ "success": true })));
+    assert!(is_error(json!({ "success": false })) && is_error(json!({ "error": { "code": 190 } })));
+    let kind = |body: Value| classified(Effect::Public, 200, &body.to_string()).kind;
+    assert_eq!(kind(json!({ "success": false })), ErrorKind::NoResponse);
+    assert_eq!(kind(json!({ "error": { "code": 190 } })), ErrorKind::Unauthorized);
+}

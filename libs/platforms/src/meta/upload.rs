@@ -1,0 +1,64 @@
+//! Files whose bytes are sent to Meta's upload host, which resumes where an upload broke off.
+//!
+//! Source: `instagram-platform/content-publishing/resumable-uploads`, `video-api/guides/reels-publishing`.
+
+use std::time::Duration;
+
+use domain::media::Attachment;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderValue, Method};
+use reqwest::Body;
+use secrecy::ExposeSecret;
+use serde::de::IgnoredAny;
+use url::Url;
+
+use super::graph::Graph;
+use crate::caller::Caller;
+use crate::job::Job;
+use crate::kit::{CallError, Effect, ErrorKind};
+
+/// The host that responses name for uploads.
+const HOST: &str = "rupload.facebook.com";
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+impl Graph {
+    /// An upload URL of a response. The token is sent there, so it has to be Meta's upload host, or the origin of the
+    /// API, which gets the token with every call.
+    pub(crate) fn upload_url(&self, url: Url) -> Result<Url, CallError> {
+        let is_official = url.scheme() == "https" && url.host_str() == Some(HOST) && url.port().is_none();
+        let is_api = Url::parse(&self.base_url).is_ok_and(|it| it.origin() == url.origin());
+        if (is_official || is_api) && url.username().is_empty() && url.password().is_none() {
+            return Ok(url);
+        }
+        let (title, host) = (self.title(), url.host_str().unwrap_or_default());
+        let message = format!("{title} named {host} for an upload, which is not its upload host");
+        Err(CallError::new(ErrorKind::Unavailable, Effect::Private, message))
+    }
+
+    /// Sends the bytes of a file from `offset` on.
+    pub(crate) async fn upload(
+        &self,
+        job: &Job<'_>,
+        file: &Attachment,
+        offset: u64,
+        url: &Url,
+    ) -> Result<(), CallError> {
+        let by = Caller::of(job);
+        let bytes = job.files.open_range(file, offset..file.size_bytes).await?;
+        let unsent = |message: &str| CallError::new(ErrorKind::NotSent, Effect::Private, message);
+        let authorization = HeaderValue::from_str(&format!("OAuth {}", by.token.expose_secret()));
+        let mut authorization = authorization.map_err(|_| unsent("the token is unreadable"))?;
+        authorization.set_sensitive(true);
+        let request = self.http.to_known(Method::POST, url.clone())?.timeout(TIMEOUT);
+        let request = request
+            .header(AUTHORIZATION, authorization)
+            .header("offset", offset)
+            .header("file_size", file.size_bytes)
+            .header(CONTENT_TYPE, "application/octet-stream")
+            // With a length, a stream that ends early is not taken for the file.
+            .header(CONTENT_LENGTH, file.size_bytes - offset)
+            .body(Body::wrap_stream(bytes));
+        self.json::<IgnoredAny>(request, by, Effect::Private).await.map(|_| ())
+    }
+}
