@@ -115,11 +115,11 @@ pub struct Delivery {
     /// Whether a public call was ever begun.
     #[serde(default, skip_serializing_if = "is_false")]
     pub begun: bool,
-    /// Whether it was ever not known how a public call ended, so that it may have had
-    /// an effect, whatever was found out since. One that is known to have had none
-    /// changes nothing here.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub doubted: bool,
+    /// When the first public call began whose outcome was ever unknown. The call may
+    /// have had an effect, even if a later look-up did not find it: lists of platforms
+    /// are behind. A call that is known to have had no effect is not counted.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub doubted_since: Option<DateTime<Utc>>,
     /// Whether everything before the public call is done.
     pub prepared: bool,
     /// What the platform's preparation has reached, in its own form.
@@ -174,6 +174,10 @@ pub struct Intent {
     /// Whether the platform may still be working on it. False once it has
     /// answered, even with an error.
     pub may_still_run: bool,
+    /// Whether the platform refused the call because it has this post already. Then a
+    /// list without the post is behind, and permits no other call.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_duplicate: bool,
     /// How often the platform was asked about it.
     pub looks: u32,
     /// What looks like it over there.
@@ -245,7 +249,7 @@ impl Delivery {
             lease_ends: None,
             attempts: 0,
             begun: false,
-            doubted: false,
+            doubted_since: None,
             prepared: lead.is_none(),
             progress: None,
             restarts: 0,
@@ -279,7 +283,13 @@ impl Delivery {
 
     /// Whether a public call of it may have had an effect.
     pub fn may_have_arrived(&self) -> bool {
-        self.doubted || self.intent.is_some()
+        self.in_doubt_since().is_some()
+    }
+
+    /// When the first public call began that may have had an effect. Its post can be as
+    /// old as that, so a look-up starts there.
+    pub fn in_doubt_since(&self) -> Option<DateTime<Utc>> {
+        self.doubted_since.or(self.intent.as_ref().map(|it| it.at))
     }
 
     /// Whether a post that looks like this one has been there, claimed by no

@@ -127,7 +127,7 @@ pub fn a_delivery() -> Delivery {
         lease_ends: None,
         attempts: 0,
         begun: false,
-        doubted: false,
+        doubted_since: None,
         prepared: true,
         progress: None,
         restarts: 0,

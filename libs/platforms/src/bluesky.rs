@@ -300,7 +300,7 @@ impl Platform for Bluesky {
 #[async_trait::async_trait]
 impl Connect for Bluesky {
     fn rules(&self) -> Rules {
-        account::rules(Videos::ToService)
+        account::rules(Videos::ToService, true)
     }
 
     fn fields(&self) -> &'static [Field] {

@@ -13,14 +13,14 @@
 //!   operator's secret. A message has a nonce, by which its repeat is known for minutes;
 //!   then, and in forums, what the channel shows tells what became of a call.
 //!
-//! `discord/api.rs` knows addresses and answers, `message.rs` what a post is sent as,
-//! `webhook.rs` what a webhook is and how it is kept, `server.rs` the same of a server,
-//! `bot.rs` the bot's calls, `publishing.rs` its posts and `look_up.rs` what became of
-//! them.
+//! `discord/api.rs` has the calls of a webhook and `bot.rs` those of the bot, `errors.rs`
+//! what errors mean, `message.rs` what a post is sent as, `webhook.rs` and `server.rs` what
+//! a webhook and a server are and how they are kept, `publishing.rs` the posts of the bot,
+//! and `look_up.rs` how their outcome is found.
 
 mod api;
 mod bot;
-mod failure;
+mod errors;
 mod look_up;
 mod message;
 mod publishing;
@@ -35,13 +35,14 @@ use chrono::{DateTime, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
+use http::HeaderValue;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
 
 use self::api::Api;
-use self::bot::{Bot, PerhapsWithBot, WithBot};
-use self::failure::Failure;
+use self::bot::{Bot, BotAccount, PerhapsWithBot, WithBot};
+use self::publishing::is_of_place;
 pub(crate) use self::rules::OPTIONS;
 use self::rules::{CHANNEL, rules, server_rules, webhook_rules};
 use self::server::Server;
@@ -51,6 +52,7 @@ use crate::account::{About, Account, Credentials};
 use crate::choices::{Choice, Choosing};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 use crate::job::Job;
+use crate::kit::{CallError, Effect};
 use crate::known::Access;
 use crate::lead::Lead;
 use crate::no_answer::NoAnswer;
@@ -136,18 +138,21 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Discord>, SetupError> {
         };
         OAuth2::new(setup.http.clone(), Arc::clone(&source), &DIALECT, endpoints).named(user_agent.clone())
     });
-    let api = Arc::new(Api::new(setup.http.clone(), base_url, user_agent));
-    let bot = bot.then(|| Bot::new(Arc::clone(&api), source));
+    // A URL is ASCII once it is written out.
+    let user_agent = HeaderValue::try_from(user_agent).unwrap_or_else(|error| unreachable!("{error}"));
+    let base_url = Url::parse(&base_url).unwrap_or_else(|error| unreachable!("{base_url}: {error}"));
+    let bot = bot.then(|| BotAccount::new(setup.http.clone(), base_url.clone(), user_agent.clone(), source));
+    let api = Api::new(setup.http.clone(), base_url, user_agent);
     Ok(Some(Discord { api, oauth, bot }))
 }
 
 /// Discord.
 pub(crate) struct Discord {
-    api: Arc<Api>,
+    api: Api,
     /// Where it has our id and secret.
     oauth: Option<OAuth2>,
     /// Where it has the token of our bot.
-    bot: Option<Bot>,
+    bot: Option<BotAccount>,
 }
 
 /// Why a server that was connected is not posted to while the bot is switched off. Who
@@ -192,11 +197,11 @@ impl Platform for Discord {
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
         if let Some(server) = Server::of(credentials) {
-            let guild = self.bot()?.guild(server.guild).await.map_err(|it| it.setback(now))?;
+            let guild = self.bot(now)?.guild(server.guild).await?;
             return Ok(Some(About { profile: guild.profile(), rules: server_rules() }));
         }
         let (key, kept) = webhook::of(credentials)?;
-        let found = self.api.webhook(&key).await.map_err(|it| it.setback(now))?;
+        let found = self.api.webhook(&key, now).await?;
         let account = found.account(key.token, kept.is_ours);
         // Whoever moved it to another channel connected another account.
         let told = account.map(|it| it.0).filter(|it| it.account_id == profile.account_id);
@@ -222,7 +227,7 @@ impl Connect for Discord {
         &self,
         answers: &Answers,
         request: &AuthorizationRequest,
-        _: DateTime<Utc>,
+        now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
         let typed = answers.get(FIELD).map(|it| it.expose_secret().trim()).unwrap_or_default();
         if let Some(oauth) = self.oauth.as_ref().filter(|_| typed.is_empty()) {
@@ -234,18 +239,18 @@ impl Connect for Discord {
             };
             return Ok(Departure::Page { url, memory: None });
         }
-        self.pasted(typed).await.map(|account| Departure::Arrived(vec![account]))
+        self.pasted(typed, now).await.map(|account| Departure::Arrived(vec![account]))
     }
 
     /// The webhook that came with the tokens, or the server that the bot was added to.
     /// The tokens are not kept: nothing is done with them, and they end by themselves.
-    async fn complete(&self, callback: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         let Some(oauth) = &self.oauth else {
             return Err(HandOffRefusal::Refused("Discord has no page to come back from".to_owned()));
         };
         let tokens = oauth.complete(callback).await?;
         if let Some(bot) = &self.bot {
-            return joined(bot, &tokens).await.map(|account| vec![account]);
+            return joined(bot.at(now), &tokens).await.map(|account| vec![account]);
         }
         let given = tokens.field("webhook").and_then(Given::read);
         let account = given.and_then(|it| it.webhook.account(it.token, true));
@@ -263,7 +268,7 @@ impl Connect for Discord {
     /// The channels in which the bot may post; of a webhook there is nothing to choose.
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
         match Server::of(asked.credentials) {
-            Some(server) => server.choices(self.bot()?).await.map_err(|it| it.setback(now)),
+            Some(server) => Ok(server.choices(self.bot(now)?).await?),
             None => Ok(Vec::new()),
         }
     }
@@ -271,21 +276,19 @@ impl Connect for Discord {
     /// Deletes a webhook that was made for us. One that somebody else has made stays:
     /// it may serve other things. The bot leaves the server.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
-        if let Some(server) = Server::of(credentials) {
-            return match self.bot()?.leave(server.guild).await {
-                Err(failure) if !failure.is_of_place() => Err(failure.setback(now)),
-                // It is not there any more.
-                Ok(()) | Err(_) => Ok(()),
-            };
-        }
-        let (key, kept) = webhook::of(credentials)?;
-        if !kept.is_ours {
-            return Ok(());
-        }
-        match self.api.delete(&key).await {
-            Err(failure) if !failure.is_of_place() => Err(failure.setback(now)),
-            // It is gone already.
-            Ok(()) | Err(_) => Ok(()),
+        let left = if let Some(server) = Server::of(credentials) {
+            self.bot(now)?.leave(server.guild).await
+        } else {
+            let (key, kept) = webhook::of(credentials)?;
+            if !kept.is_ours {
+                return Ok(());
+            }
+            self.api.delete(&key, now).await
+        };
+        match left {
+            // It is not there any more.
+            Err(error) if is_of_place(&error) => Ok(()),
+            left => Ok(left?),
         }
     }
 }
@@ -294,23 +297,22 @@ impl Connect for Discord {
 impl Publish for Discord {
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         if let Some(server) = Server::of(job.credentials) {
-            return publishing::publish(self.bot()?, server, job).await;
+            return publishing::publish(self.bot(job.now)?, server, job).await;
         }
         if job.options.text(CHANNEL).is_some() {
             let reason = "option channel: a webhook was connected, which is of one channel; leave it out";
             return Err(Setback::Refused { reason: reason.to_owned() });
         }
         let (key, kept) = webhook::of(job.credentials)?;
-        let sending = self.api.send(&key, message::of(job), WITHIN);
-        let late = || Failure::Unknown { may_still_run: true, why: NoAnswer::Late.words(TITLE) };
-        let sent = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten();
-        let sent = sent.map_err(|it| it.setback(job.now))?;
+        let sending = self.api.send(&key, message::of(job), WITHIN, job.now);
+        let late = || CallError::of_transport(NoAnswer::Late, Effect::Public, TITLE);
+        let sent = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
         let link = kept.guild.map(|it| format!("https://discord.com/channels/{it}/{}/{}", sent.channel_id, sent.id));
         Ok(Published::new(sent.id.to_string(), job.now).seen_at(link))
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        match (Server::of(job.credentials), self.bot()) {
+        match (Server::of(job.credentials), self.bot(job.now)) {
             (Some(server), Ok(bot)) => publishing::resolve(bot, server, job, since).await,
             (Some(_), Err(setback)) => Resolution::Unclear { reason: setback.into_reason() },
             (None, _) => Resolution::Unknowable { advice: "A webhook cannot read what its channel shows.".to_owned() },
@@ -325,14 +327,13 @@ impl Publish for Discord {
 }
 
 /// The server to which a bot was just added.
-async fn joined(bot: &Bot, tokens: &Tokens) -> Result<Account, HandOffRefusal> {
+async fn joined(bot: Bot<'_>, tokens: &Tokens) -> Result<Account, HandOffRefusal> {
     let refused = |why: &str| HandOffRefusal::Refused(why.to_owned());
     let id = tokens.field("guild").and_then(|it| Snowflake::parse(it["id"].as_str()?));
     let id = id.ok_or_else(|| refused("it added the bot to no server"))?;
-    let (server, guild) = Server::joined(bot, id).await.map_err(|failure| match failure {
-        failure if failure.is_of_place() => refused("this service's bot is not in the server; add it again"),
-        Failure::Refused { words, .. } => HandOffRefusal::Refused(words),
-        Failure::Limited { .. } | Failure::NotSent { .. } | Failure::Unknown { .. } => HandOffRefusal::Unreachable,
+    let (server, guild) = Server::joined(bot, id).await.map_err(|error| match error {
+        error if is_of_place(&error) => refused("this service's bot is not in the server; add it again"),
+        error => error.into(),
     })?;
     let (scopes, rules, credentials) = (tokens.granted(&BOT_SCOPES), server_rules(), server.credentials());
     Ok(Account { profile: guild.profile(), scopes, rules, grant: None, credentials })
@@ -340,22 +341,22 @@ async fn joined(bot: &Bot, tokens: &Tokens) -> Result<Account, HandOffRefusal> {
 
 impl Discord {
     /// The bot that servers were connected through.
-    fn bot(&self) -> Result<&Bot, Setback> {
-        self.bot.as_ref().ok_or_else(|| Setback::Busy { retry_at: None, reason: NO_BOT.to_owned() })
+    fn bot(&self, now: DateTime<Utc>) -> Result<Bot<'_>, Setback> {
+        let bot = self.bot.as_ref().map(|it| it.at(now));
+        bot.ok_or_else(|| Setback::Busy { retry_at: None, reason: NO_BOT.to_owned() })
     }
 
     /// The account of a webhook whose address was pasted.
-    async fn pasted(&self, typed: &str) -> Result<Account, HandOffRefusal> {
+    async fn pasted(&self, typed: &str, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
         // Longer pieces of the address would be taken out of what is said about it.
         let wrong = |why: &str| HandOffRefusal::Field {
             name: FIELD,
             message: format!("{why} Copy it again: Integrations, Webhook, Copy Webhook URL."),
         };
         let key = Key::parse(typed).ok_or_else(|| wrong("This is not the address of a Discord webhook."))?;
-        let found = self.api.webhook(&key).await.map_err(|failure| match failure {
-            failure if failure.is_of_place() => wrong("Discord does not know this webhook; it may have been deleted."),
-            Failure::Refused { words, .. } => HandOffRefusal::Refused(words),
-            Failure::Limited { .. } | Failure::NotSent { .. } | Failure::Unknown { .. } => HandOffRefusal::Unreachable,
+        let found = self.api.webhook(&key, now).await.map_err(|error| match error {
+            error if is_of_place(&error) => wrong("Discord does not know this webhook; it may have been deleted."),
+            error => error.into(),
         })?;
         if found.id != key.id {
             return Err(HandOffRefusal::Unreachable);

@@ -147,6 +147,10 @@ impl<A: Publish> Publish for Discreet<A> {
         self.0.recognises()
     }
 
+    fn is_confirmed_later(&self, job: &Job<'_>) -> bool {
+        self.0.is_confirmed_later(job)
+    }
+
     fn settles(&self) -> TimeDelta {
         self.0.settles()
     }

@@ -38,6 +38,9 @@ pub struct Job<'a> {
     /// The second it is due: what a platform is to show as its time. The same
     /// for every attempt.
     pub publish_at: DateTime<Utc>,
+    /// For a look-up: when the latest public call began. Before the adapter repeats that
+    /// call, it has to be certain that the call is not running any more. Otherwise `now`.
+    pub called_at: DateTime<Utc>,
     /// Reads the files.
     pub files: &'a dyn MediaReader,
     /// Which posts of this account other deliveries have made.

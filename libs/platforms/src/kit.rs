@@ -3,9 +3,21 @@
 //! An adapter says with data what its platform's errors are ([`ErrorTable`]) and with [`Effect`] what a call may
 //! change. What follows for the delivery is decided here, once, for every platform: an adapter cannot take silence for
 //! a failure, nor a firewall's page for a refusal.
+//!
+//! [`OAuthAdapter`] gives `Platform` and `Connect` to a platform with OAuth 2, [`PublishAdapter`] gives `Publish` to any.
 
+mod api_client;
 mod call_error;
 mod error_table;
+mod look_up;
+mod oauth_adapter;
+mod publish_adapter;
+mod upload;
 
+pub(crate) use self::api_client::{ApiClient, ApiResponse, Auth, Call};
 pub(crate) use self::call_error::{CallError, Effect, ErrorKind};
 pub(crate) use self::error_table::{ErrorRule, ErrorTable, Reset};
+pub(crate) use self::look_up::{ListedPost, LookUpMethod, PostPage};
+pub(crate) use self::oauth_adapter::{Grant, OAuthAdapter};
+pub(crate) use self::publish_adapter::{Prepared, PreparedFile, PublishAdapter};
+pub(crate) use self::upload::{File, MediaSource, Part, UploadState, UploadStep};

@@ -34,6 +34,7 @@ mod not_now;
 mod notice;
 pub mod oauth2;
 mod picture;
+mod pinterest;
 mod platform;
 pub mod recognition;
 mod registry;

@@ -9,48 +9,49 @@
 //!   member has, cannot: of a call whose answer was lost nothing is known then, and the
 //!   post is not sent again, unless the operator wants that (`replay`).
 //!
-//! `linkedin/api.rs` knows addresses and answers, `failure.rs` what errors mean,
-//! `little_text.rs` how a text is written, `preparation.rs` and `video.rs` what comes
-//! before the public call, `look_up.rs` what became of it.
+//! `linkedin/api.rs` knows URLs and responses, `errors.rs` what errors mean,
+//! `little_text.rs` how a text is written, `video.rs` how one goes up in parts,
+//! `look_up.rs` whether a call whose response was lost took effect.
 
 mod api;
 mod article;
-mod failure;
+mod errors;
 mod little_text;
 mod look_up;
 mod organizations;
 mod post;
-mod preparation;
-mod progress;
 mod replay;
 mod version;
 mod video;
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
-use domain::media::{MimeType, Ratio};
+use domain::delivery::{Published, Resolution};
+use domain::media::{Attachment, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 use serde::Deserialize;
+use serde_json::{Value, json};
 use url::Url;
 
 use self::api::{Api, Member};
-use self::progress::Progress;
+use self::errors::timed;
 use self::version::Version;
-use crate::account::{About, Account, Credentials};
+use crate::account::About;
 use crate::app::NoFurther;
-use crate::caller::Caller;
-use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::kit::{
+    Auth, CallError, Effect, File, Grant, ListedPost, LookUpMethod, MediaSource, OAuthAdapter, Part, PostPage,
+    Prepared, PublishAdapter, UploadState, UploadStep,
+};
 use crate::known::Access;
 use crate::lead::Lead;
 use crate::oauth2::{Dialect, OAuth2, Of, TokenCall};
-use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
+use crate::recognition::Likeness;
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use crate::watch;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "linkedin";
@@ -91,15 +92,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// What is asked for: who somebody is, and to post for them.
+/// What an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect" may ask for.
 const SCOPES: &[&str] = &["openid", "profile", "w_member_social"];
 
-/// The same for pages as well: which there are, to post for them, to find out what
-/// became of a post whose answer was lost, and to comment. LinkedIn refuses all if the
-/// app may not ask for one.
+/// What an app with "Community Management API" may ask for. LinkedIn gives that product only to an app without any
+/// other, so there is no OpenID Connect, and the member is read by `/v2/me` (`r_basicprofile`).
 const SCOPES_WITH_PAGES: &[&str] = &[
-    "openid",
-    "profile",
+    "r_basicprofile",
     "w_member_social",
     "w_organization_social",
     "r_organization_social",
@@ -112,6 +111,7 @@ const SCOPES_WITH_PAGES: &[&str] = &[
 const DIALECT: Dialect = Dialect {
     pkce: false,
     denials: &["user_cancelled_login", "user_cancelled_authorize", "access_denied"],
+    scope_errors: &["unauthorized_scope_error"],
     gone: &["invalid_grant", "invalid_request"],
     // What ends with a refresh token is not documented.
     revocation: TokenCall { of: Of::Access, ..TokenCall::REVOCATION },
@@ -129,6 +129,18 @@ pub(crate) const LEAD: Lead = Lead {
 /// The longest side of a picture: a square of it has less than 36,152,320 pixels.
 const MAX_SIDE: u32 = 6_000;
 
+/// What pictures are made to fit into.
+const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, MAX_SIDE);
+
+/// For a picture that goes up.
+const UPLOAD: Duration = Duration::from_secs(30);
+
+/// How long LinkedIn works on a file, or a little more.
+const PROCESSING: TimeDelta = TimeDelta::seconds(3);
+
+/// The card of a link, by its name in what was prepared and in a post.
+const ARTICLE: &str = "article";
+
 /// How long a public call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(90);
 
@@ -141,10 +153,10 @@ struct Settings {
     /// The version of the API.
     #[serde(default)]
     version: Version,
-    /// Whether the app may ask for pages.
+    /// Whether people connect pages as well. LinkedIn has to approve the app for that.
     #[serde(default)]
     pages: bool,
-    /// What is asked for instead, where the app may ask for something else.
+    /// What people are asked for, where the products of the app include other scopes.
     scopes: Option<Vec<String>>,
     /// Whether a post of which nobody may read what became is sent once more.
     #[serde(default)]
@@ -160,16 +172,17 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<LinkedIn>, SetupError> {
     let Some(Settings { url, version, pages, scopes, replay }) = setup.settings(NAME)? else { return Ok(None) };
     let site = url.clone().unwrap_or_else(|| official("https://www.linkedin.com"));
     let base_url = url.unwrap_or_else(|| official("https://api.linkedin.com"));
-    let api = Api::new(setup.http.clone(), (&site, &base_url), version);
+    let api = Api::new(setup.http.clone(), site, base_url, &version);
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
     let usual = if pages { SCOPES_WITH_PAGES } else { SCOPES };
     let scopes = scopes.unwrap_or_else(|| usual.iter().map(|it| (*it).to_owned()).collect());
-    Ok(Some(LinkedIn { api, oauth, pages, scopes, replay }))
+    Ok(Some(LinkedIn { api, version, oauth, pages, scopes, replay }))
 }
 
 /// LinkedIn.
 pub(crate) struct LinkedIn {
     api: Api,
+    version: Version,
     oauth: OAuth2,
     pages: bool,
     scopes: Vec<String>,
@@ -177,40 +190,19 @@ pub(crate) struct LinkedIn {
 }
 
 #[async_trait::async_trait]
-impl Platform for LinkedIn {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
+impl OAuthAdapter for LinkedIn {
+    const NAME: &'static str = NAME;
     /// Where LinkedIn has approved the app; otherwise there is no refresh token.
-    fn renewal(&self) -> Renewal {
-        Renewal::Rotating
+    const RENEWAL: Renewal = Renewal::Rotating;
+
+    fn oauth(&self) -> &OAuth2 {
+        &self.oauth
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        self.oauth.refresh(old, now).await
+    fn scopes(&self) -> Vec<&str> {
+        self.scopes.iter().map(String::as_str).collect()
     }
 
-    async fn about(
-        &self,
-        profile: &Profile,
-        credentials: &Credentials,
-        now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
-        self.api.version.check(now);
-        let by = Caller { token: &credentials.access_token, now };
-        let told = if is_page(profile) {
-            organizations::one(&self.api, by, &profile.account_id).await
-        } else {
-            self.api.member(by, self.has_openid()).await.map(profile_of)
-        };
-        let told = told.map_err(failure::Failure::of_account)?;
-        Ok(told.map(|profile| About { rules: self.rules_of(&profile), profile }))
-    }
-}
-
-#[async_trait::async_trait]
-impl Connect for LinkedIn {
     fn rules(&self) -> Rules {
         use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
         Rules::of(
@@ -232,60 +224,39 @@ impl Connect for LinkedIn {
         )
     }
 
-    async fn authorize(
-        &self,
-        _: &Answers,
-        request: &AuthorizationRequest,
-        now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        self.api.version.check(now);
-        let url = self.oauth.authorization_url(request, &self.scopes(), &[]).await?;
-        Ok(Departure::Page { url, memory: None })
+    /// The pages first, because people who have pages post for them. One token serves all.
+    async fn accounts(&self, auth: Auth<'_>) -> Result<Grant, CallError> {
+        self.version.check(auth.now);
+        let member = profile_of(self.api.member(auth, self.has_openid()).await?);
+        let member = member.ok_or_else(|| self.api.unreadable(Effect::Read))?;
+        let pages = if self.pages { organizations::all(&self.api, auth).await? } else { Vec::new() };
+        let name = Some(member.account_id.clone());
+        Ok(Grant { name, accounts: pages.into_iter().chain([member]).map(|it| self.about(it)).collect() })
     }
 
-    /// The member, and behind the pages, because whoever has pages posts for them.
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        let tokens = self.oauth.complete(callback).await?;
-        let by = Caller { token: &tokens.access_token, now };
-        let asked = async {
-            let member = profile_of(self.api.member(by, self.has_openid()).await?).ok_or_else(api::unreadable)?;
-            let pages = if self.pages { organizations::all(&self.api, by).await? } else { Vec::new() };
-            Ok::<_, failure::Failure>((member, pages))
+    async fn account(&self, auth: Auth<'_>, profile: &Profile) -> Result<Option<About>, CallError> {
+        self.version.check(auth.now);
+        let profile = if is_page(profile) {
+            organizations::one(&self.api, auth, &profile.account_id).await?
+        } else {
+            profile_of(self.api.member(auth, self.has_openid()).await?)
         };
-        let (member, pages) = asked.await.map_err(|it| without_token(it, &tokens.access_token))?;
-        let (scopes, credentials) = (tokens.granted(&self.scopes()), tokens.credentials(None, now));
-        // One token serves all of them.
-        let grant = member.account_id.clone();
-        let account = |profile: Profile| Account {
-            rules: self.rules_of(&profile),
-            profile,
-            scopes: scopes.clone(),
-            grant: Some(grant.clone()),
-            credentials: credentials.clone(),
-        };
-        Ok(pages.into_iter().chain([member]).map(account).collect())
-    }
-
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
-        self.oauth.revoke(credentials, now).await
+        Ok(profile.map(|it| self.about(it)))
     }
 }
 
 impl LinkedIn {
-    /// What it accepts from an account: a page has no connections.
-    fn rules_of(&self, profile: &Profile) -> Rules {
+    /// With what LinkedIn accepts from this account: a page has no connections.
+    fn about(&self, profile: Profile) -> About {
         let refused = Rule::OfPost(PostRule::RefusedOptions { options: vec![VISIBILITY.to_owned()] });
-        let rules = self.rules();
-        if is_page(profile) { rules.and_where(When::option(VISIBILITY, ["connections"]), [refused]) } else { rules }
+        let rules = OAuthAdapter::rules(self);
+        let of_page = When::option(VISIBILITY, ["connections"]);
+        About { rules: if is_page(&profile) { rules.and_where(of_page, [refused]) } else { rules }, profile }
     }
 
-    /// Whether the app has a part in signing in. One for pages alone may have none.
+    /// Whether the app has the product `OpenID` Connect.
     fn has_openid(&self) -> bool {
         self.scopes.iter().any(|it| it == "openid")
-    }
-
-    fn scopes(&self) -> Vec<&str> {
-        self.scopes.iter().map(String::as_str).collect()
     }
 }
 
@@ -317,43 +288,114 @@ fn link(name: &str) -> String {
 }
 
 #[async_trait::async_trait]
-impl Publish for LinkedIn {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        watch::step(TITLE, job, preparation::step(&self.api, job)).await
-    }
+impl PublishAdapter for LinkedIn {
+    const TITLE: &'static str = TITLE;
+    const SETTLE_TIME: TimeDelta = SETTLES;
+    const COMMENT_OPTION: Option<&'static str> = Some(FIRST_COMMENT);
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
-        let post = post::of(job, &Progress::of(job))?;
-        match self.api.post(Caller::of(job), &post).await {
-            Ok(name) => Ok(look_up::published(name, job.now)),
-            Err(failure) => look_up::made_before(job, &failure).await.ok_or_else(|| failure.setback(job)),
+    /// The URN of a file.
+    type Uploaded = String;
+
+    fn media_source(&self, _: &Job<'_>, file: &Attachment) -> MediaSource {
+        match file.mime_type {
+            MimeType::Webp => MediaSource::Fitted(BOUNDS),
+            MimeType::Jpeg | MimeType::Png => MediaSource::FittedIfLarger(BOUNDS),
+            // A GIF would become one that does not move.
+            _ => MediaSource::Original,
         }
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        let resolved = async {
-            match look_up::resolve(&self.api, job).await {
-                Resolution::Unknowable { advice } if self.replay => replay::once(&self.api, job, since, advice).await,
-                other => other,
-            }
-        };
-        watch::look(TITLE, job, resolved).await
-    }
-
-    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
-        job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
-    }
-
-    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
-        if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
-            let (actor, post) = (&job.profile.account_id, &it.published.platform_post_id);
-            let commented = self.api.comment(Caller::of(job), (actor, post), text).await;
-            commented.map_err(|it| it.of_follow_up(job))?;
+    async fn upload(&self, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
+        if file.is_video() {
+            return video::begin(&self.api, job, file).await.map_err(|it| timed(it, job));
         }
-        Ok(Followed::Done)
+        let contents = (file.size_bytes(), file.open(job).await?);
+        let uploaded = self.api.upload_image(Auth::post(job), &job.profile.account_id, contents, UPLOAD).await;
+        uploaded.map(UploadStep::Uploaded).map_err(|it| timed(it, job))
     }
 
-    fn settles(&self) -> TimeDelta {
-        SETTLES
+    async fn send_part(
+        &self,
+        job: &Job<'_>,
+        _: &File<'_>,
+        state: &UploadState,
+        part: Part,
+    ) -> Result<String, CallError> {
+        video::send(&self.api, job, state, part).await
+    }
+
+    async fn finish_upload(
+        &self,
+        job: &Job<'_>,
+        _: &File<'_>,
+        state: &UploadState,
+    ) -> Result<UploadStep<String>, CallError> {
+        video::finish(&self.api, job, state).await.map_err(|it| timed(it, job))
+    }
+
+    async fn upload_status(
+        &self,
+        job: &Job<'_>,
+        _: &File<'_>,
+        state: &UploadState,
+    ) -> Result<UploadStep<String>, CallError> {
+        video::status(&self.api, job, state).await.map_err(|it| timed(it, job))
+    }
+
+    async fn prepare_post(&self, job: &Job<'_>) -> Result<(Value, TimeDelta), CallError> {
+        if !job.media.is_empty() {
+            return Ok((json!({}), PROCESSING));
+        }
+        let Some(article) = article::of(&self.api, job).await else { return Ok((json!({}), TimeDelta::zero())) };
+        let processing = if article.thumbnail.is_some() { PROCESSING } else { TimeDelta::zero() };
+        Ok((json!({ ARTICLE: article }), processing))
+    }
+
+    async fn create_post(&self, job: &Job<'_>, prepared: &Prepared<'_, String>) -> Result<Published, CallError> {
+        let post = post::of(job, prepared)?;
+        match self.api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
+            Ok(urn) => Ok(look_up::published(urn, job.now)),
+            Err(error) => look_up::made_before(job, error).await.map_err(|it| timed(it, job)),
+        }
+    }
+
+    fn look_up_method(&self, job: &Job<'_>) -> LookUpMethod {
+        if is_page(job.profile) {
+            LookUpMethod::List { snapshot: true }
+        } else {
+            LookUpMethod::None { advice: look_up::OF_A_MEMBER.to_owned() }
+        }
+    }
+
+    async fn list_posts(
+        &self,
+        job: &Job<'_>,
+        _: Option<DateTime<Utc>>,
+        page: Option<&str>,
+    ) -> Result<PostPage, CallError> {
+        look_up::page(&self.api, job, page).await.map_err(|it| timed(it, job))
+    }
+
+    fn compare(&self, job: &Job<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> Likeness {
+        look_up::compare(job, prepared, listed)
+    }
+
+    async fn without_look_up(
+        &self,
+        job: &Job<'_>,
+        prepared: &Prepared<'_, String>,
+        _: DateTime<Utc>,
+        advice: String,
+    ) -> Resolution {
+        if self.replay {
+            replay::once(&self.api, job, prepared, advice).await
+        } else {
+            Resolution::Unknowable { advice }
+        }
+    }
+
+    async fn comment(&self, job: &Job<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+        let (actor, post) = (&job.profile.account_id, &published.platform_post_id);
+        self.api.comment(Auth::account(job.credentials, job.now), (actor, post), text).await
     }
 }

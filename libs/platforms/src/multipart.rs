@@ -30,6 +30,11 @@ pub(crate) struct Form {
 pub(crate) struct Unread(Arc<AtomicBool>);
 
 impl Unread {
+    /// That has happened.
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
     /// Whether that has happened.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -99,7 +104,7 @@ impl Form {
         self = self.words(head);
         self.length += size_bytes;
         let unread = self.unread.clone();
-        self.parts.push(bytes.inspect_err(move |_| unread.0.store(true, Ordering::Relaxed)).boxed());
+        self.parts.push(bytes.inspect_err(move |_| unread.set()).boxed());
         self.words("\r\n".to_owned())
     }
 

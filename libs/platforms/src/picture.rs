@@ -63,20 +63,55 @@ pub(crate) async fn fitted(
     })
 }
 
-/// The same for platforms that fetch pictures by themselves: an address that anybody can
-/// read for [`LONGEST_PUBLIC`].
+/// Which file a platform fetches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Source {
+    /// The user's file as it is.
+    Original,
+    /// The picture that was made of it.
+    Fitted,
+}
+
+/// For platforms that fetch pictures by themselves: which file is within these bounds.
+pub(crate) async fn source(
+    job: &Job<'_>,
+    file: &Attachment,
+    bounds: PictureBounds,
+    awaited: Option<Awaited>,
+) -> Result<Look<Source>, Setback> {
+    Ok(match look(job, file, bounds, awaited).await? {
+        Look::Ready(Found::AsItIs(_)) => Look::Ready(Source::Original),
+        Look::Ready(Found::Made(_)) => Look::Ready(Source::Fitted),
+        Look::Again(awaited, at) => Look::Again(awaited, at),
+    })
+}
+
+/// An address under which anybody can read a picture for [`LONGEST_PUBLIC`].
+pub(crate) async fn public_url(
+    job: &Job<'_>,
+    file: &Attachment,
+    bounds: PictureBounds,
+    source: Source,
+) -> Result<String, Setback> {
+    let url = match source {
+        Source::Original => job.files.public_url(file, LONGEST_PUBLIC).await,
+        Source::Fitted => job.files.public_picture(file, bounds, LONGEST_PUBLIC).await,
+    };
+    url.map_err(unreadable)
+}
+
+/// Both at once.
 pub(crate) async fn public(
     job: &Job<'_>,
     file: &Attachment,
     bounds: PictureBounds,
     awaited: Option<Awaited>,
 ) -> Result<Look<String>, Setback> {
-    let url = match look(job, file, bounds, awaited).await? {
-        Look::Ready(Found::AsItIs(_)) => job.files.public_url(file, LONGEST_PUBLIC).await,
-        Look::Ready(Found::Made(_)) => job.files.public_picture(file, bounds, LONGEST_PUBLIC).await,
-        Look::Again(awaited, at) => return Ok(Look::Again(awaited, at)),
-    };
-    url.map(Look::Ready).map_err(unreadable)
+    Ok(match source(job, file, bounds, awaited).await? {
+        Look::Ready(ready) => Look::Ready(public_url(job, file, bounds, ready).await?),
+        Look::Again(awaited, at) => Look::Again(awaited, at),
+    })
 }
 
 async fn look(

@@ -193,8 +193,9 @@ pub trait Publish: Platform {
     /// The one call that makes the post public.
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback>;
 
-    /// Asks whether a call of [`Publish::publish`] with this reference, begun
-    /// at `since`, took effect.
+    /// Asks whether a call of [`Publish::publish`] with this reference took effect.
+    /// The first one whose outcome is not known began at `since`, so its post can be as
+    /// old as that; the latest one began at [`Job::called_at`].
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution;
 
     /// What is to be done once this is public, each by a name, such as
@@ -227,6 +228,14 @@ pub trait Publish: Platform {
     /// or an id that we chose identifies a post.
     fn recognises(&self) -> bool {
         true
+    }
+
+    /// Whether a success of [`Publish::publish`] does not prove that this post is public, so
+    /// that its outcome is unknown until [`Publish::resolve`] finds it. Such outcomes are no
+    /// sign of an outage.
+    fn is_confirmed_later(&self, job: &Job<'_>) -> bool {
+        let _ = job;
+        false
     }
 
     /// How long a public call that was cut off may still take effect.

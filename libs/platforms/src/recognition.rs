@@ -151,8 +151,21 @@ pub async fn look_for<T: Timeline>(
     claims: &dyn Claims,
     now: DateTime<Utc>,
 ) -> Result<Found, T::Failure> {
+    among(timeline, newer(timeline, before).await?, claims, now).await
+}
+
+/// Looks for a post among those that are newer than the publish call.
+///
+/// # Errors
+/// When a post cannot be compared, with the failure of its timeline.
+pub(crate) async fn among<T: Timeline>(
+    timeline: &T,
+    newer: Newer<T::Post>,
+    claims: &dyn Claims,
+    now: DateTime<Utc>,
+) -> Result<Found, T::Failure> {
     let unclear = |reason: &str| Ok(Found::Unclear { reason: reason.to_owned() });
-    let Newer { posts, is_all } = newer(timeline, before).await?;
+    let Newer { posts, is_all } = newer;
     let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
     let Ok(claims) = claims.of(&ids).await else { return unclear(&ClaimsUnreadable.to_string()) };
     let claim = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, claim)| *claim);
@@ -192,12 +205,12 @@ pub async fn look_for<T: Timeline>(
     if is_all { Ok(Found::NotThere) } else { unclear("not everything was listed that the account has published since") }
 }
 
-/// What is newer than something that was there before.
-struct Newer<P> {
+/// The posts that are newer than a publish call.
+pub(crate) struct Newer<P> {
     /// Newest first, each once.
-    posts: Vec<P>,
-    /// Whether that is all of it.
-    is_all: bool,
+    pub(crate) posts: Vec<P>,
+    /// Whether the list is known to be complete.
+    pub(crate) is_all: bool,
 }
 
 async fn newer<T: Timeline>(timeline: &T, before: &[String]) -> Result<Newer<T::Post>, T::Failure> {

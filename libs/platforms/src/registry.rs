@@ -59,6 +59,7 @@ registered! {
     linkedin,
     mastodon,
     matrix,
+    pinterest,
     sandbox,
     slack,
     telegram,

@@ -16,6 +16,9 @@ pub enum Renewal {
     /// The access token itself is exchanged for one that lasts longer, which
     /// has to happen before it ends.
     Extending,
+    /// The token does not end. What is kept beside it is asked for again, such as the
+    /// id of a group that moved.
+    Updating,
 }
 
 /// How often credentials are looked after at least.
@@ -39,7 +42,7 @@ impl Renewal {
         match self {
             Self::Never => false,
             Self::Rotating => credentials.refresh_token.is_some(),
-            Self::Extending => true,
+            Self::Extending | Self::Updating => true,
         }
     }
 
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_does_not_end_is_looked_at_every_week() {
-        for renewal in [Renewal::Never, Renewal::Rotating, Renewal::Extending] {
+        for renewal in [Renewal::Never, Renewal::Rotating, Renewal::Extending, Renewal::Updating] {
             let due_at = renewal.due_at(&credentials(Some("refresh"), None), noon());
             assert_eq!(due_at, noon() + TimeDelta::days(7), "{renewal:?}");
         }

@@ -12,40 +12,41 @@
 //!   by it, which tells what became of a call whose answer was lost.
 //! - It never recognises a repeated comment either, and comments cannot be looked up.
 //!
-//! `sandbox/api.rs` knows addresses and answers, and this file what they mean. They
-//! are apart so that one can be read beside the platform's documentation, the other
-//! beside the traits.
+//! The kit does the rest: pages and codes of OAuth, the loop over files, and what each
+//! response means.
 
-mod api;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
-use domain::media::{MimeType, PictureBounds};
-use domain::options::{OptionKind, OptionSpec};
+use domain::delivery::Published;
+use domain::media::{Attachment, MimeType, PictureBounds};
+use domain::options::{OptionKind, OptionSpec, Options};
 use domain::rules::{Counting, FileRule, Rule, Rules};
-use futures::{StreamExt, stream};
+use http::HeaderName;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
-use crate::account::{About, Account, Credentials};
+use crate::account::About;
 use crate::app::{AppSource, NoFurther};
 use crate::choices::{Choice, Choosing};
-use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::http_clients::HttpClients;
 use crate::job::Job;
+use crate::kit::{
+    ApiClient, Auth, CallError, Effect, ErrorTable, File, Grant, LookUpMethod, MediaSource, OAuthAdapter, Prepared,
+    PreparedFile, PublishAdapter, UploadStep,
+};
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::oauth2::{Dialect, OAuth2};
-use crate::picture::{self, Awaited, Look};
-use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
+use crate::oauth2::{Dialect, Endpoints, OAuth2};
+use crate::platform::STEP_LIMIT;
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use api::{Api, By, PublicAccount};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "sandbox";
@@ -96,30 +97,119 @@ const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 4_096);
 #[serde(deny_unknown_fields)]
 struct Settings {
     /// Where it is, such as `https://social.example/sandbox`.
-    url: String,
+    url: Url,
 }
+
+/// For the publish call. Longer than the network needs, shorter than
+/// `delivery::LEASE`, so that the worker that holds the delivery also learns the
+/// outcome.
+const PUBLISH_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Names the account that a call is for.
+const ON_BEHALF_OF: HeaderName = HeaderName::from_static("sandbox-account");
+
+/// Every error has a code and a message; the status says the rest.
+const ERRORS: ErrorTable = ErrorTable {
+    title: "the sandbox",
+    code_at: &["/error"],
+    message_at: &["/message", "/error_description"],
+    ..ErrorTable::STANDARD
+};
 
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Sandbox>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
-    Ok(Some(Sandbox::at(&url, setup.http.clone(), setup.app::<NoFurther>(NAME))))
+    Ok(Some(Sandbox::at(url, setup.http.clone(), setup.app::<NoFurther>(NAME))))
 }
 
 /// The sandbox network.
 pub(crate) struct Sandbox {
-    api: Api,
+    api: ApiClient,
     oauth: OAuth2,
 }
 
+/// The accounts behind a token.
+#[derive(Deserialize)]
+struct Me {
+    #[serde(flatten)]
+    account: PublicAccount,
+    /// The name of the grant, where it covers several accounts.
+    #[serde(default)]
+    grant: Option<String>,
+    /// The other accounts.
+    #[serde(default)]
+    also: Vec<PublicAccount>,
+}
+
+#[derive(Deserialize)]
+struct PublicAccount {
+    id: String,
+    handle: String,
+    name: String,
+    avatar_url: Option<String>,
+    profile_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Board {
+    id: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct PublicPost {
+    id: String,
+    url: Option<String>,
+    posted_at: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Created {
+    id: String,
+    url: Option<String>,
+}
+
+#[derive(Serialize)]
+struct NewPost<'a> {
+    text: &'a str,
+    media_ids: Vec<&'a str>,
+    /// Alternative texts, by the ids of files.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    alt_texts: BTreeMap<&'a str, &'a str>,
+    #[serde(skip_serializing_if = "Options::is_empty")]
+    options: Options,
+    reference: &'a str,
+}
+
 impl Sandbox {
-    fn at(url: &str, http: HttpClients, app: Arc<dyn AppSource>) -> Self {
-        let api = Api::new(http.clone(), url);
-        let oauth = OAuth2::new(http, app, &Dialect::STANDARD, api.oauth());
-        Self { api, oauth }
+    fn at(url: Url, http: HttpClients, app: Arc<dyn AppSource>) -> Self {
+        let base = url.as_str().trim_end_matches('/');
+        // Its OAuth follows the RFCs.
+        let endpoints = Endpoints {
+            authorization: format!("{base}/oauth/authorize"),
+            token: format!("{base}/oauth/token"),
+            revocation: Some(format!("{base}/oauth/revoke")),
+            ..Endpoints::default()
+        };
+        let oauth = OAuth2::new(http.clone(), app, &Dialect::STANDARD, endpoints);
+        Self { api: ApiClient::known(http, url, &ERRORS), oauth }
     }
 }
 
-/// What it takes, from everybody.
+impl PublicAccount {
+    fn about(self) -> About {
+        let profile = Profile {
+            account_id: self.id,
+            username: Some(self.handle),
+            display_name: Some(self.name),
+            avatar: self.avatar_url,
+            profile_url: self.profile_url,
+        };
+        About { profile, rules: rules() }
+    }
+}
+
+/// What it accepts from every account.
 fn rules() -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
     Rules::of(
@@ -138,164 +228,96 @@ fn rules() -> Rules {
     )
 }
 
-/// What preparation has reached: the ids of the files uploaded so far, in the
-/// order of the post. Stored between the steps, so that a step which is taken
-/// again after a crash uploads one file twice, not all of them.
-#[derive(Default, Serialize, Deserialize)]
-struct Progress {
-    media: Vec<String>,
-    /// The picture that is being made smaller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    picture: Option<Awaited>,
+/// The id of a file and its alternative text.
+fn described<'a>(file: &PreparedFile<'a, String>) -> Option<(&'a str, &'a str)> {
+    Some((file.uploaded.as_str(), file.attachment.alt_text.as_ref()?.as_str()))
 }
 
 #[async_trait::async_trait]
-impl Platform for Sandbox {
-    fn name(&self) -> &'static str {
-        NAME
+impl OAuthAdapter for Sandbox {
+    const NAME: &'static str = NAME;
+    const RENEWAL: Renewal = Renewal::Rotating;
+
+    fn oauth(&self) -> &OAuth2 {
+        &self.oauth
     }
 
-    fn renewal(&self) -> Renewal {
-        Renewal::Rotating
+    fn scopes(&self) -> Vec<&str> {
+        SCOPES.to_vec()
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        self.oauth.refresh(old, now).await
-    }
-
-    async fn about(
-        &self,
-        profile: &Profile,
-        credentials: &Credentials,
-        now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
-        let me = self.api.account(By::account(credentials, profile), now).await?;
-        Ok(Some(About { profile: me.profile(), rules: rules() }))
-    }
-}
-
-#[async_trait::async_trait]
-impl Connect for Sandbox {
     fn rules(&self) -> Rules {
         rules()
     }
 
-    async fn authorize(
-        &self,
-        _answers: &Answers,
-        request: &AuthorizationRequest,
-        _now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        let url = self.oauth.authorization_url(request, SCOPES, &[]).await?;
-        // The PKCE verifier is kept by the caller, so there is nothing to remember.
-        Ok(Departure::Page { url, memory: None })
+    async fn accounts(&self, auth: Auth<'_>) -> Result<Grant, CallError> {
+        let Me { account, grant, also } = self.api.get(auth, &["api", "me"]).read().await?;
+        Ok(Grant { name: grant, accounts: [account].into_iter().chain(also).map(PublicAccount::about).collect() })
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        let tokens = self.oauth.complete(callback).await?;
-        let me = self.api.me(&tokens.access_token).await.map_err(|it| without_token(it, &tokens.access_token))?;
-        let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(None, now));
-        let account = |it: PublicAccount| Account {
-            profile: it.profile(),
-            scopes: scopes.clone(),
-            rules: rules(),
-            grant: me.grant.clone(),
-            credentials: credentials.clone(),
-        };
-        Ok([me.account].into_iter().chain(me.also).map(account).collect())
+    async fn account(&self, auth: Auth<'_>, profile: &Profile) -> Result<Option<About>, CallError> {
+        let call = self.api.get(auth, &["api", "me"]).header(ON_BEHALF_OF, &profile.account_id);
+        Ok(Some(call.read::<PublicAccount>().await?.about()))
     }
 
     /// Boards are the only option of the kind.
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
-        self.api.boards(By::account(asked.credentials, &asked.connection.profile), now).await
-    }
-
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
-        self.oauth.revoke(credentials, now).await
+    async fn choices(&self, asked: &Choosing<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
+        let call = self.api.get(auth, &["api", "boards"]);
+        let boards: Vec<Board> = call.header(ON_BEHALF_OF, &asked.connection.profile.account_id).read().await?;
+        Ok(boards.into_iter().map(|it| Choice { value: it.id, label: it.name }).collect())
     }
 }
 
 #[async_trait::async_trait]
-impl Publish for Sandbox {
-    /// One file per step. An uploaded file is not public until a post shows it.
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        let mut progress = Progress::of(job);
-        let Some(next) = job.media.get(progress.media.len()) else {
-            return Ok(Step::Ready { progress: progress.store() });
+impl PublishAdapter for Sandbox {
+    const TITLE: &'static str = TITLE;
+    const SETTLE_TIME: TimeDelta = SETTLES;
+    const RECOGNIZES: bool = false;
+    const COMMENT_OPTION: Option<&'static str> = Some(FIRST_COMMENT);
+
+    /// The id of a file over there.
+    type Uploaded = String;
+
+    fn media_source(&self, _: &Job<'_>, _: &Attachment) -> MediaSource {
+        MediaSource::FittedIfLarger(BOUNDS)
+    }
+
+    /// An uploaded file is not public until a post shows it.
+    async fn upload(&self, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
+        let call = self.api.post(Auth::post(job), &["api", "media"]).effect(Effect::Private).timeout(STEP_LIMIT);
+        let call = call.header(ON_BEHALF_OF, &job.profile.account_id);
+        let created: Created = call.file(file.mime_type(), file.size_bytes(), file.open(job).await?).read().await?;
+        Ok(UploadStep::Uploaded(created.id))
+    }
+
+    async fn create_post(&self, job: &Job<'_>, prepared: &Prepared<'_, String>) -> Result<Published, CallError> {
+        let options = job.options.iter().filter(|(name, _)| *name != FIRST_COMMENT);
+        let post = NewPost {
+            text: job.text,
+            media_ids: prepared.files.iter().map(|it| it.uploaded.as_str()).collect(),
+            alt_texts: prepared.files.iter().filter_map(described).collect(),
+            options: options.map(|(name, value)| (name.to_owned(), value.clone())).collect(),
+            reference: job.reference,
         };
-        let by = By::of(job);
-        let id = if progress.picture.is_some() || picture::is_longer(job, next, BOUNDS.max_side).await? {
-            match picture::fitted(job, next, BOUNDS, progress.picture).await? {
-                Look::Again(awaited, at) => {
-                    progress.picture = Some(awaited);
-                    return Ok(Step::Again { progress: progress.store().unwrap_or_default(), at });
-                }
-                Look::Ready((picture, _)) => {
-                    let size_bytes = picture.bytes.len() as u64;
-                    let bytes = stream::iter([Ok(picture.bytes)]).boxed();
-                    self.api.upload(by, (picture.mime_type, size_bytes), bytes, job.now).await?
-                }
-            }
-        } else {
-            let opened = job.files.open(next).await;
-            let bytes = opened.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
-            self.api.upload(by, (next.mime_type, next.size_bytes), bytes, job.now).await?
-        };
-        progress.picture = None;
-        progress.media.push(id);
-        let all_there = progress.media.len() == job.media.len();
-        match progress.store() {
-            Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
-            progress => Ok(Step::Ready { progress }),
-        }
+        let call = self.api.post(Auth::post(job), &["api", "posts"]).header(ON_BEHALF_OF, &job.profile.account_id);
+        let created: Created = call.json(&post).timeout(PUBLISH_TIMEOUT).effect(Effect::Public).read().await?;
+        Ok(Published::new(created.id, job.now).seen_at(created.url))
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
-        let words = job.media.iter().map(|it| it.alt_text.as_ref());
-        let media: Vec<_> = Progress::of(job).media.into_iter().zip(words).collect();
-        let said = job.options.iter().filter(|(name, _)| *name != FIRST_COMMENT);
-        let options = said.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        let made = self.api.post(By::of(job), job.text, &media, (&options, job.reference), job.now).await?;
-        Ok(Published::new(made.id, job.now).seen_at(made.url))
+    fn look_up_method(&self, _: &Job<'_>) -> LookUpMethod {
+        LookUpMethod::Reference
     }
 
-    async fn resolve(&self, job: &Job<'_>, _since: DateTime<Utc>) -> Resolution {
-        match self.api.posts_with(By::of(job), job.reference).await {
-            Ok(found) => found.into_iter().next().map_or(Resolution::NotThere, |it| {
-                Resolution::Public(Published::new(it.id, it.posted_at).seen_at(it.url))
-            }),
-            Err(why) => why,
-        }
+    async fn find_post(&self, job: &Job<'_>) -> Result<Option<Published>, CallError> {
+        let call = self.api.get(Auth::post(job), &["api", "posts"]).query(&[("reference", job.reference)]);
+        let posts: Vec<PublicPost> = call.header(ON_BEHALF_OF, &job.profile.account_id).read().await?;
+        Ok(posts.into_iter().next().map(|it| Published::new(it.id, it.posted_at).seen_at(it.url)))
     }
 
-    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
-        job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
-    }
-
-    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
-        if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
-            let post = &it.published.platform_post_id;
-            self.api.comment(By::of(job), post, (text, job.reference), job.now).await?;
-        }
-        Ok(Followed::Done)
-    }
-
-    fn recognises(&self) -> bool {
-        false
-    }
-
-    fn settles(&self) -> TimeDelta {
-        SETTLES
-    }
-}
-
-impl Progress {
-    fn of(job: &Job<'_>) -> Self {
-        job.reached()
-    }
-
-    /// Nothing when there is nothing to remember.
-    fn store(&self) -> Option<String> {
-        if self.media.is_empty() && self.picture.is_none() { None } else { serde_json::to_string(self).ok() }
+    async fn comment(&self, job: &Job<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+        let path = ["api", "posts", &published.platform_post_id, "comments"];
+        let call = self.api.post(Auth::post(job), &path).header(ON_BEHALF_OF, &job.profile.account_id);
+        let comment = serde_json::json!({ "text": text, "reference": job.reference });
+        call.json(&comment).timeout(PUBLISH_TIMEOUT).effect(Effect::Public).done().await
     }
 }

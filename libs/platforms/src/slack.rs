@@ -10,35 +10,39 @@
 //!   whose answer was lost. Files are known by the ids that they have before they are
 //!   shared: one that Slack does not know was not shared.
 //! - Files are uploaded before, and seen by nobody until one call shares them all,
-//!   with the text.
+//!   with the text. Its success says that Slack has begun to: the files appear seconds
+//!   later, or never. So the call is looked up like one whose answer was lost. Files that
+//!   do not appear in minutes are deleted and uploaded again, once, without alternative
+//!   texts, which are what makes Slack lose them.
 //!
-//! `slack/api.rs` knows addresses and answers, `failure.rs` what errors mean,
-//! `content.rs` how a text is written, `look_up.rs` what became of a call.
+//! `slack/api.rs` has the calls, `errors.rs` what errors mean, `content.rs` how a text is
+//! written, `look_up.rs` how the outcome of a call is found.
 
 mod api;
 mod content;
-mod failure;
+mod errors;
 mod look_up;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::{FileType, MimeType};
+use domain::media::{AltText, FileType, MimeType};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, Rule, Rules};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use self::api::{Api, Bot, Sharing, Team};
-use self::failure::Failure;
 use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
 use crate::choices::{Choice, Choosing};
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::kit::{CallError, Effect};
 use crate::known::Access;
 use crate::lead::Lead;
+use crate::no_answer::NoAnswer;
 use crate::oauth2::{ClientAuth, Dialect, OAuth2, Of, TokenCall, Tokens};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
@@ -86,7 +90,7 @@ const DIALECT: Dialect = Dialect {
     revocation: TokenCall { of: Of::Access, client: ClientAuth::None, ..TokenCall::REVOCATION },
     gone: &["invalid_refresh_token", "token_revoked", "token_expired", "invalid_auth", "account_inactive"],
     ours: &["bad_client_secret", "invalid_client_id"],
-    passing: failure::PASSING,
+    passing: errors::PASSING,
     ..Dialect::STANDARD.with_client(ClientAuth::Basic)
 };
 
@@ -114,7 +118,7 @@ fn official() -> Url {
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Slack>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
-    let api = Api::new(setup.http.clone(), &url);
+    let api = Api::new(setup.http.clone(), url);
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
     Ok(Some(Slack { api, oauth }))
 }
@@ -129,9 +133,19 @@ pub(crate) struct Slack {
 /// the post. Stored between the steps, so that a step which is taken again after a
 /// crash uploads one file twice, not all of them.
 #[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 struct Progress {
     files: Vec<String>,
+    /// The last one of them.
+    uploaded_at: Option<DateTime<Utc>>,
+    /// Whether an earlier share of this post was given up, so that these files have no alternative texts.
+    is_again: bool,
 }
+
+const UPLOADED_AGAIN: &str =
+    "Slack did not show the files in the channel; they are uploaded again without alternative texts";
+
+const NOT_SHOWN_YET: &str = "Slack has the files, and does not show them in the channel yet";
 
 #[async_trait::async_trait]
 impl Platform for Slack {
@@ -156,7 +170,7 @@ impl Platform for Slack {
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
         let bot = Bot { token: &credentials.access_token, now };
-        let team = self.api.team(bot).await.map_err(Failure::before_the_call)?;
+        let team = self.api.team(bot).await?;
         Ok(Some(About { profile: profile_of(team), rules: self.rules() }))
     }
 }
@@ -204,7 +218,7 @@ impl Connect for Slack {
     /// Channels are the only option of the kind: those to which the bot was invited.
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
         let bot = Bot { token: &asked.credentials.access_token, now };
-        self.api.channels(bot).await.map_err(Failure::before_the_call)
+        Ok(self.api.channels(bot).await?)
     }
 
     /// It deactivates the bot and takes it out of all channels, for whoever else has
@@ -256,19 +270,20 @@ impl Publish for Slack {
         let Some(next) = job.media.get(progress.files.len()) else {
             return Ok(Step::Ready { progress: progress.store() });
         };
+        progress.is_again |= progress.files.is_empty() && job.doubted;
         let place = format!("file {} of {}", progress.files.len() + 1, job.media.len());
-        let bytes = job.files.open(next).await;
-        let bytes = bytes.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
-        let is_image = next.mime_type.file_type() == FileType::Image;
+        let bytes = job.files.open(next).await.map_err(CallError::from)?;
         let name = format!("{}.{}", progress.files.len() + 1, next.mime_type.extension());
         // A description is "of image". Slack takes one of another file, and then shares
         // nothing, without a word (slackapi/python-slack-sdk, issue 1818).
-        let description = next.alt_text.as_ref().filter(|_| is_image);
-        let description = description.map(domain::media::AltText::as_str);
-        let uploading = self.api.upload(Bot::of(job), (&name, next.size_bytes), description, bytes, WITHIN);
-        let late = || Failure::NotSent { why: "Slack did not take it in time".to_owned() };
+        let is_described = next.mime_type.file_type() == FileType::Image && !progress.is_again;
+        let alt_text = next.alt_text.as_ref().filter(|_| is_described).map(AltText::as_str);
+        let file = (name.as_str(), next.mime_type, next.size_bytes);
+        let uploading = self.api.upload(Bot::of(job), file, alt_text, bytes, WITHIN);
+        let late = || CallError::of_transport(NoAnswer::Late, Effect::Private, TITLE);
         let uploaded = Watch::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
-        progress.files.push(uploaded.map_err(|it| it.before_the_call().in_words(|why| format!("{place}: {why}")))?);
+        progress.files.push(uploaded.map_err(|it| it.with_message(|why| format!("{place}: {why}")))?);
+        progress.uploaded_at = Some(job.now);
         let all_there = progress.files.len() == job.media.len();
         match progress.store() {
             Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
@@ -280,7 +295,7 @@ impl Publish for Slack {
         let channel = channel(job)?;
         let text = content::written(job.text)?;
         let bot = Bot::of(job);
-        let Progress { files } = Progress::of(job);
+        let Progress { files, .. } = Progress::of(job);
         if files.len() != job.media.len() {
             return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
         }
@@ -291,20 +306,28 @@ impl Publish for Slack {
                 reference: job.reference,
                 unfurl: job.options.flag("unfurl_links"),
             };
-            let ts = self.api.post(bot, &message).await.map_err(Failure::setback)?;
+            let ts = self.api.send(bot, &message).await?;
             return Ok(look_up::message(job, channel, &ts));
         };
-        let permalink = self.api.share(bot, channel, &text, &files).await.map_err(Failure::setback)?;
-        // Where the message is, Slack may not know yet; then readers find the file.
-        let shared = match self.api.sharing(bot, first, channel).await {
-            Ok(Sharing::Shared { ts }) => look_up::link(job, channel, &ts),
-            _ => None,
-        };
-        Ok(Published::new(first.clone(), job.now).seen_at(shared.or(permalink)))
+        let shared = self.api.share(bot, channel, &text, &files).await;
+        let is_withdrawn = |it: &CallError| job.doubted && errors::is_of_no_file(it);
+        shared.map_err(|it| if is_withdrawn(&it) { it.with_message(|_| UPLOADED_AGAIN.to_owned()) } else { it })?;
+        match self.api.sharing(bot, first, channel).await {
+            Ok(Sharing::Shared { ts }) => {
+                Ok(Published::new(first.clone(), job.now).seen_at(look_up::link(job, channel, &ts)))
+            }
+            // The share is carried out, whatever this look says.
+            _ => Err(Setback::Unknown { may_still_run: true, reason: NOT_SHOWN_YET.to_owned() }),
+        }
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         look_up::resolve(&self.api, job, since).await
+    }
+
+    /// Slack shows files seconds after it accepted them.
+    fn is_confirmed_later(&self, job: &Job<'_>) -> bool {
+        !job.media.is_empty()
     }
 
     /// False: a message is known by our reference, files by their ids.

@@ -8,12 +8,13 @@
 //! - There is no key, and a bot cannot read what a channel shows: what became of a
 //!   call whose answer was lost is never known, and the post is not sent again.
 //!
-//! `telegram/api.rs` knows addresses and answers, `message.rs` what a post is sent
+//! - A group that becomes a supergroup gets another id. It is asked for when the old one is refused, and kept.
+//!
+//! `telegram/api.rs` has the calls and what errors mean, `message.rs` what a post is sent
 //! as, `bot.rs` what a bot may do.
 
 mod api;
 mod bot;
-mod failure;
 mod message;
 
 use std::time::Duration;
@@ -27,17 +28,18 @@ use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use self::api::Api;
+use self::api::{Api, Bot};
 use self::bot::Chat;
-use self::failure::Failure;
 use crate::account::{About, Account, Credentials};
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::kit::{CallError, Effect, ErrorKind};
 use crate::known::Access;
 use crate::lead::Lead;
 use crate::no_answer::NoAnswer;
 use crate::picture::{self, Awaited, Look};
 use crate::platform::{Connect, Platform, Publish, Step};
+use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
 use crate::watch::Watch;
 
@@ -102,7 +104,7 @@ fn official() -> Url {
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Telegram>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
-    Ok(Some(Telegram { api: Api::new(setup.http.clone(), &url) }))
+    Ok(Some(Telegram { api: Api::new(setup.http.clone(), url) }))
 }
 
 /// Telegram.
@@ -124,15 +126,30 @@ impl Platform for Telegram {
         NAME
     }
 
+    fn renewal(&self) -> Renewal {
+        Renewal::Updating
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let chat = Chat::of(old).map_err(|it| RefreshRefusal::Gone(it.into_reason()))?;
+        match self.api.current_id(Bot { token: &old.access_token, now }, chat.id).await {
+            Ok(id) => Ok(Chat { id }.kept_with(old.clone())),
+            Err(error) if error.kind == ErrorKind::Unauthorized => Err(RefreshRefusal::Gone(error.message)),
+            Err(error) => Err(RefreshRefusal::Unreachable(error.message)),
+        }
+    }
+
     async fn about(
         &self,
-        _: &Profile,
+        profile: &Profile,
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
         let chat = Chat::of(credentials)?.id.to_string();
-        let found = self.api.chat(&credentials.access_token, &chat).await.map_err(|it| it.setback(now))?;
-        Ok(Some(About { profile: bot::profile_of(found), rules: self.rules() }))
+        let found = self.api.chat(Bot { token: &credentials.access_token, now }, &chat).await?;
+        // A group that moved is the account that was connected.
+        let account_id = profile.account_id.clone();
+        Ok(Some(About { profile: Profile { account_id, ..bot::profile_of(found) }, rules: self.rules() }))
     }
 }
 
@@ -143,7 +160,8 @@ impl Connect for Telegram {
             TITLE,
             [
                 Rule::max_media(10),
-                Rule::mime_types(MimeType::ALL),
+                // Other videos than MPEG-4 may become documents, which have no place among photos.
+                Rule::mime_types([MimeType::Jpeg, MimeType::Png, MimeType::Gif, MimeType::Webp, MimeType::Mp4]),
                 // In an album it would be a photo that does not move.
                 Rule::GifAlone,
                 Rule::max_video_bytes(MAX_FILE_BYTES),
@@ -171,9 +189,9 @@ impl Connect for Telegram {
         &self,
         answers: &Answers,
         _: &AuthorizationRequest,
-        _: DateTime<Utc>,
+        now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        let (profile, credentials) = bot::connect(&self.api, answers).await?;
+        let (profile, credentials) = bot::connect(&self.api, answers, now).await?;
         let scopes = vec!["post_messages".to_owned()];
         Ok(Departure::Arrived(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }]))
     }
@@ -198,17 +216,13 @@ impl Publish for Telegram {
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
-        let chat = Chat::of(job.credentials)?;
+        let chat = Chat::of(job.credentials)?.id;
         let sending = async {
-            match self.send(job, chat.id).await {
-                // Nothing was sent: the group has another number since it grew.
-                Err(Failure::Moved { to }) => Ok((to, self.send(job, to).await?)),
-                sent => Ok((chat.id, sent?)),
-            }
+            let message = message::of(job, chat).await?;
+            self.api.send(Bot::of(job), message, WITHIN).await
         };
-        let late = || Failure::Unknown { may_still_run: true, why: NoAnswer::Late.words(TITLE) };
-        let sent = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten();
-        let (chat, id) = sent.map_err(|it| it.setback(job.now))?;
+        let late = || CallError::of_transport(NoAnswer::Late, Effect::Public, TITLE);
+        let id = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
         let link = bot::link_to(chat, job.profile.profile_url.as_deref(), id);
         Ok(Published::new(id.to_string(), job.now).seen_at(link))
     }
@@ -224,12 +238,6 @@ impl Publish for Telegram {
 }
 
 impl Telegram {
-    /// Sends a post to the chat with this number; the number of the message.
-    async fn send(&self, job: &Job<'_>, to: i64) -> Result<i64, Failure> {
-        let message = message::of(job, to).await?;
-        self.api.send(&job.credentials.access_token, message, WITHIN).await
-    }
-
     /// Has the next picture made smaller that is too large.
     async fn step(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let mut progress: Progress = job.reached();

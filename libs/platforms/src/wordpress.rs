@@ -18,15 +18,17 @@
 //! nobody else has. So the draft is found again when an answer is lost, and the slug
 //! tells later whether the public call took effect.
 //!
-//! `site.rs` finds a site's API, `api.rs` knows its calls, `failure.rs` what refusals
-//! mean, `connect.rs` has the hand-off, `content.rs` writes a post in blocks, `terms.rs`
-//! finds categories and tags, `draft.rs` prepares, and `publish.rs` is the rest.
+//! `site.rs` finds a site's API, `api.rs` knows its calls, `errors.rs` what errors mean,
+//! `json.rs` reads past what PHP prints, `connect.rs` has the hand-off, `content.rs` writes
+//! a post in blocks, `terms.rs` finds categories and tags, `draft.rs` prepares, and
+//! `publish.rs` is the rest.
 
 mod api;
 mod connect;
 mod content;
 mod draft;
-mod failure;
+mod errors;
+mod json;
 mod publish;
 mod site;
 mod terms;
@@ -39,7 +41,6 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use self::api::{Api, Caller};
-use self::failure::Failure;
 use self::site::Root;
 use crate::account::{About, Credentials};
 use crate::http_clients::HttpClients;
@@ -135,11 +136,13 @@ pub(crate) struct Wordpress {
 
 /// What is kept with an application password, so that nothing else is needed to act
 /// for its account.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Grant {
     root: Root,
     /// Whose it is.
     user: String,
+    /// The name under which the approval page made it; `None` where a person made it by hand.
+    password_name: Option<String>,
 }
 
 /// The credentials do not say where they are good for.
@@ -185,8 +188,7 @@ impl Platform for Wordpress {
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
         let grant = Grant::of(credentials)?;
-        let found = connect::who(&self.api, grant.caller(credentials, now)).await;
-        let who = found.map_err(Failure::before_the_call)?;
+        let who = connect::who(&self.api, grant.caller(credentials, now)).await?;
         Ok(Some(About { profile: who.profile(&grant.root), rules: connect::rules() }))
     }
 }

@@ -10,48 +10,44 @@
 //! - Reads are paid by the post: what became of a call is looked up in what was posted
 //!   since, and nothing is read before.
 //!
-//! `x/api.rs` knows addresses and answers, `failure.rs` what errors mean, `upload.rs` and
-//! `preparation.rs` what comes before the public call, `post.rs` what a post is sent as,
-//! `look_up.rs` what became of it, `own_app.rs` apps that people bring.
+//! The kit has the loop over files and parts, paging, and what a response means. `x/errors.rs` is the table of X's
+//! errors, `publishing.rs` has the calls of a post, `listed_text.rs` recognizes its text, `own_app.rs` has the apps of
+//! users. X keeps its own `Platform` and `Connect`, because the app depends on the account.
 
-mod api;
-mod failure;
-mod look_up;
+mod errors;
+mod listed_text;
 mod own_app;
 mod post;
-mod preparation;
-mod upload;
+mod publishing;
 
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::budget::Mills;
 use domain::connection::Profile;
-use domain::delivery::{Looks, Published, Resolution, Setback};
+use domain::delivery::Setback;
 use domain::media::{MimeType, Ratio};
 use domain::options::{AddressForm, OptionKind, OptionSpec};
 use domain::rules::{Counting, FileRule, PostRule, Price, Rule, Rules, Unit};
+use http::StatusCode;
 use serde::Deserialize;
 use url::Url;
 
-use self::api::{Api, Member};
-use self::failure::Failure;
+use self::errors::{ERRORS, OWN_APP_ERRORS};
 use self::own_app::OwnApp;
-use self::preparation::Progress;
+use self::publishing::BOUNDS;
 use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
 use crate::budget::Budget;
-use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
-use crate::job::Job;
+use crate::kit::{ApiClient, Auth, CallError, Effect};
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::oauth2::{ClientAuth, Dialect, OAuth2};
-use crate::platform::{Connect, Platform, Publish, Step};
+use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2};
+use crate::platform::{Connect, Platform};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use crate::watch;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "x";
@@ -149,8 +145,8 @@ const OWN_DIALECT: Dialect = Dialect {
 pub(crate) const LEAD: Lead =
     Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
 
-/// How long a public call that was cut off may still take effect, and appear in lists.
-const SETTLES: TimeDelta = TimeDelta::seconds(60);
+/// The longest video of an account that does not pay X.
+const MAX_SECONDS: u32 = 140;
 
 /// What a deployment says of it.
 #[derive(Deserialize)]
@@ -173,19 +169,51 @@ const fn yes() -> bool {
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<X>, SetupError> {
     let Some(Settings { url, app, .. }) = setup.settings(NAME)? else { return Ok(None) };
-    let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
-    let (site, base_url) = match &url {
-        Some(url) => (plain(url), plain(url)),
-        None => ("https://x.com".to_owned(), "https://api.x.com".to_owned()),
+    let official =
+        |it: &str| serde_json::from_value(it.into()).map_err(|source| SetupError::Settings { name: NAME, source });
+    let (site, base_url) = match url {
+        Some(url) => (url.clone(), url),
+        None => (official("https://x.com")?, official("https://api.x.com")?),
     };
-    let api = Api::new(setup.http.clone(), &site, base_url);
-    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
-    Ok(Some(X { api, oauth, has_app: app }))
+    let http = || setup.http.clone();
+    let oauth = OAuth2::new(http(), setup.app::<NoFurther>(NAME), &DIALECT, endpoints(&site, &base_url));
+    let api = ApiClient::known(http(), base_url.clone(), &ERRORS);
+    let api_of_own_apps = ApiClient::known(http(), base_url, &OWN_APP_ERRORS);
+    Ok(Some(X { api, api_of_own_apps, oauth, has_app: app }))
+}
+
+/// Where its OAuth is: the page on the website, the rest with the API.
+fn endpoints(site: &Url, base_url: &Url) -> Endpoints {
+    let at = |host: &Url, path: &str| format!("{}/{path}", host.as_str().trim_end_matches('/'));
+    Endpoints {
+        authorization: at(site, "i/oauth2/authorize"),
+        token: at(base_url, "2/oauth2/token"),
+        revocation: Some(at(base_url, "2/oauth2/revoke")),
+        ..Endpoints::default()
+    }
+}
+
+/// What most responses have.
+#[derive(Deserialize)]
+struct Data<T> {
+    data: T,
+}
+
+#[derive(Deserialize)]
+struct Member {
+    id: String,
+    username: String,
+    name: Option<String>,
+    profile_image_url: Option<String>,
+    subscription_type: Option<String>,
 }
 
 /// X.
 pub(crate) struct X {
-    api: Api,
+    /// For accounts that were connected with the operator's app.
+    api: ApiClient,
+    /// For accounts that were connected with an app of their owner's.
+    api_of_own_apps: ApiClient,
     oauth: OAuth2,
     /// Whether the operator has an app.
     has_app: bool,
@@ -200,9 +228,30 @@ impl X {
         }
     }
 
-    /// Its API, for an account with these credentials.
-    fn api(&self, credentials: &Credentials) -> Api {
-        self.api.by(OwnApp::of(credentials).as_ref())
+    fn api(&self, credentials: &Credentials) -> &ApiClient {
+        self.api_by(credentials.extra.is_some())
+    }
+
+    fn api_by(&self, has_own_app: bool) -> &ApiClient {
+        if has_own_app { &self.api_of_own_apps } else { &self.api }
+    }
+
+    /// The account of a token. Some plans are reported to refuse `subscription_type`; without it, the account is one
+    /// that does not pay.
+    async fn member(&self, auth: Auth<'_>, has_own_app: bool) -> Result<About, CallError> {
+        let api = self.api_by(has_own_app);
+        let ask = async |fields| {
+            let call = api.get(auth, &["2", "users", "me"]).query(&[("user.fields", fields)]);
+            call.read::<Data<Member>>().await
+        };
+        let member = match ask("profile_image_url,username,name,subscription_type").await {
+            Err(error) if error.is_status(StatusCode::BAD_REQUEST) => ask("profile_image_url,username,name").await,
+            member => member,
+        };
+        let Data { data: member } = member?;
+        let rules = rules_of(&member, has_own_app);
+        let profile = profile_of(member).ok_or_else(|| api.unreadable(Effect::Read))?;
+        Ok(About { profile, rules })
     }
 }
 
@@ -220,18 +269,13 @@ impl Platform for X {
         self.oauth(OwnApp::of(old).as_ref()).refresh(old, now).await
     }
 
-    /// Whoever pays X may write more.
     async fn about(
         &self,
         _: &Profile,
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
-        let own = OwnApp::of(credentials);
-        let member = self.api.by(own.as_ref()).member(Caller { token: &credentials.access_token, now }).await;
-        let member = member.map_err(Failure::of_account)?;
-        let rules = rules_of(&member, own.as_ref());
-        Ok(profile_of(member).map(|profile| About { profile, rules }))
+        Ok(Some(self.member(Auth::account(credentials, now), credentials.extra.is_some()).await?))
     }
 }
 
@@ -259,14 +303,8 @@ impl Connect for X {
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         let own = callback.memory.as_ref().map(OwnApp::read);
         let tokens = self.oauth(own.as_ref()).complete(callback).await?;
-        let api = self.api.by(own.as_ref());
-        let by = Caller { token: &tokens.access_token, now };
-        let asked = async {
-            let member = api.member(by).await?;
-            let rules = rules_of(&member, own.as_ref());
-            Ok::<_, Failure>((profile_of(member).ok_or_else(api::unreadable)?, rules))
-        };
-        let (profile, rules) = asked.await.map_err(|it| without_token(it, &tokens.access_token))?;
+        let member = self.member(Auth::token(&tokens.access_token, now), own.is_some()).await;
+        let About { profile, rules } = member.map_err(|it| without_token(it, &tokens.access_token))?;
         let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(own.map(|it| it.kept()), now));
         Ok(vec![Account { profile, scopes, rules, grant: None, credentials }])
     }
@@ -290,28 +328,27 @@ fn rules(pays: bool) -> Rules {
         Rule::OfFiles(FileRule::MaxGifBytes { max: 15_000_000 }),
         Rule::OfFiles(FileRule::MaxFrameRate { max: 60 }),
         Rule::OfFiles(FileRule::VideoRatio { min: Ratio::hundredths(33), max: Ratio::hundredths(300) }),
-        Rule::OfFiles(FileRule::FittedImageBytes { max: preparation::BOUNDS.max_bytes }),
+        Rule::OfFiles(FileRule::FittedImageBytes { max: BOUNDS.max_bytes }),
         Rule::max_alt_text(1_000, Counting::code_points()),
         Rule::OfPost(PostRule::NotWithMedia { options: vec![POLL_OPTIONS.to_owned(), QUOTE_URL.to_owned()] }),
     ];
     if !pays {
-        rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 140 }));
+        rules.push(Rule::OfFiles(FileRule::MaxDuration { max: MAX_SECONDS }));
     }
     Rules::of(TITLE, rules)
 }
 
-/// Of "Basic" it is not documented that it permits more.
-/// An app of one's own is billed to its owner.
-fn rules_of(member: &Member, own: Option<&OwnApp>) -> Rules {
+/// It is not documented that "Basic" permits more. X bills an app of the user's own to its owner.
+fn rules_of(member: &Member, has_own_app: bool) -> Rules {
     let rules = rules(matches!(member.subscription_type.as_deref(), Some("Premium" | "PremiumPlus")));
-    if own.is_some() { rules } else { rules.priced(PRICE) }
+    if has_own_app { rules } else { rules.priced(PRICE) }
 }
 
 fn profile_of(member: Member) -> Option<Profile> {
     let Member { id, username, name, profile_image_url, .. } = member;
     let is_name =
         (1..=50).contains(&username.len()) && username.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-    (api::is_id(&id) && is_name).then(|| Profile {
+    (is_id(&id) && is_name).then(|| Profile {
         account_id: id,
         profile_url: Some(format!("https://x.com/{username}")),
         username: Some(username),
@@ -321,30 +358,7 @@ fn profile_of(member: Member) -> Option<Profile> {
     })
 }
 
-#[async_trait::async_trait]
-impl Publish for X {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        watch::step(TITLE, job, preparation::step(&self.api(job.credentials), job)).await
-    }
-
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
-        let post = post::of(job, &Progress::of(job))?;
-        match self.api(job.credentials).post(Caller::of(job), &post).await {
-            Ok(id) => Ok(look_up::published(job.profile, id, job.now)),
-            Err(failure) if failure.is_duplicate() && job.doubted => Err(failure.made_before()),
-            Err(failure) => Err(failure.setback()),
-        }
-    }
-
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        watch::look(TITLE, job, look_up::resolve(&self.api(job.credentials), job, since)).await
-    }
-
-    fn settles(&self) -> TimeDelta {
-        SETTLES
-    }
-
-    fn looks(&self) -> Looks {
-        Looks { settles: SETTLES, are_paid: true }
-    }
+/// Whether this is an id that can be part of a path.
+fn is_id(it: &str) -> bool {
+    (1..=19).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit())
 }

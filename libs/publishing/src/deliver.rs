@@ -226,6 +226,7 @@ impl Publishing {
             progress: delivery.progress.as_deref(),
             doubted: delivery.may_have_arrived(),
             publish_at: delivery.publish_at,
+            called_at: delivery.intent.as_ref().map_or(now, |it| it.at),
             files: &files,
             claims: &claims,
             now: self.clock.now(),
@@ -296,10 +297,11 @@ impl Publishing {
         };
         let late_ms = (job.now - delivery.publish_at).num_milliseconds();
         let is_first = delivery.attempts == 1 && delivery.restarts == 0;
-        let is_unknown = matches!(attempt, Err(Setback::Unknown { .. }));
+        let is_unknown = matches!(attempt, Err(Setback::Unknown { .. } | Setback::Duplicate { .. }));
         tracing::info!(
             target: metrics::TARGET, lateness_ms = is_first.then_some(late_ms), retries = (!is_first).then_some(1),
-            unknown_outcomes = is_unknown.then_some(1), platform = delivery.provider, user_id = %delivery.user_id,
+            unknown_outcomes = (is_unknown && !platform.is_confirmed_later(job)).then_some(1),
+            platform = delivery.provider, user_id = %delivery.user_id,
             post_id = %delivery.post_id, target_id = %delivery.target_id, attempt = delivery.attempts,
             published = attempt.is_ok().then_some(1), "a public call ended"
         );
@@ -315,7 +317,7 @@ impl Publishing {
         record: &ConnectionRecord,
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
-        let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else {
+        let Some(since) = held.delivery.in_doubt_since() else {
             self.no_call(host).await;
             return Ok(After::Done);
         };

@@ -49,6 +49,14 @@ pub(crate) fn worded(setback: Setback, doing: Doing, account: &Connection) -> Se
                 place(account)
             ),
         },
+        (Setback::Duplicate { reason }, _) => Setback::Duplicate {
+            reason: format!(
+                "{platform} has this post already: {}. An earlier attempt made it. Looking it up; it is not sent again. \
+                 Look at {} to see for yourself.",
+                bare(&reason),
+                place(account)
+            ),
+        },
         (Setback::Stale { reason }, _) => Setback::Stale {
             reason: format!(
                 "{platform} no longer knows what came before the post: {}. Doing that again first.",

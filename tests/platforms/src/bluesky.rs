@@ -38,6 +38,7 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use axum::Router;
+use chrono::SecondsFormat;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use platforms::Answers;
@@ -47,7 +48,7 @@ use url::Url;
 
 use self::account::Status;
 use self::dpop::Realm;
-use self::world::repo::Entry;
+use self::world::repo::{Entry, Prepared};
 use self::world::{Shared, World};
 use crate::stand_in::echo::{self, Echo};
 use crate::stand_in::wire;
@@ -168,6 +169,13 @@ impl Bluesky {
     /// The server is one from before August 2025, which knows no narrow scopes.
     pub fn is_old(&self) {
         self.world.state().knows_no_narrow_scopes = true;
+        self.knows_no_galleries();
+    }
+
+    /// The server is one from before June 2026. Real ones take a gallery without looking at it; this one refuses it,
+    /// because many readers would see nothing of it.
+    pub fn knows_no_galleries(&self) {
+        self.world.state().knows_no_galleries = true;
     }
 
     /// The account moves to another server, and this one goes on without it.
@@ -208,6 +216,16 @@ impl Bluesky {
     /// How many videos the account may still upload today; 25 before this.
     pub fn videos_left(&self, videos: u64) {
         self.world.state().videos.left = videos;
+    }
+
+    /// So many jobs of the video service fail with this `failureCode`; `None`: without one, as before July 2026.
+    pub fn fail_video_jobs(&self, count: usize, code: Option<&'static str>) {
+        self.world.state().videos.failing = (count, code);
+    }
+
+    /// So many uploads in parts fail when they are finished.
+    pub fn fail_uploads(&self, count: usize) {
+        self.world.state().videos.parts.failing = count;
     }
 
     /// Whether `uploadVideo` answers as the lexicon says, or barely as the
@@ -298,6 +316,22 @@ impl Network for Bluesky {
         let mut state = self.world.state();
         state.grants.end_access(now);
         state.passwords.end_access();
+    }
+
+    fn translate_refusals(&self) -> bool {
+        self.world.state().troubles.translate();
+        true
+    }
+
+    fn others_post(&self, count: usize) {
+        let now = self.world.clock.now();
+        let mut state = self.world.state();
+        for number in 1..=count {
+            let created_at = now.to_rfc3339_opts(SecondsFormat::Millis, true);
+            let value = json!({ "text": format!("by hand, number {number}"), "createdAt": created_at });
+            let prepared = Prepared::read(record::POST, Some(&tid::at(now, number)), value, String::new);
+            state.repo.entries.push(prepared.expect("it is a post").entry);
+        }
     }
 
     fn public(&self) -> Vec<PublicPost> {

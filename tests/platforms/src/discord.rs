@@ -29,6 +29,7 @@ use platforms::conformance::network::PublicMedium;
 use platforms::conformance::stage::ORIGIN;
 use serde_json::{Value, json};
 
+use self::refusal::Refusal;
 use crate::stand_in::echo::Echo;
 use crate::stand_in::limits::Limits;
 use crate::stand_in::oauth::{App, OAuth, secret};
@@ -76,6 +77,10 @@ struct Memory {
     is_bare: bool,
     /// Whether tokens come without a webhook.
     keeps_webhooks: bool,
+    /// Whether posts of a forum need a tag.
+    requires_tags: bool,
+    /// What the next message is refused with.
+    refusal: Option<Refusal>,
 }
 
 struct Webhook {
@@ -134,6 +139,17 @@ impl<const APP: bool> Discord<APP> {
     /// The channel is a forum from now on.
     pub fn becomes_a_forum(&self) {
         self.here.memory().is_forum = true;
+    }
+
+    /// Posts of a forum need a tag from now on.
+    pub fn requires_tags(&self) {
+        self.here.memory().requires_tags = true;
+    }
+
+    /// The next message is refused with this status and code of the documentation.
+    pub fn refuses(&self, status: u16, code: u32, message: &str) {
+        let status = StatusCode::from_u16(status).expect("tests name statuses that there are");
+        self.here.memory().refusal = Some(Refusal::new(status, code, message));
     }
 
     /// Webhooks are shown without their server from now on, and with a picture.

@@ -12,6 +12,7 @@ pub mod linkedin;
 pub mod mastodon;
 pub mod matrix;
 pub mod meta;
+pub mod pinterest;
 pub mod slack;
 pub mod stand_in;
 pub mod telegram;

@@ -26,7 +26,7 @@ use axum::routing::{get, post, put};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use platforms::conformance::stage::ORIGIN;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::files::File;
 use self::organizations::Role;
@@ -55,11 +55,25 @@ pub const SECOND_PAGE_URN: &str = "urn:li:organization:5515715";
 const VERSION: &str = "202608";
 const LATER_VERSION: &str = "202609";
 
-/// Scopes of products that anybody gets.
+/// What an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect" may ask for. Anybody gets both.
 const OPEN: &[&str] = &["openid", "profile", "email", "w_member_social"];
 
-/// The same, and those of an app that LinkedIn has approved.
-const APPROVED: &[&str] = &[
+/// What an app with "Community Management API" may ask for: that product is given only to an app without any other,
+/// so there is no OpenID Connect (trypostit/trypost 73, gitroomhq/postiz-app 1658).
+const COMMUNITY: &[&str] = &[
+    "r_basicprofile",
+    "w_member_social",
+    "w_organization_social",
+    "r_organization_social",
+    "rw_organization_admin",
+    "w_member_social_feed",
+    "w_organization_social_feed",
+    "r_organization_social_feed",
+];
+
+/// What an app with "Advertising API" beside the open products may ask for: there are no scopes for comments
+/// (Microsoft Learn, "Increasing access").
+const ADVERTISING: &[&str] = &[
     "openid",
     "profile",
     "email",
@@ -67,14 +81,13 @@ const APPROVED: &[&str] = &[
     "r_basicprofile",
     "w_organization_social",
     "r_organization_social",
+    "r_organization_admin",
     "rw_organization_admin",
-    "w_member_social_feed",
-    "w_organization_social_feed",
+    "r_ads",
+    "rw_ads",
+    "r_ads_reporting",
+    "r_1st_connections_size",
 ];
-
-/// Those of an app for pages alone.
-const ALONE: &[&str] =
-    &["w_member_social", "r_basicprofile", "w_organization_social", "r_organization_social", "rw_organization_admin"];
 
 /// What the documentation says of its OAuth.
 const RULES: Rules = Rules {
@@ -85,51 +98,84 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-/// What LinkedIn lets an app do.
+/// An app as LinkedIn gives them out, and what its operator has set.
 pub trait Products: Send + Sync + 'static {
-    /// Whether it has approved it: for pages, and with refresh tokens.
-    const APPROVED: bool;
+    /// What the products of the app let it ask for.
+    const SCOPES: &'static [&'static str];
 
-    /// Whether it has no part in signing in.
-    const ALONE: bool = false;
+    /// The settings besides the address.
+    fn settings() -> Value {
+        json!({})
+    }
 
-    /// Whether its operator has set everything there is: a lost post is sent once more,
-    /// other scopes are asked for, and another version.
-    const REPLAYS: bool = false;
+    /// Whether LinkedIn has approved the app: for pages, and with refresh tokens.
+    fn has_pages() -> bool {
+        Self::SCOPES.contains(&"w_organization_social")
+    }
 }
 
-/// "Share on LinkedIn", and to sign in.
+/// "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect".
 #[derive(Clone, Copy, Debug)]
 pub enum SelfServe {}
 
-/// "Community Management" as well.
-#[derive(Clone, Copy, Debug)]
-pub enum Community {}
-
-/// "Share on LinkedIn", with an operator who has set everything there is.
+/// The products of [`SelfServe`]. The operator has changed every setting for members.
 #[derive(Clone, Copy, Debug)]
 pub enum Replaying {}
 
-/// "Community Management" alone.
+/// "Community Management API" alone.
 #[derive(Clone, Copy, Debug)]
-pub enum CommunityAlone {}
+pub enum Community {}
 
-impl Products for CommunityAlone {
-    const APPROVED: bool = true;
-    const ALONE: bool = true;
-}
+/// "Advertising API" beside the products of [`SelfServe`].
+#[derive(Clone, Copy, Debug)]
+pub enum Advertising {}
+
+/// [`Community`], where the operator asks for OpenID Connect as well.
+#[derive(Clone, Copy, Debug)]
+pub enum CommunityWithOpenId {}
 
 impl Products for SelfServe {
-    const APPROVED: bool = false;
+    const SCOPES: &'static [&'static str] = OPEN;
 }
 
 impl Products for Replaying {
-    const APPROVED: bool = false;
-    const REPLAYS: bool = true;
+    const SCOPES: &'static [&'static str] = OPEN;
+
+    fn settings() -> Value {
+        json!({ "replay": true, "scopes": OPEN, "version": LATER_VERSION })
+    }
 }
 
 impl Products for Community {
-    const APPROVED: bool = true;
+    const SCOPES: &'static [&'static str] = COMMUNITY;
+
+    fn settings() -> Value {
+        json!({ "pages": true })
+    }
+}
+
+impl Products for Advertising {
+    const SCOPES: &'static [&'static str] = ADVERTISING;
+
+    fn settings() -> Value {
+        let scopes = [
+            "openid",
+            "profile",
+            "w_member_social",
+            "w_organization_social",
+            "r_organization_social",
+            "rw_organization_admin",
+        ];
+        json!({ "pages": true, "scopes": scopes })
+    }
+}
+
+impl Products for CommunityWithOpenId {
+    const SCOPES: &'static [&'static str] = COMMUNITY;
+
+    fn settings() -> Value {
+        json!({ "pages": true, "scopes": ["openid", "profile", "w_member_social", "w_organization_social"] })
+    }
 }
 
 /// LinkedIn.
@@ -152,7 +198,7 @@ struct Here {
 
 struct Memory {
     /// Where uploads go.
-    base_url: String,
+    uploads_at: String,
     approved: bool,
     /// The versions that calls may ask for.
     versions: Vec<&'static str>,
@@ -178,16 +224,12 @@ struct Memory {
 impl<P: Products> LinkedIn<P> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let (scopes, refresh) = match (P::APPROVED, P::ALONE) {
-            (true, true) => (ALONE, Refresh::Lasting),
-            (true, false) => (APPROVED, Refresh::Lasting),
-            (false, _) => (OPEN, Refresh::None),
-        };
-        let mut oauth = OAuth::new(Rules { scopes, refresh, ..RULES });
+        let refresh = if P::has_pages() { Refresh::Lasting } else { Refresh::None };
+        let mut oauth = OAuth::new(Rules { scopes: P::SCOPES, refresh, ..RULES });
         let app = oauth.register(&format!("{ORIGIN}/connect/callback/linkedin"));
         let memory = Memory {
-            base_url: String::new(),
-            approved: P::APPROVED,
+            uploads_at: String::new(),
+            approved: P::has_pages(),
             versions: vec![VERSION, LATER_VERSION],
             roles: organizations::roles(),
             posts: Vec::new(),
@@ -223,7 +265,7 @@ impl<P: Products> LinkedIn<P> {
         let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
         let arrivals = Arrivals::default();
         let address = wire::serve(arrivals::around(echo::around(server, &here.echo), &arrivals)).await;
-        here.memory().base_url = format!("http://{address}");
+        here.memory().uploads_at = format!("http://{address}");
         Self { here, address, app, arrivals, products: PhantomData }
     }
 }
@@ -234,7 +276,7 @@ impl<P> LinkedIn<P> {
         format!("http://{}", self.address)
     }
 
-    /// The next call to a path that begins like this is answered with this.
+    /// The next call to a path that begins like this is answered with this: JSON, or a string that is a page of HTML.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
         self.here.memory().ordered.order(path, status, body);
     }
@@ -252,6 +294,19 @@ impl<P> LinkedIn<P> {
     /// Videos are cut into parts of so many bytes.
     pub fn cuts_into(&self, bytes: u64) {
         self.here.memory().part_bytes = bytes;
+    }
+
+    /// Files are to be uploaded to this server from now on.
+    pub fn uploads_to(&self, base_url: &str) {
+        base_url.clone_into(&mut self.here.memory().uploads_at);
+    }
+
+    /// The tokens given out so far do not cover this scope any more.
+    pub fn forgets_scope(&self, scope: &str) {
+        use crate::stand_in::oauth::Authorizes;
+        for grant in &mut self.here.oauth().grants {
+            grant.scopes.retain(|it| it != scope);
+        }
     }
 
     /// No video can be processed from now on.

@@ -80,6 +80,11 @@ impl<F> Server<F> {
         self.here.memory().visibility = Some(visibility);
     }
 
+    /// From now on it does not say what the account has set.
+    pub fn hides_visibility(&self) {
+        self.here.memory().hides_visibility = true;
+    }
+
     /// What the latest status said beside its words: visibility, content warning,
     /// whether it is sensitive, and its language.
     pub fn latest(&self) -> Option<(String, String, bool, Option<String>)> {

@@ -126,6 +126,10 @@ struct Memory {
     said_of_tokens: BTreeMap<String, Value>,
     /// The most items of a page.
     page: usize,
+    /// How many public channels there are besides the others, to which the app is invited.
+    further_channels: usize,
+    /// How many of the next shares are accepted and never appear.
+    dropped_shares: usize,
     /// How often somebody was called by a message.
     calls_people: usize,
     /// Numbers everything that is made.
@@ -163,6 +167,8 @@ impl<R: Rotation> Slack<R> {
             refusals: BTreeMap::new(),
             said_of_tokens: BTreeMap::new(),
             page: 999,
+            further_channels: 0,
+            dropped_shares: 0,
             calls_people: 0,
             made: 0,
         };
@@ -216,6 +222,21 @@ impl<R> Slack<R> {
     /// From now on a page has so many items at most.
     pub fn has_pages_of(&self, items: usize) {
         self.here.memory().page = items;
+    }
+
+    /// The app is invited to so many further channels.
+    pub fn has_further_channels(&self, count: usize) {
+        self.here.memory().further_channels = count;
+    }
+
+    /// The next shares are accepted, and never appear in the channel.
+    pub fn drops_shares(&self, count: usize) {
+        self.here.memory().dropped_shares = count;
+    }
+
+    /// How many files there are, shared or not.
+    pub fn files(&self) -> usize {
+        self.here.memory().files.values().filter(|it| !it.is_deleted()).count()
     }
 
     /// Forgets files that were uploaded and not shared.

@@ -6,6 +6,7 @@
 //! - [`front`] and [`troubles`]: calls that fail as a test has ordered
 //! - [`uploads`]: files that arrive in parts and are worked on for a while
 //! - [`limits`]: so many requests in so much time
+//! - [`intermediary`]: pages of a proxy or firewall in place of an answer
 //! - [`ordered`]: what a test wants the next call to a path to be answered
 //! - [`arrivals`]: what arrived, for tests and on a page
 //! - [`params`], [`echo`], [`wire`]: requests and answers
@@ -15,6 +16,7 @@
 pub mod arrivals;
 pub mod echo;
 pub mod front;
+pub mod intermediary;
 pub mod limits;
 pub mod oauth;
 pub mod ordered;

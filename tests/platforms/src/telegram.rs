@@ -1,8 +1,8 @@
 //! Telegram's Bot API: one bot, and one channel in which it may post.
 //!
-//! Made from the Bot API's documentation (10.1), and for the words of its errors from
-//! what bots have collected. Fields that a call does not have are refused, which the
-//! real one does not do.
+//! Made from the Bot API's documentation (10.1). Descriptions of errors are those of the
+//! server's own code (tdlib/telegram-bot-api, `Client.cpp`) and of `TDLib`. Fields that a
+//! call does not have are refused, which the real one does not do.
 
 mod call;
 mod fields;
@@ -53,14 +53,19 @@ struct Here {
 #[derive(Default)]
 struct Memory {
     messages: Vec<Message>,
+    calls_to_old_id: usize,
     troubles: Troubles,
     limits: Limits,
     /// Whether the bot was removed from the channel.
     is_kicked: bool,
     /// Whether `@BotFather` gave the bot another token.
     is_revoked: bool,
-    /// The number that the channel has now, where it has changed.
+    /// The id of the supergroup that the group became, where it did.
     moved_to: Option<i64>,
+    /// What every call that sends something is refused with.
+    refusal: Option<String>,
+    /// The kind of files that the chat does not permit, such as `photos`.
+    forbidden: Option<&'static str>,
 }
 
 /// What people see in the channel: a message, or those of an album as one.
@@ -92,9 +97,25 @@ impl Telegram {
         format!("http://{}", self.address)
     }
 
-    /// The channel gets another number, as a group does that grows.
+    /// The chat is a basic group that becomes a supergroup with this id.
     pub fn moves_to(&self, chat: i64) {
         self.here.memory().moved_to = Some(chat);
+    }
+
+    /// From now on the bot may send nothing, for this reason: 400 with this description.
+    /// `None` permits it again.
+    pub fn refuses(&self, description: Option<&str>) {
+        self.here.memory().refusal = description.map(str::to_owned);
+    }
+
+    /// From now on the chat does not permit files of this kind: `photos` or `videos`.
+    pub fn forbids(&self, kind: &'static str) {
+        self.here.memory().forbidden = Some(kind);
+    }
+
+    /// How many calls have named the chat by the id that it had before it moved.
+    pub fn calls_to_old_id(&self) -> usize {
+        self.here.memory().calls_to_old_id
     }
 
     /// `@BotFather` gives the bot another token.

@@ -12,6 +12,7 @@ use crate::instagram::Instagram;
 use crate::linkedin::LinkedIn;
 use crate::mastodon;
 use crate::matrix::Matrix;
+use crate::pinterest::Pinterest;
 use crate::slack::Slack;
 use crate::telegram::Telegram;
 use crate::threads::Threads;
@@ -28,6 +29,7 @@ pub async fn one_of_each(clock: &Clock) -> Vec<Arc<dyn Network>> {
         Arc::new(<LinkedIn>::start(clock.clone()).await),
         Arc::new(<mastodon::Server>::start(clock.clone()).await),
         Arc::new(Matrix::start(clock.clone()).await),
+        Arc::new(Pinterest::start(clock.clone()).await),
         Arc::new(<Slack>::start(clock.clone()).await),
         Arc::new(Telegram::start(clock.clone()).await),
         Arc::new(Threads::start(clock.clone()).await),

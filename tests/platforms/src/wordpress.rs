@@ -27,7 +27,8 @@ pub use self::site::Oddity;
 use self::site::{Memory, Role};
 use crate::stand_in::arrivals::{self, Arrivals};
 use crate::stand_in::echo::Echo;
-use crate::stand_in::{echo, front, wire};
+use crate::stand_in::intermediary::Intermediary;
+use crate::stand_in::{echo, front, intermediary, wire};
 
 /// The person's name there.
 pub const USER: &str = "keeper";
@@ -49,6 +50,7 @@ struct Here {
     address: OnceLock<SocketAddr>,
     memory: Mutex<Memory>,
     echo: Echo,
+    intermediary: Intermediary,
     arrivals: Arrivals,
 }
 
@@ -61,11 +63,12 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
             address: OnceLock::new(),
             memory: Mutex::new(Memory::new(TYPED)),
             echo: Arc::new(AtomicBool::new(false)),
+            intermediary: Intermediary::default(),
             arrivals: Arrivals::default(),
         });
         let server = Router::new().fallback(routes::answer).layer(DefaultBodyLimit::disable());
         let server = front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let server = echo::around(server, &here.echo);
+        let server = intermediary::around(echo::around(server, &here.echo), &here.intermediary);
         let address = wire::serve(arrivals::around(server, &here.arrivals)).await;
         here.address.get_or_init(|| address);
         Self { here, address }
@@ -79,6 +82,26 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
     /// What arrived.
     pub fn arrivals(&self) -> &Arrivals {
         &self.here.arrivals
+    }
+
+    /// What stands in front of it.
+    pub fn intermediary(&self) -> &Intermediary {
+        &self.here.intermediary
+    }
+
+    /// It says that the page for application passwords is that of the site at this address.
+    pub fn names_page_of(&self, home: &str) {
+        self.here.memory().page_of = Some(home.to_owned());
+    }
+
+    /// PHP ends in the middle of the next upload, while it makes the sizes of the picture.
+    pub fn dies_making_sizes(&self) {
+        self.here.memory().dies_making_sizes = true;
+    }
+
+    /// How many pictures in its library have all their sizes.
+    pub fn sized(&self) -> usize {
+        self.here.memory().media.iter().filter(|it| it.has_sizes).count()
     }
 
     /// The person has this role from now on: `editor`, `author`, `contributor` or

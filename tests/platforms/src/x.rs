@@ -1,8 +1,8 @@
 //! X: one account, and an app that pays for its calls.
 //!
-//! Made from the documentation of the API v2 and its OpenAPI file. Fields that a call does
-//! not have are refused. What is not imitated: that the same words are taken again after a
-//! while, and prices.
+//! Made from the documentation of the API v2 and its OpenAPI file. Fields and parameters that
+//! a call does not have are refused. What is not imitated: that the same words are taken
+//! again after a while, and prices.
 
 mod access;
 mod fields;
@@ -62,6 +62,31 @@ pub struct X {
     pub arrivals: Arrivals,
 }
 
+/// How fields of posts are called: X renames "tweet" to "post".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    Tweet,
+    Post,
+}
+
+impl Spelling {
+    /// The parameter that lists fields.
+    fn parameter(self) -> &'static str {
+        match self {
+            Self::Tweet => "tweet.fields",
+            Self::Post => "post.fields",
+        }
+    }
+
+    /// The field of a long text.
+    fn note(self) -> &'static str {
+        match self {
+            Self::Tweet => "note_tweet",
+            Self::Post => "note_post",
+        }
+    }
+}
+
 /// What it remembers.
 struct Here {
     clock: Clock,
@@ -79,6 +104,12 @@ struct Memory {
     spoils: bool,
     /// Whether posts name their files otherwise than uploads do.
     renames: bool,
+    /// How fields of posts are called.
+    spelling: Spelling,
+    /// Whether `subscription_type` is none of the fields of an account.
+    hides_subscription: bool,
+    /// How long after its creation a post is in lists.
+    listed_after: TimeDelta,
     troubles: Troubles,
     limits: Limits,
     ordered: Ordered,
@@ -99,6 +130,9 @@ impl X {
             files: BTreeMap::new(),
             spoils: false,
             renames: false,
+            spelling: Spelling::Tweet,
+            hides_subscription: false,
+            listed_after: TimeDelta::zero(),
             troubles: Troubles::default(),
             limits: Limits::default(),
             ordered: Ordered::default(),
@@ -175,6 +209,22 @@ impl X {
     /// documents says that they do not.
     pub fn renames_files(&self) {
         self.here.memory().renames = true;
+    }
+
+    /// Fields of posts are called as in the API description since July 2026, not as in the
+    /// guides.
+    pub fn renames_fields(&self) {
+        self.here.memory().spelling = Spelling::Post;
+    }
+
+    /// `subscription_type` is refused, as some plans are reported to do.
+    pub fn hides_subscription(&self) {
+        self.here.memory().hides_subscription = true;
+    }
+
+    /// Posts are in lists so long after their creation.
+    pub fn lists_after(&self, delay: TimeDelta) {
+        self.here.memory().listed_after = delay;
     }
 
     /// The account's owner posts this by hand.

@@ -69,6 +69,10 @@ mod matrix {
     platforms::conformance!(networks::matrix::Matrix);
 }
 
+mod pinterest {
+    platforms::conformance!(networks::pinterest::Pinterest);
+}
+
 mod slack {
     platforms::conformance!(networks::slack::Slack);
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use domain::delivery::{Resolution, Setback};
+use domain::faults::Faults;
 use domain::media::{AltText, Attachment, MimeType};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
@@ -120,7 +121,7 @@ async fn a_webhook_that_was_made_for_us_is_deleted_with_the_connection() {
 
     stage.network.trouble(Call::Revoke, Trouble::Unavailable, 1);
     let setback = revoke().await.unwrap_err();
-    assert!(matches!(setback, Setback::Unknown { .. }), "{setback:?}");
+    assert!(matches!(setback, Setback::Busy { .. }), "{setback:?}");
     assert_eq!(stage.network.grants(), 1);
     revoke().await.unwrap();
     assert_eq!(stage.network.grants(), 0);
@@ -229,6 +230,79 @@ async fn a_post_in_a_forum_needs_a_title_and_elsewhere_has_none() {
 
     let (url, of_channel) = (published.url.unwrap(), format!("https://discord.com/channels/{GUILD}/{CHANNEL}/"));
     assert!(!url.starts_with(&of_channel) && url.ends_with(&published.platform_post_id), "it is in a thread: {url}");
+}
+
+/// A webhook has no key and no list, so it matters whether the call can have been carried out.
+#[tokio::test]
+async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    for (status, expected) in [
+        (400, "Busy"),
+        (401, "Busy"),
+        (403, "Busy"),
+        (404, "Busy"),
+        (413, "Busy"),
+        (408, "Unknown { may_still_run: true"),
+    ] {
+        let post = stage.post(&account, "behind a wall", pictures(1));
+        stage.network.trouble(Call::Publish, Trouble::Intermediary { status }, 1);
+        let setback = format!("{:?}", stage.publish(&post).await.unwrap_err());
+        assert!(setback.starts_with(expected) && !setback.contains('<'), "{status}: {setback}");
+
+        stage.network.trouble(Call::Exchange, Trouble::Intermediary { status }, 1);
+        let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+    }
+}
+
+#[tokio::test]
+async fn refusal_of_a_post_does_not_end_the_connection() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    for (code, message) in [
+        (20_009, "Explicit content cannot be sent to the desired recipient(s)"),
+        (160_006, "Maximum number of active threads reached"),
+    ] {
+        stage.network.refuses(403, code, message);
+        let refused = stage.publish(&stage.post(&account, "not this one", Vec::new())).await.unwrap_err();
+        says(refused, message);
+    }
+    let message = "The write action you are performing on the server has hit the write rate limit";
+    stage.network.refuses(403, 20_029, message);
+    let later = stage.publish(&stage.post(&account, "later", Vec::new())).await.unwrap_err();
+    assert!(matches!(&later, Setback::Busy { reason, .. } if reason.contains(message)), "{later:?}");
+}
+
+#[tokio::test]
+async fn forum_that_requires_tags_says_what_to_do() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    stage.network.becomes_a_forum();
+    stage.network.requires_tags();
+    let mut post = stage.post(&account, "tides", Vec::new());
+    post.options = [word("thread_name", "Tides")].into_iter().collect();
+
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+
+    says(refused, "switch off *Require people to select tags when posting*");
+}
+
+#[test]
+fn username_that_discord_never_takes_is_refused_with_the_post() {
+    for (username, expected) in [
+        ("Lighthouse", None),
+        ("Disco Rd", None),
+        ("The DISCORD Keeper", Some("may not contain \"discord\"; leave that word out")),
+        ("clydesdale", Some("may not contain \"clyde\"; leave that word out")),
+    ] {
+        let options: Options = [word("username", username)].into_iter().collect();
+        let mut faults = Faults::new();
+        platforms::vocabulary().check_values("discord", &options, "options", &mut faults);
+        let messages: Vec<_> = faults.iter().map(|it| it.1.to_owned()).collect();
+        let expected: Vec<_> = expected.into_iter().map(|it| format!("options.username {it}")).collect();
+        assert_eq!(messages, expected, "{username}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use domain::media::{Facts, MimeType, Pixels};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use networks::telegram::{CHANNEL, CHAT, TOKEN, Telegram};
-use platforms::conformance::network::Network;
+use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
 use platforms::{Answers, HandOffRefusal};
@@ -102,11 +102,135 @@ async fn a_group_that_moved_is_followed() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
     stage.network.moves_to(-1_009_999);
-    let mut post = stage.post(&account, "here as well", pictures(1));
 
-    stage.deliver(&mut post).await.unwrap();
+    for (sent, text) in (1..).zip(["here as well", "and here", "and here again"]) {
+        let mut post = stage.post(&account, text, pictures(1));
+        stage.deliver(&mut post).await.unwrap();
+        assert_eq!(stage.network.public().len(), sent);
+    }
 
-    assert_eq!(stage.network.public().len(), 1);
+    // The call that was refused, and the question where the group is now.
+    assert_eq!(stage.network.calls_to_old_id(), 2, "the new id is kept");
+    let kept = stage.credentials().await.unwrap();
+    let about = stage.connecting().about(&account.profile, &kept, stage.clock.now()).await.unwrap().unwrap();
+    assert_eq!(about.profile.account_id, account.profile.account_id, "it is the same account");
+}
+
+#[tokio::test]
+async fn group_that_moved_can_be_connected_by_its_old_id() {
+    let stage = Stage::<Telegram>::new().await;
+    stage.network.moves_to(-1_009_999);
+
+    let (departure, _) = stage.depart(&typed(TOKEN, &CHAT.to_string())).await.unwrap();
+
+    let platforms::Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
+    assert_eq!(accounts[0].profile.account_id, "-1009999");
+}
+
+/// The server's own texts: TDLib's `can_send_message`, MTProto's errors, and those of the Bot API.
+#[tokio::test]
+async fn bot_that_may_not_write_waits_for_its_person() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    for description in [
+        "have no rights to send a message",
+        "have no write access to the chat",
+        "not enough rights to send text messages to the chat",
+        "need administrator rights in the channel chat",
+        "CHAT_WRITE_FORBIDDEN",
+        "CHAT_ADMIN_REQUIRED",
+        "CHAT_RESTRICTED",
+        "CHANNEL_PRIVATE",
+        "USER_BANNED_IN_CHANNEL",
+        "group chat was deactivated",
+    ] {
+        let post = stage.post(&account, "nobody hears", Vec::new());
+        stage.network.refuses(Some(description));
+
+        let setback = stage.publish(&post).await.unwrap_err();
+
+        assert!(matches!(&setback, Setback::Disconnected { reason } if reason.contains(description)), "{setback:?}");
+    }
+    stage.network.refuses(None);
+    stage.deliver(&mut stage.post(&account, "it may again", Vec::new())).await.unwrap();
+}
+
+#[tokio::test]
+async fn chat_without_a_kind_of_file_refuses_the_post_alone() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    stage.network.forbids("photos");
+    for count in [1, 2] {
+        let mut post = stage.post(&account, "not here", pictures(count));
+        let refused = stage.deliver(&mut post).await.unwrap_err();
+        let told = "not enough rights to send photos to the chat";
+        assert!(matches!(&refused, Setback::Refused { reason } if reason.contains(told)), "{refused:?}");
+    }
+    stage.deliver(&mut stage.post(&account, "words are", Vec::new())).await.unwrap();
+}
+
+#[tokio::test]
+async fn album_of_which_a_file_failed_may_be_public_in_part() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    let mut files = pictures(3);
+    // Taken for a picture of another size by whoever reads the facts alone.
+    files[1].bytes = tall_png();
+    files[1].attachment.size_bytes = files[1].bytes.len() as u64;
+    let post = stage.due(&account, "two of three", files).await;
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    let Setback::Unknown { reason, .. } = &setback else { panic!("{setback:?}") };
+    assert!(reason.contains("failed to send message #2"), "{reason}");
+    assert_eq!(stage.network.public()[0].media.len(), 2);
+}
+
+/// A bot has no key and no list, so it matters whether the call can have been carried out.
+#[tokio::test]
+async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    for (status, expected) in [
+        (400, "Busy"),
+        (401, "Busy"),
+        (403, "Busy"),
+        (404, "Busy"),
+        (413, "Busy"),
+        (408, "Unknown { may_still_run: true"),
+    ] {
+        let post = stage.post(&account, "behind a wall", pictures(1));
+        stage.network.trouble(Call::Publish, Trouble::Intermediary { status }, 1);
+
+        let setback = format!("{:?}", stage.publish(&post).await.unwrap_err());
+
+        assert!(setback.starts_with(expected) && !setback.contains('<'), "{status}: {setback}");
+    }
+}
+
+#[tokio::test]
+async fn only_mpeg_4_is_a_video() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    let breaches = |mime_type| {
+        let files = [sample(mime_type, 1).attachment];
+        account.rules.breaches(&PostText::parse("look").unwrap(), &files, &Options::default())
+    };
+    assert_eq!(breaches(MimeType::Mp4), []);
+    assert_eq!(breaches(MimeType::Quicktime)[0].field, "media");
+
+    let mut post = stage.post(&account, "a document", vec![sample(MimeType::Png, 1), sample(MimeType::Quicktime, 2)]);
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let told = "can't use the media of the specified type in the album";
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains(told)), "{refused:?}");
+}
+
+/// A picture that is more than twenty times as high as it is wide.
+fn tall_png() -> Vec<u8> {
+    let mut bytes = sample(MimeType::Png, 2).bytes;
+    // Its header (IHDR): width and height, four bytes each.
+    bytes[16..24].copy_from_slice(&[0, 0, 0, 10, 0, 0, 1, 44]);
+    bytes
 }
 
 #[tokio::test]

@@ -106,6 +106,7 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(moves_on::what_was_refused_did_not_happen(history));
     broken.extend(paid::little_is_paid_for_doubts(history));
     broken.extend(patient::no_platform_is_hammered(history));
+    broken.extend(patient::no_duplicate_is_sent_again(history));
     broken.extend(leaked::no_credentials_are_logged(history));
     broken.extend(leaked::one_request_makes_one_post(history));
     broken

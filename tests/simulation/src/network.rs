@@ -21,7 +21,8 @@ pub(crate) use self::fates::PlatformFate;
 pub(crate) use self::grants::{Grants, MARK};
 pub(crate) use self::reference::Reference;
 use self::reviews::Reviews;
-pub(crate) use self::spec::{Certainty, FOLLOW_UPS, Habit, SPECS, Spec};
+use self::spec::SPECS;
+pub(crate) use self::spec::{Certainty, FOLLOW_UPS, Habit, Spec, random_specs};
 pub(crate) use self::timeline::{Public, Timeline};
 use self::uploads::{Progress, Uploads};
 use crate::world::{World, lock};
@@ -58,9 +59,9 @@ impl Inner {
     }
 }
 
-/// The names of all platforms.
+/// The names of the platforms of random runs.
 pub fn platforms() -> impl Iterator<Item = &'static str> {
-    SPECS.iter().map(|it| it.name)
+    random_specs().map(|it| it.name)
 }
 
 /// How long before a post is due each platform begins to prepare it.

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use crate::network::{PlatformFate, SPECS};
+use crate::network::{PlatformFate, random_specs};
 use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
 
 /// The latest time for which a new post is scheduled.
@@ -63,7 +63,8 @@ fn account(rng: &mut fastrand::Rng) -> AccountPlot {
     acts.sort_by_key(|it| it.0);
     // Few owners never reconnect: a post that waits for its account waits for a
     // day, and simulating that day takes time.
-    AccountPlot { platform: SPECS[rng.usize(0..SPECS.len())].name, acts, minded: rng.u32(0..200) != 0 }
+    let specs: Vec<_> = random_specs().collect();
+    AccountPlot { platform: specs[rng.usize(0..specs.len())].name, acts, minded: rng.u32(0..200) != 0 }
 }
 
 fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {

@@ -143,7 +143,7 @@ impl Stack {
     /// The platforms that are switched on.
     fn platforms(&self) -> Value {
         let sandbox = format!("{}/sandbox", self.sandbox.ready().origin);
-        json!({ "bluesky": {}, "discord": {}, "facebook": {}, "instagram": {}, "linkedin": {}, "mastodon": {}, "matrix": {}, "sandbox": { "url": sandbox }, "slack": {}, "telegram": {}, "threads": {}, "wordpress": {}, "x": {} })
+        json!({ "bluesky": {}, "discord": {}, "facebook": {}, "instagram": {}, "linkedin": {}, "mastodon": {}, "matrix": {}, "pinterest": {}, "sandbox": { "url": sandbox }, "slack": {}, "telegram": {}, "threads": {}, "wordpress": {}, "x": {} })
     }
 
     /// Deploys `infra/edge.yaml` before this stack's gateway; returns the types

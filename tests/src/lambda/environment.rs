@@ -40,7 +40,7 @@ pub fn value(name: &str) -> Option<&'static str> {
         // Platforms that are set up. Their secrets are not read before they are
         // used.
         "PLATFORMS" => {
-            r#"{"bluesky": {}, "discord": {}, "facebook": {}, "instagram": {}, "linkedin": {}, "mastodon": {}, "matrix": {}, "sandbox": {"url": "https://sandbox.example"}, "slack": {}, "telegram": {}, "threads": {}, "wordpress": {}, "x": {}}"#
+            r#"{"bluesky": {}, "discord": {}, "facebook": {}, "instagram": {}, "linkedin": {}, "mastodon": {}, "matrix": {}, "pinterest": {}, "sandbox": {"url": "https://sandbox.example"}, "slack": {}, "telegram": {}, "threads": {}, "wordpress": {}, "x": {}}"#
         }
         "REQUESTS_PER_MINUTE" => "60",
         "MEDIA_PER_MINUTE" => "30",

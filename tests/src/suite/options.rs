@@ -177,6 +177,7 @@ async fn platforms_say_what_they_take(world: &World) -> Result {
             "linkedin",
             "mastodon",
             "matrix",
+            "pinterest",
             "sandbox",
             "slack",
             "telegram",

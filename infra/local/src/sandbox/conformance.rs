@@ -1,5 +1,6 @@
 //! The sandbox as the suite of all platforms wants it.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use domain::clock::Clock;
 use domain::media::MimeType;
+use domain::options::Options;
 use futures::stream;
 use platforms::conformance::echo::with_request;
 use platforms::conformance::network::{self, Decision, PublicMedium, PublicPost, Trouble};
@@ -20,6 +22,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
 
+use super::accounts::Account;
 use super::fact::{Fact, Post};
 use super::fault_kind::FaultKind;
 use super::faults::Order;
@@ -139,6 +142,22 @@ impl network::Network for Listening {
         ledger.record(Fact::Expired { grants }).unwrap();
     }
 
+    fn others_post(&self, count: usize) {
+        let mut ledger = self.sandbox.ledger();
+        for number in 1..=count {
+            let post = Post {
+                account: Account::find(ACCOUNT).unwrap(),
+                text: format!("by hand, number {number}"),
+                media: Vec::new(),
+                alt_texts: BTreeMap::new(),
+                options: Options::default(),
+                reference: String::new(),
+                at: self.sandbox.now(),
+            };
+            ledger.record(Fact::Posted(post)).unwrap();
+        }
+    }
+
     fn public(&self) -> Vec<PublicPost> {
         let ledger = self.sandbox.ledger();
         let posts = ledger.world().posts().iter().zip(1..);
@@ -174,6 +193,7 @@ fn operation(call: network::Call) -> Operation {
         network::Call::Process => Operation::LookAtFile,
         network::Call::Publish => Operation::Publish,
         network::Call::LookUp => Operation::Look,
+        network::Call::Account => Operation::Profile,
     }
 }
 

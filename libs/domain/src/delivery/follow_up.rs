@@ -86,13 +86,14 @@ impl Delivery {
     pub fn follow_up_ended(mut self, ended: Result<(), &Setback>, now: DateTime<Utc>, jitter: u32) -> Self {
         let Some(it) = &mut self.follow_ups else { return self };
         let retry_at = match ended {
-            Ok(()) | Err(Setback::Refused { .. } | Setback::Unknown { .. }) => return self.follow_up_left(now),
             Err(Setback::Busy { retry_at, .. }) => *retry_at,
             Err(Setback::Disconnected { .. }) => None,
             Err(Setback::Stale { .. }) => {
                 it.progress = None;
                 None
             }
+            // It is done, is done already, is refused, or nobody knows.
+            _ => return self.follow_up_left(now),
         };
         let wait = jittered(FIRST_WAIT * (1 << (2 * it.attempts.min(MOST_TRIES))), jitter);
         let again_at = retry_at.map_or(now + wait, |at| at.max(now + wait));

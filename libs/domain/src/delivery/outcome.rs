@@ -67,6 +67,12 @@ pub enum Setback {
         /// For the user.
         reason: String,
     },
+    /// It did nothing, because it has this post already. An earlier call made the post,
+    /// so the post is looked up, and no other call is made.
+    Duplicate {
+        /// For the user.
+        reason: String,
+    },
     /// Nobody knows whether it did something.
     Unknown {
         /// Whether the platform may still be working on the call.
@@ -84,6 +90,7 @@ impl Setback {
             | Self::Busy { reason, .. }
             | Self::Disconnected { reason }
             | Self::Stale { reason }
+            | Self::Duplicate { reason }
             | Self::Unknown { reason, .. } => reason,
         }
     }
@@ -96,6 +103,7 @@ impl Setback {
             | Self::Busy { reason, .. }
             | Self::Disconnected { reason }
             | Self::Stale { reason }
+            | Self::Duplicate { reason }
             | Self::Unknown { reason, .. } => *reason = other(std::mem::take(reason)),
         }
         self
@@ -160,7 +168,8 @@ pub struct Looks {
     /// "not there" is not believed.
     pub settles: TimeDelta,
     /// Whether each look costs money. Then there are two for a call at most that find
-    /// nothing: one soon, and one when it can no longer take effect.
+    /// nothing: one soon, and one when it can no longer take effect. After a
+    /// [`Setback::Duplicate`] the pause between two looks doubles each time.
     pub are_paid: bool,
 }
 

@@ -229,7 +229,7 @@ fn what_goes_stale_before_a_public_call_is_not_begun_and_yet_waits_ever_longer()
     let once = unprepared.preparation_failed(stale(), noon(), 0);
     let twice = once.clone().prepared(None, Some(noon())).preparation_failed(stale(), noon(), 0);
 
-    assert!(!once.begun && !twice.begun && !twice.doubted);
+    assert!(!once.begun && !twice.begun && !twice.may_have_arrived());
     assert!(once.look_at < twice.look_at, "{} {}", once.look_at, twice.look_at);
     assert!(!twice.clone().prepared(None, None).was_set_back(), "it goes out at its time");
     assert!(twice.prepared(None, None).intended(noon()).settled(Err(busy()), noon(), 0).was_set_back());
@@ -242,16 +242,90 @@ fn only_a_call_in_doubt_may_have_had_an_effect() {
     let stale = Setback::Stale { reason: "a file has expired".to_owned() };
     for setback in [busy(), gone, stale] {
         let settled = nothing().settled(Err(setback.clone()), noon(), 0);
-        assert!(settled.begun && !settled.doubted, "{setback:?}");
+        assert!(settled.begun && !settled.may_have_arrived(), "{setback:?}");
     }
     let not_there = |it: Delivery| it.resolved(Resolution::NotThere, seconds(60), noon() + seconds(99), 0);
     let answered = not_there(nothing().settled(Err(unknown(false)), noon(), 0));
     let died = not_there(nothing());
     for in_doubt in [answered, died] {
-        assert!(in_doubt.doubted && in_doubt.intent.is_none());
+        assert!(in_doubt.may_have_arrived() && in_doubt.intent.is_none());
         let anew = in_doubt.intended(noon()).settled(Err(busy()), noon(), 0).prepared(None, None);
-        assert!(anew.doubted, "what came of an earlier call is as doubtful as before");
+        assert!(anew.may_have_arrived(), "what came of an earlier call is as doubtful as before");
     }
+}
+
+#[test]
+fn a_look_up_starts_at_the_first_call_whose_outcome_was_unknown() {
+    let at = |s| noon() + seconds(s);
+    let not_there = |it: Delivery, s| it.resolved(Resolution::NotThere, seconds(60), at(s), 0);
+
+    // The first call had no effect.
+    let second = a_delivery().intended(noon()).settled(Err(busy()), noon(), 0).intended(at(5));
+    assert_eq!(second.in_doubt_since(), Some(at(5)));
+    let lost = second.settled(Err(unknown(true)), at(6), 0);
+    // The list is behind: the post of the second call is not in it.
+    let third = not_there(lost, 80).intended(at(81));
+    assert_eq!(third.in_doubt_since(), Some(at(5)));
+    let made_by_the_second = Published { at: at(6), ..published() };
+    let found = third.resolved(Resolution::Public(made_by_the_second.clone()), seconds(60), at(90), 0);
+    assert_eq!(found.state, State::Published(made_by_the_second));
+    assert_eq!(found.in_doubt_since(), None, "nothing is in doubt any more");
+
+    // The worker of the first call died.
+    let second = not_there(a_delivery().intended(noon()), 99).intended(at(100));
+    assert_eq!(second.in_doubt_since(), Some(noon()));
+}
+
+fn duplicate() -> Setback {
+    Setback::Duplicate { reason: "you said that already".to_owned() }
+}
+
+#[test]
+fn a_duplicate_is_looked_up_until_its_time_is_over_and_not_sent_again() {
+    for asking in [Looks::from(seconds(60)), Looks { settles: seconds(60), are_paid: true }] {
+        let lost = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+        let mut now = noon() + seconds(80);
+        let again = lost.resolved(Resolution::NotThere, asking, now, 0).intended(now);
+        let mut delivery = again.settled(Err(duplicate()), now, 0);
+        let (mut looks, mut longest) = (0, TimeDelta::zero());
+        while delivery.state == State::Waiting {
+            assert_eq!(delivery.next(delivery.look_at), Next::Resolve);
+            (looks, longest) = (looks + 1, longest.max(delivery.look_at - now));
+            now = delivery.look_at;
+            delivery = delivery.resolved(Resolution::NotThere, asking, now, 1023);
+        }
+
+        assert_eq!(now, noon() + GIVE_UP_AFTER);
+        let State::Failed { reason, class: FailureClass::MayBePublic } = delivery.state else { panic!() };
+        assert!(reason.starts_with("The post may be public. ") && reason.contains("duplicate"), "{reason}");
+        if asking.are_paid {
+            assert!((10..=20).contains(&looks), "{looks} looks that cost money");
+        } else {
+            assert!(longest <= seconds(640), "{longest}");
+        }
+    }
+}
+
+#[test]
+fn a_duplicate_is_published_once_its_platform_lists_it() {
+    let lost = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let at = noon() + seconds(80);
+    let again = lost.resolved(Resolution::NotThere, seconds(60), at, 0).intended(at);
+    let late = again.settled(Err(duplicate()), at, 0).resolved(Resolution::NotThere, seconds(60), at + seconds(2), 0);
+
+    assert_eq!((late.next(late.look_at), late.in_doubt_since()), (Next::Resolve, Some(noon())));
+    let found = late.clone().resolved(Resolution::Public(published()), seconds(60), late.look_at, 0);
+
+    assert_eq!(found.state, State::Published(published()));
+}
+
+/// Preparation makes nothing public, whatever it is refused with.
+#[test]
+fn a_duplicate_of_preparation_is_tried_again() {
+    let delivery = Delivery { prepared: false, ..a_delivery() }.preparation_failed(duplicate(), noon(), 0);
+
+    assert_eq!(delivery.next(delivery.look_at), Next::Prepare);
+    assert!(!delivery.may_have_arrived());
 }
 
 #[test]
@@ -346,8 +420,9 @@ fn what_is_unclear_is_asked_again_when_the_call_can_no_longer_take_effect() {
 
 fn facts() -> impl Strategy<Value = Vec<Fact>> {
     let fact = prop_oneof![
+        (0..1_000_i64).prop_map(Fact::Wait),
         (0..100_000_i64).prop_map(Fact::Wait),
-        (0..6_u8).prop_map(Fact::Settle),
+        (0..7_u8).prop_map(Fact::Settle),
         (0..6_u8).prop_map(Fact::Resolve),
     ];
     prop::collection::vec(fact, 0..60)
@@ -355,17 +430,18 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
 
 proptest! {
     /// Whatever happens: an unfinished delivery is always in the due index,
-    /// and the public call is never begun while another may have succeeded.
+    /// and the public call is never begun while another may have succeeded, nor
+    /// after its platform said that it has the post.
     #[test]
     fn a_delivery_is_never_lost_and_never_sent_into_the_unknown(facts in facts(), jitter: u32) {
         let mut now = noon() - seconds(100);
         let mut delivery = a_delivery();
-        let mut may_be_public = false;
+        let (mut may_be_public, mut is_duplicate) = (false, false);
         for fact in facts {
             match fact {
                 Fact::Wait(seconds) => now += TimeDelta::seconds(seconds),
                 Fact::Settle(which) if delivery.next(now) == Next::Publish => {
-                    prop_assert!(!may_be_public);
+                    prop_assert!(!may_be_public && !is_duplicate);
                     prop_assert!(delivery.publish_at <= now);
                     let intended = delivery.intended(now);
                     let attempt = match which {
@@ -374,9 +450,11 @@ proptest! {
                         2 => Err(Setback::Disconnected { reason: "gone".to_owned() }),
                         3 => Err(Setback::Refused { reason: "no".to_owned() }),
                         4 => Err(Setback::Stale { reason: "expired".to_owned() }),
+                        5 => Err(duplicate()),
                         _ => Err(unknown(true)),
                     };
-                    may_be_public = matches!(attempt, Err(Setback::Unknown { .. }));
+                    is_duplicate = matches!(attempt, Err(Setback::Duplicate { .. }));
+                    may_be_public = matches!(attempt, Err(Setback::Unknown { .. })) || is_duplicate;
                     delivery = intended.settled(attempt, now, jitter);
                 }
                 Fact::Resolve(which) if delivery.next(now) == Next::Resolve => {

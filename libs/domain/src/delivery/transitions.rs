@@ -8,6 +8,16 @@ use super::{
     Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
 };
 
+/// How often the pause between two looks doubles: up to 512 s.
+const MOST_DOUBLINGS: u32 = 8;
+
+/// Where each look costs money: about fifteen looks in a day.
+const MOST_PAID_DOUBLINGS: u32 = 16;
+
+/// The note while a platform refuses a post as a duplicate and does not list it.
+const NOT_LISTED: &str = "The platform refused the post as a duplicate, and does not list it yet. Look at the account \
+                          before you post it again.";
+
 impl Delivery {
     /// The same, marked as written anew. Every transition is written by a swap
     /// with what was read, and of two swaps one loses by this number. It is a
@@ -33,7 +43,8 @@ impl Delivery {
     pub fn intended(mut self, now: DateTime<Utc>) -> Self {
         self.attempts += 1;
         self.begun = true;
-        self.intent = Some(Intent { attempt: self.attempts, at: now, may_still_run: true, looks: 0, seen: None });
+        let attempt = self.attempts;
+        self.intent = Some(Intent { attempt, at: now, may_still_run: true, is_duplicate: false, looks: 0, seen: None });
         self.held(now)
     }
 
@@ -56,7 +67,7 @@ impl Delivery {
         counted.attempts += 1;
         let setback = match setback {
             // Nothing that comes before the public call can make a post public.
-            Setback::Unknown { reason, .. } => Setback::Busy { retry_at: None, reason },
+            Setback::Duplicate { reason } | Setback::Unknown { reason, .. } => Setback::Busy { retry_at: None, reason },
             it => it,
         };
         counted.settled(Err(setback), now, jitter)
@@ -93,8 +104,16 @@ impl Delivery {
                 self.restarts += 1;
                 self.try_again(now + wait, reason, now)
             }
+            Err(Setback::Duplicate { reason }) => {
+                self.doubted_since = self.in_doubt_since();
+                if let Some(intent) = &mut self.intent {
+                    intent.may_still_run = false;
+                    intent.is_duplicate = true;
+                }
+                self.wait_until(now + FIRST_LOOK, Some(reason))
+            }
             Err(Setback::Unknown { may_still_run, reason }) => {
-                self.doubted = true;
+                self.doubted_since = self.in_doubt_since();
                 if let Some(intent) = &mut self.intent {
                     intent.may_still_run = may_still_run;
                 }
@@ -125,13 +144,14 @@ impl Delivery {
     #[must_use]
     pub fn resolved(mut self, answer: Resolution, asking: impl Into<Looks>, now: DateTime<Utc>, jitter: u32) -> Self {
         let Looks { settles, are_paid } = asking.into();
-        let Some(intent) = &mut self.intent else { return self };
         // Also where its worker died and nobody had said so yet.
-        self.doubted = true;
+        self.doubted_since = self.in_doubt_since();
+        let ends_at = self.ends_at();
+        let Some(intent) = &mut self.intent else { return self };
         intent.looks += 1;
         let certain_at = intent.certain_at(settles);
-        let looks = i32::try_from(intent.looks.min(8)).unwrap_or(8);
-        let look_again = now + jittered((FIRST_LOOK * (1 << looks)).min(LONGEST_WAIT), jitter);
+        let most_doublings = if intent.is_duplicate && are_paid { MOST_PAID_DOUBLINGS } else { MOST_DOUBLINGS };
+        let look_again = now + jittered(FIRST_LOOK * (1 << intent.looks.min(most_doublings)), jitter);
         let look_again = if intent.at + settles <= now {
             // From here on the adapter may have made the same call again by itself.
             look_again.max(now + settles)
@@ -140,6 +160,10 @@ impl Delivery {
             look_again.min(certain_at).max(now + FIRST_LOOK)
         } else {
             look_again
+        };
+        let answer = match answer {
+            Resolution::NotThere if intent.is_duplicate => Resolution::Unclear { reason: NOT_LISTED.to_owned() },
+            answer => answer,
         };
         match answer {
             Resolution::Public(published) => self.published(published, now),
@@ -170,7 +194,8 @@ impl Delivery {
                 self.failed(reason, FailureClass::MayBePublic)
             }
             Resolution::Unclear { reason } | Resolution::Disconnected { reason } => {
-                self.wait_until(look_again, Some(reason))
+                // A wait beyond the end would only make the end late.
+                self.wait_until(look_again.min(ends_at.max(now + settles)), Some(reason))
             }
             Resolution::Unknowable { advice } => {
                 let reason = format!("The post may be public: {advice}");
@@ -218,9 +243,10 @@ impl Delivery {
         self
     }
 
-    /// No platform's clock makes it earlier than its call, or later than now.
+    /// Clamps the platform's timestamp to the range from the first call that may have
+    /// made the post to now.
     fn published(self, published: Published, now: DateTime<Utc>) -> Self {
-        let begun_at = self.intent.as_ref().map_or(published.at, |it| it.at);
+        let begun_at = self.in_doubt_since().unwrap_or(published.at);
         let at = published.at.min(now).max(begun_at);
         self.ended(State::Published(Published { at, ..published }))
     }
@@ -232,6 +258,7 @@ impl Delivery {
     fn ended(mut self, state: State) -> Self {
         self.state = state;
         self.intent = None;
+        self.doubted_since = None;
         self.lease_ends = None;
         self
     }

@@ -54,6 +54,13 @@ pub enum OptionKind {
         /// Unicode code points.
         max: usize,
     },
+    /// Words in which none of some others occurs, whatever their case.
+    TextWithout {
+        /// The longest, in Unicode code points.
+        max: usize,
+        /// What does not occur in them, in small ASCII letters.
+        words: &'static [&'static str],
+    },
     /// One of these.
     OneOf(&'static [&'static str]),
     /// A whole number.
@@ -167,17 +174,20 @@ impl OptionSpec {
     /// What its value may be, in JSON Schema 2020-12.
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            OptionKind::Text { max } | OptionKind::Choice { max } => {
-                json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"})
+            OptionKind::Text { max } | OptionKind::Choice { max } => text_schema(max),
+            OptionKind::TextWithout { max, words } => {
+                let mut schema = text_schema(max);
+                schema["not"] = json!({"pattern": any_case(words)});
+                schema
             }
             OptionKind::OneOf(choices) => json!({"type": "string", "enum": choices}),
             OptionKind::Number { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
             OptionKind::Texts { most, max } => {
-                let item = json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"});
+                let item = text_schema(max);
                 json!({"type": "array", "items": item, "maxItems": most})
             }
             OptionKind::Ballot { least, most, max } => {
-                let item = json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"});
+                let item = text_schema(max);
                 json!({"type": "array", "items": item, "minItems": least, "maxItems": most, "uniqueItems": true})
             }
             OptionKind::TextOf(form) => form.schema(),
@@ -205,11 +215,14 @@ impl OptionSpec {
     fn fault(&self, value: &OptionValue) -> Option<String> {
         match (self.kind, value) {
             (OptionKind::Text { max } | OptionKind::Choice { max }, OptionValue::Text(text)) => {
-                let chars = text.chars().count();
-                if text.trim().is_empty() {
-                    return Some("may not be blank".to_owned());
-                }
-                (max < chars).then(|| format!("may have at most {max} characters, this has {chars}"))
+                fault_of_text(text, max)
+            }
+            (OptionKind::TextWithout { max, words }, OptionValue::Text(text)) => {
+                fault_of_text(text, max).or_else(|| {
+                    let lower = text.to_lowercase();
+                    let word = words.iter().find(|it| lower.contains(**it))?;
+                    Some(format!("may not contain \"{word}\"; leave that word out"))
+                })
             }
             (OptionKind::Texts { most, max }, OptionValue::List(texts)) => fault_of_list(texts, most, max),
             (OptionKind::Ballot { least, most, max }, OptionValue::List(texts)) => {
@@ -228,7 +241,9 @@ impl OptionSpec {
             (OptionKind::Language, OptionValue::Text(text)) if is_language(text) => None,
             (OptionKind::Address(starts), OptionValue::Text(text)) if is_address(starts, text) => None,
             (OptionKind::AddressOf(form), OptionValue::Text(text)) if form.is_of(text) => None,
-            (OptionKind::Text { .. } | OptionKind::Choice { .. }, _) => Some("must be a string".to_owned()),
+            (OptionKind::Text { .. } | OptionKind::TextWithout { .. } | OptionKind::Choice { .. }, _) => {
+                Some("must be a string".to_owned())
+            }
             (OptionKind::Texts { .. } | OptionKind::Ballot { .. } | OptionKind::TextsOf { .. }, _) => {
                 Some("must be a list of strings".to_owned())
             }
@@ -243,6 +258,25 @@ impl OptionSpec {
             (OptionKind::AddressOf(form), _) => Some(form.told()),
         }
     }
+}
+
+fn text_schema(max: usize) -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"})
+}
+
+/// A pattern of texts in which one of these occurs, whatever its case: patterns of JSON Schema have no flags.
+fn any_case(words: &[&str]) -> String {
+    let letter = |it: char| format!("[{}{it}]", it.to_ascii_uppercase());
+    words.iter().map(|it| it.chars().map(letter).collect::<String>()).collect::<Vec<_>>().join("|")
+}
+
+/// What is wrong with words, to follow the option's name.
+fn fault_of_text(text: &str, max: usize) -> Option<String> {
+    let chars = text.chars().count();
+    if text.trim().is_empty() {
+        return Some("may not be blank".to_owned());
+    }
+    (max < chars).then(|| format!("may have at most {max} characters, this has {chars}"))
 }
 
 /// What is wrong with a list of words of one form, to follow the option's name.

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use url::Url;
 
+use super::embed::MAX_PICTURES;
 use super::identity::Identity;
 use super::pds::address;
 use super::reply::Reply;
@@ -40,6 +41,9 @@ const MAX_NAME_BYTES: usize = 640;
 
 /// The longest address of a picture that is kept, in bytes.
 const MAX_AVATAR_BYTES: usize = 2048;
+
+/// The most pictures of a gallery: the soft limit that the lexicon wants clients to keep.
+const MAX_GALLERY_PICTURES: u8 = 10;
 
 /// The largest picture that we make smaller ones of.
 pub(super) const MAX_IMAGE_BYTES: u64 = 20 << 20;
@@ -69,11 +73,8 @@ pub(super) enum Videos {
     },
 }
 
-/// What an account may post.
-///
-/// Posts of 5 to 10 pictures (`app.bsky.embed.gallery`) are left out: they are
-/// new, older servers take them unchecked and older apps show nothing of them.
-pub(super) fn rules(videos: Videos) -> Rules {
+/// What an account may post. `takes_galleries`: whether its server knows [`GALLERY`](super::embed::GALLERY).
+pub(super) fn rules(videos: Videos, takes_galleries: bool) -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
     let (types, max_video_bytes) = match videos {
         Videos::ToService => (vec![Jpeg, Png, Webp, Gif, Mp4, Quicktime], MAX_VIDEO_BYTES),
@@ -85,7 +86,7 @@ pub(super) fn rules(videos: Videos) -> Rules {
         [
             Rule::max_text(300, Counting::graphemes().short_links()),
             Rule::max_shown_text_bytes(3000),
-            Rule::max_images(4),
+            Rule::max_images(if takes_galleries { MAX_GALLERY_PICTURES } else { MAX_PICTURES }.into()),
             Rule::max_videos(1),
             Rule::NotMixed,
             Rule::GifAlone,

@@ -6,6 +6,14 @@ use serde_json::{Value, json};
 
 use super::blob::Blob;
 
+/// The most pictures of `app.bsky.embed.images`. The official client uses it up to this number, because older apps know
+/// nothing else.
+pub(super) const MAX_PICTURES: u8 = 4;
+
+/// The embed for more pictures, since June 2026. A server that does not know it takes it without looking at it.
+/// Source: the lexicon `app.bsky.embed.gallery`.
+pub(super) const GALLERY: &str = "app.bsky.embed.gallery";
+
 /// An uploaded file, as records show it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct File {
@@ -55,5 +63,12 @@ pub(super) fn files(media: &[Attachment], files: &[File]) -> Value {
         }
         image
     };
-    json!({"$type": "app.bsky.embed.images", "images": media.iter().zip(files).map(image).collect::<Vec<_>>()})
+    let mut images: Vec<Value> = media.iter().zip(files).map(image).collect();
+    if images.len() <= MAX_PICTURES.into() {
+        return json!({"$type": "app.bsky.embed.images", "images": images});
+    }
+    for image in &mut images {
+        image["$type"] = format!("{GALLERY}#image").into();
+    }
+    json!({"$type": GALLERY, "items": images})
 }

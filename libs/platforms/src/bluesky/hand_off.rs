@@ -227,23 +227,30 @@ impl HandOffs<'_> {
         credentials: Credentials,
         scopes: Vec<String>,
     ) -> Account {
-        // Videos that go through the video service are not limited by the account's
-        // server.
-        let direct = !self.any_video && !is_of_bluesky(&who.pds);
-        let videos = async {
-            if !direct {
-                return Videos::ToService;
+        let is_of_bluesky = is_of_bluesky(&who.pds);
+        let blob_limit = async {
+            if is_of_bluesky {
+                return None;
             }
-            let said = timeout(ABOUT, account::blob_limit(self.http, &who.pds)).await.ok().flatten();
-            Videos::ToServer { max_bytes: said.unwrap_or(account::UNSAID_LIMIT) }
+            timeout(ABOUT, account::blob_limit(self.http, &who.pds)).await.ok().flatten()
         };
         let profile = account::profile(self.http, self.appview, who, ABOUT);
-        let (profile, videos) = futures::join!(profile, videos);
+        let (profile, blob_limit) = futures::join!(profile, blob_limit);
+        // Videos that go through the video service are not limited by the account's
+        // server.
+        let videos = if self.any_video || is_of_bluesky {
+            Videos::ToService
+        } else {
+            Videos::ToServer { max_bytes: blob_limit.unwrap_or(account::UNSAID_LIMIT) }
+        };
+        // No call says which embeds a server knows. Bluesky's own servers are current. Others say the limit since
+        // `@atproto/pds` 0.5.22 of July 2026, which has had galleries for two months.
+        let takes_galleries = is_of_bluesky || blob_limit.is_some();
         let session = Session { did: who.did.clone(), pds: who.pds.clone(), kind };
         Account {
             profile,
             scopes,
-            rules: account::rules(videos),
+            rules: account::rules(videos, takes_galleries),
             grant: None,
             credentials: Credentials { extra: Some(session.store()), ..credentials },
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 use domain::media::{Attachment, PictureBounds};
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,9 @@ pub(super) struct Progress {
     /// The video that goes up in parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     upload: Option<Upload>,
+    /// How often the video was uploaded and could not be used.
+    #[serde(default)]
+    failed_uploads: u8,
     /// What is to be put, when all is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) post: Option<Post>,
@@ -54,6 +57,12 @@ impl Progress {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
+
+/// How often a video is uploaded at most.
+const MOST_UPLOADS: u8 = 3;
+
+/// How long to wait before a video is uploaded again.
+const UPLOAD_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(10);
 
 /// Prepares posts.
 pub(super) struct Preparation<'a> {
@@ -121,6 +130,7 @@ impl Preparation<'_> {
                     progress.files.push(File { blob, size: shown_size(file) });
                     Ok(job.now)
                 }
+                video::Progress::Failed(reason) => upload_again(job, progress, &reason),
             };
         }
         let Some(upload) = &progress.upload else {
@@ -136,6 +146,7 @@ impl Preparation<'_> {
                 (progress.upload, progress.video) = (None, Some(begun));
                 Ok(job.now)
             }
+            Sent::Failed(reason) => upload_again(job, progress, &reason),
         }
     }
 
@@ -163,6 +174,17 @@ impl Preparation<'_> {
         let link = text.links().find(|it| !(has_quote && PostAddress::parse(it).is_some()))?;
         link_card::of(&self.pds, link).await
     }
+}
+
+/// Begins the upload of a video anew, unless it has failed too often. Returns when to take the next step.
+fn upload_again(job: &Job<'_>, progress: &mut Progress, reason: &str) -> Result<DateTime<Utc>, Setback> {
+    let failed_uploads = progress.failed_uploads + 1;
+    if failed_uploads == MOST_UPLOADS {
+        let reason = reason.trim_end_matches('.');
+        return Err(Setback::Refused { reason: format!("{reason}. It was uploaded {MOST_UPLOADS} times") });
+    }
+    (progress.video, progress.upload, progress.failed_uploads) = (None, None, failed_uploads);
+    Ok(job.now + UPLOAD_AGAIN_AFTER)
 }
 
 /// How large a video is shown, where it says so.

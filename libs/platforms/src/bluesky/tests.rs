@@ -70,6 +70,7 @@ impl Stand {
             progress: None,
             doubted: false,
             publish_at: noon() + before,
+            called_at: noon(),
             files,
             claims: &crate::recognition::NobodyElse,
             now: noon(),

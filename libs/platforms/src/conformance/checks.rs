@@ -2,6 +2,8 @@
 
 pub mod connecting;
 pub mod credentials;
+pub mod intermediaries;
 pub mod publishing;
 pub mod recognition;
+pub mod refusals;
 pub mod troubles;

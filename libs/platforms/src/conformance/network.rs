@@ -88,6 +88,12 @@ pub trait Network: Send + Sync {
         true
     }
 
+    /// Whether a success of the publish call proves that a post with files is public. Otherwise its outcome is unknown
+    /// until a look-up finds it.
+    fn confirms_files(&self) -> bool {
+        true
+    }
+
     /// Whether a grant ends when it is given back: not where a person has made it
     /// for other uses as well.
     fn ends_grants(&self) -> bool {
@@ -141,6 +147,32 @@ pub trait Network: Send + Sync {
     /// Ends all access tokens given out so far. Their grants go on.
     fn end_access_tokens(&self);
 
+    /// From now on the words of every refusal that people read are in another
+    /// language; statuses and codes stay. False where refusals have no words, or where
+    /// words are the only difference between two refusals.
+    fn translate_refusals(&self) -> bool {
+        false
+    }
+
+    /// The user publishes so many posts of the account by hand, now: plain text, each
+    /// another one, in the lists in which look-ups find ours. Needed where
+    /// [`Network::can_be_asked`].
+    fn others_post(&self, count: usize) {
+        unreachable!("{} is not asked, so {count} posts by hand hide nothing there", self.name())
+    }
+
+    /// From now on it is hostile: what it says of itself, and its own pages, lead users
+    /// to the page of `honest`, with the redirect URI of its own flow. False where users
+    /// name no servers, and where the page has to know the client that asks, so that
+    /// `the_code_of_one_server_is_not_brought_to_another` is all that can be played.
+    fn lead_users_to(&self, honest: &Self) -> bool
+    where
+        Self: Sized,
+    {
+        let _ = honest;
+        false
+    }
+
     /// Everything the account has made public, oldest first.
     fn public(&self) -> Vec<PublicPost>;
 
@@ -189,6 +221,9 @@ pub enum Call {
     Publish,
     /// Looking for what a public call did.
     LookUp,
+    /// What an account says of itself later. Where the same call proves what was typed,
+    /// it counts as [`Call::Exchange`].
+    Account,
 }
 
 /// What can go wrong with a call.
@@ -211,6 +246,24 @@ pub enum Trouble {
     },
     /// 200 with a page of HTML, and the call was not carried out.
     Gibberish,
+    /// A page of HTML from an intermediary (proxy, CDN, firewall) in place of the
+    /// platform's response; the call was not carried out.
+    Intermediary {
+        /// The status of the page.
+        status: u16,
+    },
+    /// The same page, although the call was carried out: an intermediary replaces the
+    /// response.
+    IntermediaryAfter {
+        /// The status of the page.
+        status: u16,
+    },
+    /// The call is carried out, and the connection is cut in the middle of the body of
+    /// the response.
+    CutBody,
+    /// The call is carried out, and the response has the status of success without a
+    /// body.
+    EmptyBody,
     /// The content is not wanted, in the platform's own words.
     Unwanted,
 }

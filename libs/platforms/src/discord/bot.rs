@@ -3,19 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-use http::{HeaderValue, Method, header};
-use reqwest::RequestBuilder;
+use chrono::{DateTime, SecondsFormat, Utc};
+use http::{HeaderValue, Method, StatusCode, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use url::Url;
 
-use super::api::{self, Api, Sent};
-use super::failure::{Blame, Failure};
+use super::api::{self, Sent};
+use super::errors::OF_A_BOT;
 use super::message::Message;
 use super::snowflake::Snowflake;
 use crate::app::{AppCredentials, AppSource};
 use crate::discreet::words_without;
+use crate::http_clients::HttpClients;
+use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind};
 use crate::not_now::NotNow;
 
 /// What an operator keeps of an app whose bot is used, beside its id and secret.
@@ -34,9 +36,16 @@ pub(super) struct PerhapsWithBot {
 }
 
 /// The bot of this deployment. It acts for every server that it was added to.
-pub(super) struct Bot {
-    api: Arc<Api>,
+pub(super) struct BotAccount {
+    client: ApiClient,
     app: Arc<dyn AppSource>,
+}
+
+/// The bot, at one time.
+#[derive(Clone, Copy)]
+pub(super) struct Bot<'a> {
+    account: &'a BotAccount,
+    now: DateTime<Utc>,
 }
 
 /// Somebody, such as the bot.
@@ -132,145 +141,150 @@ pub(super) struct ListedFile {
     pub(super) filename: String,
 }
 
-impl Bot {
-    pub(super) fn new(api: Arc<Api>, app: Arc<dyn AppSource>) -> Self {
-        Self { api, app }
+impl BotAccount {
+    pub(super) fn new(http: HttpClients, base_url: Url, user_agent: HeaderValue, app: Arc<dyn AppSource>) -> Self {
+        let client = ApiClient::known(http, base_url, &OF_A_BOT).with_header(header::USER_AGENT, user_agent);
+        Self { client, app }
     }
 
+    pub(super) fn at(&self, now: DateTime<Utc>) -> Bot<'_> {
+        Bot { account: self, now }
+    }
+}
+
+impl Bot<'_> {
     /// The bot itself.
-    pub(super) async fn me(&self) -> Result<User, Failure> {
-        self.get("/users/@me").await
+    pub(super) async fn me(self) -> Result<User, CallError> {
+        self.get(&["users", "@me"], &[]).await
     }
 
     /// A server, if the bot is in it.
-    pub(super) async fn guild(&self, guild: Snowflake) -> Result<Guild, Failure> {
-        self.get(&format!("/guilds/{guild}")).await
+    pub(super) async fn guild(self, guild: Snowflake) -> Result<Guild, CallError> {
+        self.get(&["guilds", &guild.to_string()], &[]).await
     }
 
     /// All channels of a server, without threads.
-    pub(super) async fn channels(&self, guild: Snowflake) -> Result<Vec<Channel>, Failure> {
-        self.get(&format!("/guilds/{guild}/channels")).await
+    pub(super) async fn channels(self, guild: Snowflake) -> Result<Vec<Channel>, CallError> {
+        self.get(&["guilds", &guild.to_string(), "channels"], &[]).await
     }
 
     /// Somebody in a server.
-    pub(super) async fn member(&self, guild: Snowflake, user: Snowflake) -> Result<Member, Failure> {
-        self.get(&format!("/guilds/{guild}/members/{user}")).await
+    pub(super) async fn member(self, guild: Snowflake, user: Snowflake) -> Result<Member, CallError> {
+        self.get(&["guilds", &guild.to_string(), "members", &user.to_string()], &[]).await
     }
 
     /// A channel or a thread that the bot may see.
-    pub(super) async fn channel(&self, channel: Snowflake) -> Result<Channel, Failure> {
-        self.get(&format!("/channels/{channel}")).await
+    pub(super) async fn channel(self, channel: Snowflake) -> Result<Channel, CallError> {
+        self.get(&["channels", &channel.to_string()], &[]).await
     }
 
     /// A page of the messages that came next after an id, in any order. There are none
     /// for who may not read the history.
-    pub(super) async fn messages(&self, channel: Snowflake, after: Snowflake) -> Result<Vec<Listed>, Failure> {
-        self.get(&format!("/channels/{channel}/messages?after={after}&limit={PAGE}")).await
+    pub(super) async fn messages(self, channel: Snowflake, after: Snowflake) -> Result<Vec<Listed>, CallError> {
+        let query = [("after", after.to_string()), ("limit", PAGE.to_string())];
+        self.get(&["channels", &channel.to_string(), "messages"], &query).await
     }
 
     /// A message.
-    pub(super) async fn message(&self, channel: Snowflake, message: Snowflake) -> Result<Listed, Failure> {
-        self.get(&format!("/channels/{channel}/messages/{message}")).await
+    pub(super) async fn message(self, channel: Snowflake, message: Snowflake) -> Result<Listed, CallError> {
+        self.get(&["channels", &channel.to_string(), "messages", &message.to_string()], &[]).await
     }
 
     /// The threads of a server that are not archived.
-    pub(super) async fn active_threads(&self, guild: Snowflake) -> Result<Threads, Failure> {
-        self.get(&format!("/guilds/{guild}/threads/active")).await
+    pub(super) async fn active_threads(self, guild: Snowflake) -> Result<Threads, CallError> {
+        self.get(&["guilds", &guild.to_string(), "threads", "active"], &[]).await
     }
 
     /// Those of a channel that are, the latest first.
     pub(super) async fn archived_threads(
-        &self,
+        self,
         channel: Snowflake,
         before: Option<DateTime<Utc>>,
-    ) -> Result<Threads, Failure> {
-        let before = before.map(|it| format!("&before={}", it.to_rfc3339_opts(chrono::SecondsFormat::Micros, true)));
-        let path = format!("/channels/{channel}/threads/archived/public?limit={PAGE}{}", before.unwrap_or_default());
-        self.get(&path).await
+    ) -> Result<Threads, CallError> {
+        let before = before.map(|it| ("before", it.to_rfc3339_opts(SecondsFormat::Micros, true)));
+        let query: Vec<_> = [("limit", PAGE.to_string())].into_iter().chain(before).collect();
+        self.get(&["channels", &channel.to_string(), "threads", "archived", "public"], &query).await
     }
 
     /// Makes a message public; or returns the one that was made with the same nonce.
     pub(super) async fn send(
-        &self,
+        self,
         channel: Snowflake,
         message: Message<'_>,
-        within: Duration,
-    ) -> Result<Sent, Failure> {
-        let asked = self.asked(Method::POST, &format!("/channels/{channel}/messages")).await?;
-        let answer = api::sent(asked.request.timeout(within), message).await;
-        api::read(&self.heard(asked.by, answer)?)
+        timeout: Duration,
+    ) -> Result<Sent, CallError> {
+        let (call, used) = self.call(Method::POST, &["channels", &channel.to_string(), "messages"]).await?;
+        self.checked(&used, api::send(call.timeout(timeout), message).await)
     }
 
     /// Begins a thread in a forum with a message.
     pub(super) async fn begin_thread(
-        &self,
+        self,
         forum: Snowflake,
         message: Message<'_>,
-        within: Duration,
-    ) -> Result<Sent, Failure> {
-        let asked = self.asked(Method::POST, &format!("/channels/{forum}/threads")).await?;
-        let answer = api::sent(asked.request.timeout(within), message).await;
-        let begun: Channel = api::read(&self.heard(asked.by, answer)?)?;
+        timeout: Duration,
+    ) -> Result<Sent, CallError> {
+        let (call, used) = self.call(Method::POST, &["channels", &forum.to_string(), "threads"]).await?;
+        let begun: Channel = self.checked(&used, api::send(call.timeout(timeout), message).await)?;
         // "child objects share their parent's ID": a thread has the id of its first
         // message.
         Ok(begun.message.unwrap_or(Sent { id: begun.id, channel_id: begun.id }))
     }
 
     /// Leaves a server.
-    pub(super) async fn leave(&self, guild: Snowflake) -> Result<(), Failure> {
-        let asked = self.asked(Method::DELETE, &format!("/users/@me/guilds/{guild}")).await?;
-        let answer = api::answered(asked.request).await;
-        self.heard(asked.by, answer).map(drop)
+    pub(super) async fn leave(self, guild: Snowflake) -> Result<(), CallError> {
+        let (call, used) = self.call(Method::DELETE, &["users", "@me", "guilds", &guild.to_string()]).await?;
+        self.checked(&used, call.effect(Effect::Private).done().await)
     }
 
-    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        let asked = self.asked(Method::GET, path).await?;
-        let answer = api::answered(asked.request).await;
-        api::read(&self.heard(asked.by, answer)?)
+    async fn get<T: DeserializeOwned>(self, path: &[&str], query: &[(&str, String)]) -> Result<T, CallError> {
+        let (call, used) = self.call(Method::GET, path).await?;
+        self.checked(&used, call.query(query).max_bytes(MAX_PAGE_BYTES).read().await)
     }
 
-    /// A request of the bot's.
-    async fn asked(&self, method: Method, path: &str) -> Result<Asked, NotNow> {
-        let app = self.app.credentials().await?;
+    /// A call of the bot's, and what it is made with.
+    async fn call(self, method: Method, path: &[&str]) -> Result<(Call, Used), CallError> {
+        let app = self.account.app.credentials().await?;
         let token = token(&app)?;
-        let mut authorization = HeaderValue::from_str(&format!("Bot {}", token.expose_secret())).map_err(|_| {
-            tracing::error!("the token of the Discord bot has characters that no token has");
-            NotNow
-        })?;
-        authorization.set_sensitive(true);
-        let request = self.api.to(method, path)?.header(header::AUTHORIZATION, authorization);
-        Ok(Asked { request, by: (app, token) })
+        let auth = Auth::token(&token, self.now).without_token();
+        let call = self.account.client.call(auth, method, path);
+        let call = call.header(header::AUTHORIZATION, format!("Bot {}", token.expose_secret()));
+        Ok((call, (app, token)))
     }
 
-    /// An answer without the token in its words. That the token is not accepted is no
+    /// An error without the token in its message. That the token is not accepted is no
     /// fault of a connection.
-    fn heard(&self, (app, token): By, answer: Result<Vec<u8>, Failure>) -> Result<Vec<u8>, Failure> {
-        match answer {
-            Err(Failure::Refused { blame: Blame::Token, .. }) => {
-                self.app.refused(&app);
-                Err(Failure::NotSent { why: "Discord does not accept the token of this service's bot".to_owned() })
+    fn checked<T>(self, (app, token): &Used, result: Result<T, CallError>) -> Result<T, CallError> {
+        result.map_err(|mut error| {
+            if error.is_status(StatusCode::UNAUTHORIZED) {
+                self.account.app.refused(app);
+                let why = "Discord does not accept the token of this service's bot";
+                error.kind = ErrorKind::AppMisconfigured;
+                return error.with_message(|_| why.to_owned());
             }
-            answer => answer.map_err(|it| it.in_words(|words| words_without(words, &token))),
-        }
+            error.with_message(|it| words_without(it, token))
+        })
     }
 }
 
-/// A request, and what it was made with.
-struct Asked {
-    request: RequestBuilder,
-    by: By,
-}
-
-type By = (Arc<AppCredentials>, SecretString);
+/// What a call was made with.
+type Used = (Arc<AppCredentials>, SecretString);
 
 /// How many messages or threads are listed at a time: the most that Discord gives.
 pub(super) const PAGE: usize = 100;
+
+/// More than a page of messages, or all channels of a server.
+const MAX_PAGE_BYTES: usize = 4 << 20;
 
 fn token(app: &AppCredentials) -> Result<SecretString, NotNow> {
     let WithBot { bot_token } = app.further.read().map_err(|_| NotNow)?;
     let token = bot_token.expose_secret().trim();
     if token.is_empty() {
         tracing::error!("the token of the Discord bot is empty");
+        return Err(NotNow);
+    }
+    if HeaderValue::from_str(token).is_err() {
+        tracing::error!("the token of the Discord bot has characters that no token has");
         return Err(NotNow);
     }
     Ok(token.into())

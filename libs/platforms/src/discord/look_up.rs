@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::bot::{Bot, Channel, Listed, PAGE};
-use super::failure::Failure;
+use super::errors::UNKNOWN_MESSAGE;
 use super::message;
 use super::server::{Place, Server};
 use super::snowflake::Snowflake;
 use crate::job::Job;
+use crate::kit::CallError;
 use crate::recognition::{self, Found, Likeness, Timeline};
 
 /// How far our clock and Discord's may be apart.
@@ -26,15 +27,15 @@ const LATEST: TimeDelta = TimeDelta::minutes(3);
 /// The most pages that are read at one look: as many calls as Discord takes at once.
 const MAX_PAGES: usize = 5;
 
-/// Looks for what the call that was begun at `since` may have made.
+/// Looks for what the calls from `since` on may have made.
 pub(super) async fn look_up(
-    bot: &Bot,
+    bot: Bot<'_>,
     server: Server,
     place: &Place<'_>,
     job: &Job<'_>,
     since: DateTime<Utc>,
-) -> Result<Found, Failure> {
-    let (from, to) = (Snowflake::at(since - CLOCKS_DIFFER), Snowflake::at(since + LATEST + CLOCKS_DIFFER));
+) -> Result<Found, CallError> {
+    let (from, to) = (Snowflake::at(since - CLOCKS_DIFFER), Snowflake::at(job.called_at + LATEST + CLOCKS_DIFFER));
     let look = LookUp { bot, server, place, job, from, to, nonce: message::nonce(job) };
     let seen = match place.title {
         None => look.messages().await?,
@@ -48,7 +49,7 @@ pub(super) async fn look_up(
 }
 
 struct LookUp<'a> {
-    bot: &'a Bot,
+    bot: Bot<'a>,
     server: Server,
     place: &'a Place<'a>,
     job: &'a Job<'a>,
@@ -81,7 +82,7 @@ const UNREADABLE: &str =
 
 impl LookUp<'_> {
     /// What the channel shows, page by page from before the call on.
-    async fn messages(&self) -> Result<Seen, Failure> {
+    async fn messages(&self) -> Result<Seen, CallError> {
         let channel = self.place.channel.id;
         let (mut posts, mut after) = (Vec::new(), self.from);
         let mut is_all = Err(TOO_MUCH);
@@ -107,7 +108,7 @@ impl LookUp<'_> {
     }
 
     /// The forum's threads that our bot has begun around the call, archived ones too.
-    async fn threads(&self, title: &str, since: DateTime<Utc>) -> Result<Seen, Failure> {
+    async fn threads(&self, title: &str, since: DateTime<Utc>) -> Result<Seen, CallError> {
         let active = self.bot.active_threads(self.server.guild).await?.threads;
         let mut found: BTreeMap<_, _> = active.into_iter().filter(|it| self.may_be(it)).map(|it| (it.id, it)).collect();
         let (mut before, mut is_all) = (None, Err(TOO_MUCH));
@@ -136,9 +137,9 @@ impl LookUp<'_> {
                     likeness => likeness,
                 },
                 // Somebody has removed the message, and not the thread.
-                Err(failure) if failure.is(UNKNOWN_MESSAGE) && has_title => Likeness::Doubtful,
-                Err(failure) if failure.is(UNKNOWN_MESSAGE) => Likeness::Other,
-                Err(failure) => return Err(failure),
+                Err(error) if error.has_code(UNKNOWN_MESSAGE) && has_title => Likeness::Doubtful,
+                Err(error) if error.has_code(UNKNOWN_MESSAGE) => Likeness::Other,
+                Err(error) => return Err(error),
             };
             posts.push(self.post(thread.id, thread.id, likeness));
         }
@@ -181,9 +182,6 @@ impl LookUp<'_> {
     }
 }
 
-/// There is no such message.
-const UNKNOWN_MESSAGE: u64 = 10_008;
-
 /// What is left of a text whatever characters were taken out of it.
 fn plain(text: &str) -> String {
     text.chars().filter(|it| it.is_alphanumeric()).collect()
@@ -212,9 +210,9 @@ impl recognition::Listed for Post {
 #[async_trait::async_trait]
 impl Timeline for Seen {
     type Post = Post;
-    type Failure = Failure;
+    type Failure = CallError;
 
-    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, Failure> {
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, CallError> {
         let mut posts: Vec<_> = if after.is_none() { self.posts.clone() } else { Vec::new() };
         posts.sort_by_key(|it| std::cmp::Reverse(it.at));
         Ok(posts)
@@ -224,7 +222,7 @@ impl Timeline for Seen {
         Some(post.likeness)
     }
 
-    async fn compare(&self, post: &Post) -> Result<Likeness, Failure> {
+    async fn compare(&self, post: &Post) -> Result<Likeness, CallError> {
         Ok(post.likeness)
     }
 }

@@ -3,12 +3,12 @@
 use domain::media::Attachment;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::job::{Job, MediaReader};
-use crate::multipart::{Form, Unread};
+use crate::kit::Call;
+use crate::multipart::Form;
 
 /// Links are shown without previews (`SUPPRESS_EMBEDS`).
 const SUPPRESS_EMBEDS: u32 = 1 << 2;
@@ -29,13 +29,12 @@ struct File<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Puts it into a request: a form where it has files. Says whether one of them
-    /// could not be read. They are brought while the request is sent, one after the
-    /// other: what is opened early may be closed by the store before its turn.
-    pub(super) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread, BoxFuture<'a, ()>) {
+    /// The call with this message: a form where it has files. The future reads them while the call is sent, one after
+    /// the other: a file that is opened early may be closed by the store before its turn.
+    pub(super) fn onto(self, call: Call) -> (Call, BoxFuture<'a, ()>) {
         let Self { payload, files, reader } = self;
         if files.is_empty() {
-            return (request.json(&payload), Unread::default(), std::future::ready(()).boxed());
+            return (call.json(&payload), std::future::ready(()).boxed());
         }
         let mut form = Form::new().text("payload_json", &payload.to_string());
         let mut feeds = Vec::new();
@@ -50,8 +49,7 @@ impl<'a> Message<'a> {
                 feed.bring(reader.open(attachment)).await;
             }
         };
-        let (request, unread) = form.onto(request);
-        (request, unread, bringing.boxed())
+        (call.multipart(form), bringing.boxed())
     }
 }
 

@@ -7,12 +7,13 @@ use domain::delivery::{Published, Resolution, Setback};
 
 use super::TITLE;
 use super::bot::{Bot, Channel};
-use super::failure::Failure;
+use super::errors::{MISSING_PERMISSIONS, UNKNOWN_CHANNEL};
 use super::look_up::{link, look_up};
 use super::message;
 use super::rules::{AUTHOR, CHANNEL};
 use super::server::{self, Place, Server};
 use crate::job::Job;
+use crate::kit::{CallError, Effect, ErrorKind};
 use crate::no_answer::NoAnswer;
 use crate::recognition::Found;
 use crate::watch::{WITHIN, Watch};
@@ -36,24 +37,20 @@ const LAST: Duration = Duration::from_secs(39);
 
 const GONE: &str = "the bot is not in the server any more";
 
-/// The codes of a channel that is not there, and of what may not be done in one that is.
-const UNKNOWN_CHANNEL: u64 = 10_003;
-const MISSING_PERMISSIONS: u64 = 50_013;
-
 /// The public call.
-pub(super) async fn publish(bot: &Bot, server: Server, job: &Job<'_>) -> Result<Published, Setback> {
+pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &Job<'_>) -> Result<Published, Setback> {
     let watch = Watch::begin(job.now);
     let place = place(bot, server, job, &watch).await?;
     match send(bot, server, &place, job, &watch).await {
         Ok(published) => Ok(published),
-        Err(failure) => Err(setback(bot, server, failure, &watch).await),
+        Err(error) => Err(setback(bot, server, error, &watch).await),
     }
 }
 
 /// Where a post goes. Nothing is sent before Discord has said what its channel is: the
 /// same call does other things in other channels, and the bot is in other people's
 /// servers, too.
-async fn place<'a>(bot: &Bot, server: Server, job: &Job<'a>, watch: &Watch) -> Result<Place<'a>, Setback> {
+async fn place<'a>(bot: Bot<'_>, server: Server, job: &Job<'a>, watch: &Watch) -> Result<Place<'a>, Setback> {
     let refused = |reason: String| Err(Setback::Refused { reason });
     let Some(named) = server::named(job) else {
         return refused(format!("option {CHANNEL}: choose one of the channels that are listed"));
@@ -63,21 +60,17 @@ async fn place<'a>(bot: &Bot, server: Server, job: &Job<'a>, watch: &Watch) -> R
     }
     match bot.channel(named).await {
         Ok(channel) => Place::of(job, server, channel),
-        Err(failure) => Err(match setback(bot, server, failure, watch).await {
-            // Nothing was to be done yet.
-            Setback::Unknown { reason, .. } => Setback::Busy { retry_at: None, reason },
-            setback => setback,
-        }),
+        Err(error) => Err(setback(bot, server, error, watch).await),
     }
 }
 
 async fn send(
-    bot: &Bot,
+    bot: Bot<'_>,
     server: Server,
     place: &Place<'_>,
     job: &Job<'_>,
     watch: &Watch,
-) -> Result<Published, Failure> {
+) -> Result<Published, CallError> {
     let Place { channel: Channel { id: channel, .. }, title } = place;
     let message = message::by_bot(job, &message::nonce(job), *title);
     let sending = async {
@@ -86,7 +79,7 @@ async fn send(
             Some(_) => bot.begin_thread(*channel, message, WITHIN).await,
         }
     };
-    let late = || Failure::Unknown { may_still_run: true, why: NoAnswer::Late.words(TITLE) };
+    let late = || CallError::of_transport(NoAnswer::Late, Effect::Public, TITLE);
     let sent = watch.within(WITHIN, sending).await.ok_or_else(late).flatten()?;
     let at = sent.id.time().unwrap_or(job.now);
     Ok(Published::new(sent.id.to_string(), at).seen_at(Some(link(server, sent.channel_id, sent.id))))
@@ -94,12 +87,12 @@ async fn send(
 
 /// What follows for a delivery. That something is not there, or closed, may be about the
 /// channel, or about the whole server.
-async fn setback(bot: &Bot, server: Server, failure: Failure, watch: &Watch) -> Setback {
-    if !failure.is_of_place() {
-        return failure.setback(watch.now());
+async fn setback(bot: Bot<'_>, server: Server, error: CallError, watch: &Watch) -> Setback {
+    if !is_of_place(&error) {
+        return error.into();
     }
-    let is_permission = failure.is(MISSING_PERMISSIONS);
-    let words = failure.into_words();
+    let is_permission = error.has_code(MISSING_PERMISSIONS);
+    let words = error.message;
     let closed = format!(
         "{words}: let the bot see the channel, send messages and attach files there, or choose another channel"
     );
@@ -113,19 +106,24 @@ async fn setback(bot: &Bot, server: Server, failure: Failure, watch: &Watch) -> 
     }
 }
 
+/// Whether what was named is not there, or not for the bot.
+pub(super) fn is_of_place(error: &CallError) -> bool {
+    error.kind == ErrorKind::Unauthorized
+}
+
 /// Whether the bot is still in its server; `None` where that cannot be said now.
-async fn is_in(bot: &Bot, server: Server, watch: &Watch) -> Option<bool> {
+async fn is_in(bot: Bot<'_>, server: Server, watch: &Watch) -> Option<bool> {
     match watch.within(LAST, bot.guild(server.guild)).await? {
         Ok(_) => Some(true),
-        Err(failure) if failure.is_of_place() => Some(false),
+        Err(error) if is_of_place(&error) => Some(false),
         Err(_) => None,
     }
 }
 
-/// What became of the public call. First the channel is read. Where that does not
+/// What became of the public calls, the first of which began at `since`. First the channel is read. Where that does not
 /// decide, the same message is sent again, with its nonce: not before the first call can
 /// no longer be running, and only as long as Discord certainly knows the nonce.
-pub(super) async fn resolve(bot: &Bot, server: Server, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+pub(super) async fn resolve(bot: Bot<'_>, server: Server, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
     let watch = Watch::begin(job.now);
     let unclear = |reason: String| Resolution::Unclear { reason };
     // Without a channel, the call was never made.
@@ -136,11 +134,11 @@ pub(super) async fn resolve(bot: &Bot, server: Server, job: &Job<'_>, since: Dat
             Err(_) => return Resolution::NotThere,
         },
         // What was posted there has gone with it.
-        Err(failure) if failure.is(UNKNOWN_CHANNEL) => return Resolution::NotThere,
-        Err(failure) => return in_doubt(bot, server, failure, &watch).await,
+        Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::NotThere,
+        Err(error) => return in_doubt(bot, server, error, &watch).await,
     };
     let looked = watch.within(LOOKING, look_up(bot, server, &place, job, since)).await;
-    let late = || Err(Failure::NotSent { why: "Discord did not answer in time".to_owned() });
+    let late = || Err(CallError::of_transport(NoAnswer::Late, Effect::Read, TITLE));
     let has_nonce = place.title.is_none();
     let is_known = |at: DateTime<Utc>| at < since + NONCE_IS_KNOWN;
     let reason = match looked.unwrap_or_else(late) {
@@ -151,23 +149,23 @@ pub(super) async fn resolve(bot: &Bot, server: Server, job: &Job<'_>, since: Dat
         }
         Ok(Found::Recognised(published)) => return Resolution::Recognised(published),
         Ok(Found::Unclear { reason }) => reason,
-        Err(failure) if failure.is_of_place() => return in_doubt(bot, server, failure, &watch).await,
-        Err(failure) => failure.into_words(),
+        Err(error) if is_of_place(&error) => return in_doubt(bot, server, error, &watch).await,
+        Err(error) => error.message,
     };
-    let is_settled = since + SETTLES <= job.now;
+    let is_settled = job.called_at + SETTLES <= job.now;
     if !has_nonce || !is_settled || !is_known(job.now + A_STEP) {
         return unclear(reason);
     }
     match send(bot, server, &place, job, &watch).await {
         Ok(published) => Resolution::Public(published),
-        Err(failure) => unclear(failure.into_words()),
+        Err(error) => unclear(error.message),
     }
 }
 
 /// A question that was not answered tells nothing.
-async fn in_doubt(bot: &Bot, server: Server, failure: Failure, watch: &Watch) -> Resolution {
-    if failure.is_of_place() && is_in(bot, server, watch).await == Some(false) {
+async fn in_doubt(bot: Bot<'_>, server: Server, error: CallError, watch: &Watch) -> Resolution {
+    if is_of_place(&error) && is_in(bot, server, watch).await == Some(false) {
         return Resolution::Disconnected { reason: GONE.to_owned() };
     }
-    Resolution::Unclear { reason: failure.into_words() }
+    Resolution::Unclear { reason: error.message }
 }

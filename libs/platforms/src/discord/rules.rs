@@ -26,7 +26,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     OptionSpec::new("silent", OptionKind::Flag, "Whether members get it without a push or desktop notification."),
     OptionSpec::new("suppress_embeds", OptionKind::Flag, "Whether its links are shown without previews."),
-    OptionSpec::new(AUTHOR[0], OptionKind::Text { max: 80 }, "The name above it, in place of the webhook's."),
+    OptionSpec::new(
+        AUTHOR[0],
+        OptionKind::TextWithout { max: 80, words: &["discord", "clyde"] },
+        "The name above it, in place of the webhook's.",
+    ),
     OptionSpec::new(
         AUTHOR[1],
         OptionKind::Address(&["https://"]),

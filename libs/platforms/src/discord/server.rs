@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::bot::{Bot, Channel, Guild, Member, Overwrite};
-use super::failure::Failure;
 use super::rules::CHANNEL;
 use super::snowflake::Snowflake;
 use crate::account::Credentials;
 use crate::choices::Choice;
 use crate::job::Job;
+use crate::kit::CallError;
 
 /// What is kept of a server. Nothing of it is secret: the bot's token is the
 /// deployment's own.
@@ -42,13 +42,13 @@ impl Server {
     }
 
     /// The server that somebody has added the bot to, if it is there.
-    pub(super) async fn joined(bot: &Bot, guild: Snowflake) -> Result<(Self, Guild), Failure> {
+    pub(super) async fn joined(bot: Bot<'_>, guild: Snowflake) -> Result<(Self, Guild), CallError> {
         let (me, guild) = try_join(bot.me(), bot.guild(guild)).await?;
         Ok((Self { guild: guild.id, bot: me.id }, guild))
     }
 
     /// The channels in which the bot may post, as they are ordered in the app.
-    pub(super) async fn choices(self, bot: &Bot) -> Result<Vec<Choice>, Failure> {
+    pub(super) async fn choices(self, bot: Bot<'_>) -> Result<Vec<Choice>, CallError> {
         let ((guild, member), channels) = try_join(self.standing(bot), bot.channels(self.guild)).await?;
         let categories: BTreeMap<_, _> = channels.iter().map(|it| (it.id, it)).collect();
         let category = |it: &Channel| categories.get(&it.parent_id?).copied();
@@ -67,12 +67,12 @@ impl Server {
     }
 
     /// Whether the bot may read what was posted in a channel.
-    pub(super) async fn may_read(self, bot: &Bot, channel: &Channel) -> Result<bool, Failure> {
+    pub(super) async fn may_read(self, bot: Bot<'_>, channel: &Channel) -> Result<bool, CallError> {
         let (guild, member) = self.standing(bot).await?;
         Ok(may(self.permissions(&guild, &member, channel), VIEW_CHANNEL | READ_MESSAGE_HISTORY))
     }
 
-    async fn standing(self, bot: &Bot) -> Result<(Guild, Member), Failure> {
+    async fn standing(self, bot: Bot<'_>) -> Result<(Guild, Member), CallError> {
         try_join(bot.guild(self.guild), bot.member(self.guild, self.bot)).await
     }
 

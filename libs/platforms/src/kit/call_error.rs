@@ -178,7 +178,7 @@ impl From<CallError> for Setback {
             // A proxy may rewrite the response of a call that was accepted.
             K::Intermediary if is_public && error.can_look_up => Self::Unknown { may_still_run: false, reason },
             // The earlier call published it.
-            K::Duplicate if is_public && error.may_have_published => Self::Unknown { may_still_run: false, reason },
+            K::Duplicate if is_public && error.may_have_published => Self::Duplicate { reason },
             K::Forbidden | K::InvalidPost | K::Duplicate if effect != Effect::Read => Self::Refused { reason },
             K::NotSent
             | K::NoResponse

@@ -20,6 +20,10 @@ pub(crate) struct ErrorTable {
     pub(crate) message_at: &'static [&'static str],
     /// The message, where it is more than one value of the response.
     pub(crate) message: Option<fn(&Value) -> Option<String>>,
+    /// The JSON of a response, where servers put other text around it.
+    pub(crate) json_of: fn(&[u8]) -> &[u8],
+    /// Whether an error response is the platform's own: a proxy may have a code or a message at the same places.
+    pub(crate) is_own: fn(&Value) -> bool,
     /// Whether a response with a status of success is an error.
     pub(crate) is_error: fn(&Value) -> bool,
     /// Where it says when calls are accepted again, besides `Retry-After`.
@@ -37,6 +41,7 @@ pub(crate) struct ErrorRule {
     code_range: Option<(i64, i64)>,
     contains: &'static [&'static str],
     is_true: Option<&'static str>,
+    has: Option<&'static str>,
     kind: ErrorKind,
     retry_after: Option<TimeDelta>,
     has_ended: bool,
@@ -63,6 +68,7 @@ impl ErrorRule {
         code_range: None,
         contains: &[],
         is_true: None,
+        has: None,
         kind: ErrorKind::InvalidPost,
         retry_after: None,
         has_ended: false,
@@ -104,6 +110,11 @@ impl ErrorRule {
         Self { contains, ..self }
     }
 
+    /// And any value at this JSON pointer.
+    pub(crate) const fn and_has(self, pointer: &'static str) -> Self {
+        Self { has: Some(pointer), ..self }
+    }
+
     /// What it means.
     pub(crate) const fn kind(self, kind: ErrorKind) -> Self {
         Self { kind, ..self }
@@ -130,6 +141,7 @@ impl ErrorRule {
             && self.code_range.is_none_or(|range| response.codes.iter().any(|it| is_within(it, range)))
             && (self.contains.is_empty() || self.contains.iter().any(|it| response.lower_message.contains(it)))
             && self.is_true.is_none_or(|it| response.body.pointer(it) == Some(&Value::Bool(true)))
+            && self.has.is_none_or(|it| response.body.pointer(it).is_some())
     }
 }
 
@@ -152,6 +164,8 @@ impl ErrorTable {
         code_at: &[],
         message_at: &["/message", "/error_description", "/error"],
         message: None,
+        json_of: whole,
+        is_own: |_| true,
         is_error: |_| false,
         resets: &[],
         rules: &[],
@@ -167,7 +181,7 @@ impl ErrorTable {
         body: &[u8],
         now: DateTime<Utc>,
     ) -> CallError {
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let body = serde_json::from_slice((self.json_of)(body)).ok().filter(self.is_own).unwrap_or_default();
         let response = self.parse(&body);
         let is_in_format = response.message.is_some() || !response.codes.is_empty();
         let rule = self.rules.iter().find(|it| is_in_format && it.matches(status, &response));
@@ -189,7 +203,7 @@ impl ErrorTable {
 
     /// Whether a response with a status of success is an error all the same.
     pub(crate) fn is_error_in_success(&self, body: &[u8]) -> bool {
-        serde_json::from_slice(body).is_ok_and(|it| (self.is_error)(&it))
+        serde_json::from_slice((self.json_of)(body)).is_ok_and(|it| (self.is_error)(&it))
     }
 
     fn parse<'a>(&self, body: &'a Value) -> Parsed<'a> {
@@ -229,6 +243,10 @@ impl ErrorTable {
         let stated = self.resets.iter().find_map(|it| it.read(headers, body, now));
         stated.or_else(|| answer::retry_at(headers, now))
     }
+}
+
+fn whole(body: &[u8]) -> &[u8] {
+    body
 }
 
 /// RFC 9110, and what follows for a call that may have been carried out. A 4xx outside the platform's error format

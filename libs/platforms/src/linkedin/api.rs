@@ -1,48 +1,51 @@
-//! The API's addresses and answers.
+//! The API's URLs and responses.
 
 use std::time::Duration;
 
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
-use reqwest::{Body, Method, RequestBuilder, Response, StatusCode};
-use secrecy::ExposeSecret;
+use http::header::{ETAG, HeaderName};
+use http::{HeaderMap, HeaderValue, Method};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
-use super::failure::Failure;
+use super::errors;
 use super::version::Version;
-use crate::answer;
-use crate::caller::Caller;
 use crate::http_clients::HttpClients;
 use crate::job::MediaBytes;
-use crate::not_now::NotNow;
+use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::oauth2::Endpoints;
 
-/// For the public call. Long, because what it did is hard to find out.
+/// For the publish call. Long, because what it did is hard to find out.
 const PUBLISH: Duration = Duration::from_secs(30);
 
-/// The API.
+/// For one part of 4 MiB.
+const PART: Duration = Duration::from_secs(15);
+
+/// A page of posts, with all that they say.
+const MAX_RESPONSE_BYTES: usize = 4 << 20;
+
+/// Where files are uploaded to: `www.linkedin.com/dms-uploads/…` today, `api.linkedin.com/mediaUpload/…` before.
+const UPLOAD_HOSTS: &[&str] = &[".linkedin.com"];
+
 pub(super) struct Api {
     pub(super) http: HttpClients,
     /// The website, where its OAuth is.
-    site: String,
-    base_url: String,
-    pub(super) version: Version,
+    site: Url,
+    client: ApiClient,
 }
 
-/// A member, as `OpenID` Connect tells of one.
+/// A member, as `OpenID` Connect describes one.
 #[derive(Deserialize)]
 pub(super) struct Member {
     pub(super) sub: String,
     pub(super) name: Option<String>,
     pub(super) picture: Option<String>,
-    /// What their address ends with, which only the other way tells.
+    /// The end of the profile's URL, which only `/v2/me` has.
     #[serde(skip)]
     pub(super) vanity_name: Option<String>,
 }
 
-/// A member, as apps are told that have no part in signing in.
+/// A member, for apps without `OpenID` Connect.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Me {
@@ -55,15 +58,15 @@ struct Me {
 impl From<Me> for Member {
     fn from(Me { id, localized_first_name, localized_last_name, vanity_name }: Me) -> Self {
         let names: Vec<_> = [localized_first_name, localized_last_name].into_iter().flatten().collect();
-        // A picture is the name of a file there.
+        // The picture is a URN there, which takes another call to resolve.
         Self { sub: id, name: Some(names.join(" ")), picture: None, vanity_name }
     }
 }
 
-/// What the answer to an action has.
+/// The response to an action.
 #[derive(Deserialize)]
-struct Action<T> {
-    value: T,
+pub(super) struct Action<T> {
+    pub(super) value: T,
 }
 
 #[derive(Deserialize)]
@@ -73,22 +76,20 @@ struct ImageUpload {
     image: String,
 }
 
-/// The bytes of a file, and how many there are.
-pub(super) struct Contents {
-    pub(super) length: u64,
-    pub(super) bytes: MediaBytes,
-}
+/// How many bytes, and the bytes.
+pub(super) type Contents = (u64, MediaBytes);
 
 impl Api {
-    /// At these addresses: of the website, and of the API.
-    pub(super) fn new(http: HttpClients, (site, api): (&Url, &Url), version: Version) -> Self {
-        let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
-        Self { http, site: plain(site), base_url: plain(api), version }
+    pub(super) fn new(http: HttpClients, site: Url, base_url: Url, version: &Version) -> Self {
+        let client = ApiClient::known(http.clone(), base_url, &errors::OF_PAGES)
+            .with_upload_hosts(UPLOAD_HOSTS)
+            .with_header(HeaderName::from_static("linkedin-version"), version.header())
+            .with_header(HeaderName::from_static("x-restli-protocol-version"), HeaderValue::from_static("2.0.0"));
+        Self { http, site, client }
     }
 
-    /// Where its OAuth is.
     pub(super) fn oauth(&self) -> Endpoints {
-        let at = |name: &str| format!("{}/oauth/v2/{name}", self.site);
+        let at = |name: &str| format!("{}/oauth/v2/{name}", self.site.as_str().trim_end_matches('/'));
         Endpoints {
             authorization: at("authorization"),
             token: at("accessToken"),
@@ -98,124 +99,104 @@ impl Api {
     }
 
     /// Whose token it is, by `OpenID` Connect or without.
-    pub(super) async fn member(&self, by: Caller<'_>, openid: bool) -> Result<Member, Failure> {
-        let path = if openid { "userinfo" } else { "me" };
-        let request = self.http.to_known(Method::GET, format!("{}/v2/{path}", self.base_url))?;
-        let request = request.bearer_auth(by.token.expose_secret());
-        if openid { self.json(request, by).await } else { Ok(self.json::<Me>(request, by).await?.into()) }
+    pub(super) async fn member(&self, auth: Auth<'_>, has_openid: bool) -> Result<Member, CallError> {
+        if has_openid {
+            return self.client.get(auth, &["v2", "userinfo"]).read().await;
+        }
+        self.client.get(auth, &["v2", "me"]).read::<Me>().await.map(Member::from)
     }
 
-    /// Makes a post public; its name.
-    pub(super) async fn post(&self, by: Caller<'_>, body: &Value) -> Result<String, Failure> {
-        let request = self.rest(by, Method::POST, "posts")?.json(body).timeout(PUBLISH);
-        let response = self.answered(request, by).await?;
-        // The body is empty, and so there is no other word of what was made.
-        named(response.headers()).ok_or_else(unreadable)
+    /// Makes a post public; its URN.
+    pub(super) async fn create_post(&self, auth: Auth<'_>, author: &str, body: &Value) -> Result<String, CallError> {
+        let call = self.rest(auth, Method::POST, "posts").errors(errors::of(author));
+        let response = call.effect(Effect::Public).json(body).timeout(PUBLISH).response().await?;
+        // The body is empty: there is no other word of what was made.
+        created(&response.headers).ok_or_else(|| self.client.unreadable(Effect::Public))
     }
 
     /// Adds a comment of this account under this post. Its text is no little text.
-    pub(super) async fn comment(&self, by: Caller<'_>, (actor, post): (&str, &str), text: &str) -> Result<(), Failure> {
+    pub(super) async fn comment(
+        &self,
+        auth: Auth<'_>,
+        (actor, post): (&str, &str),
+        text: &str,
+    ) -> Result<(), CallError> {
         let body = json!({ "actor": actor, "object": post, "message": { "text": text } });
-        let request = self.rest(by, Method::POST, &format!("socialActions/{}/comments", encoded(post)))?;
-        let response = self.answered(request.json(&body).timeout(PUBLISH), by).await?;
-        if response.status() == StatusCode::CREATED { Ok(()) } else { Err(unreadable()) }
+        let call = self.rest(auth, Method::POST, &format!("socialActions/{}/comments", encoded(post)));
+        let commented = call.effect(Effect::Public).json(&body).timeout(PUBLISH).done().await;
+        commented.map_err(errors::of_follow_up)
     }
 
-    /// Uploads a picture for posts of this owner; its name.
+    /// Uploads a picture for posts of this owner; its URN.
     pub(super) async fn upload_image(
         &self,
-        by: Caller<'_>,
+        auth: Auth<'_>,
         owner: &str,
         contents: Contents,
-        within: Duration,
-    ) -> Result<String, Failure> {
+        timeout: Duration,
+    ) -> Result<String, CallError> {
         let body = json!({ "initializeUploadRequest": { "owner": owner } });
-        let ImageUpload { upload_url, image } = self.action(by, "images?action=initializeUpload", &body).await?;
-        let upload = self.put(upload_url, contents, within)?.bearer_auth(by.token.expose_secret());
-        let response = self.answered(upload, by).await.map_err(Failure::of_an_address)?;
-        // What is no confirmation, such as the page of a proxy, has something to say.
-        let is_there =
-            response.status() == StatusCode::CREATED || answer::body(response).await.is_ok_and(|it| it.is_empty());
-        if is_there { urn(image) } else { Err(unreadable()) }
+        let call = self.private(auth, owner, "images?action=initializeUpload").json(&body);
+        let Action { value: ImageUpload { upload_url, image } } = call.read().await?;
+        let upload = self.client.upload_to(auth, Method::PUT, upload_url).octets(contents.0, contents.1);
+        upload.errors(errors::of(owner)).timeout(timeout).done().await.map_err(errors::of_upload_url)?;
+        self.urn(image)
     }
 
-    /// A request that brings bytes to an address that LinkedIn gave for them.
-    pub(super) fn put(&self, url: Url, contents: Contents, within: Duration) -> Result<RequestBuilder, NotNow> {
-        let request = self.http.to_known(Method::PUT, url)?.timeout(within);
-        // With a length, a stream that ends early is not taken for the file.
-        let request = request.header(CONTENT_TYPE, "application/octet-stream").header(CONTENT_LENGTH, contents.length);
-        Ok(request.body(Body::wrap_stream(contents.bytes)))
+    /// Uploads a part of a video; its tag. The URL needs no token.
+    pub(super) async fn upload_part(&self, auth: Auth<'_>, url: Url, contents: Contents) -> Result<String, CallError> {
+        let upload = self.client.upload_to(auth.without_token(), Method::PUT, url).octets(contents.0, contents.1);
+        let response = upload.timeout(PART).response().await.map_err(errors::of_upload_url)?;
+        let tag = response.headers.get(ETAG).and_then(|it| it.to_str().ok()).unwrap_or_default().trim_matches('"');
+        if tag.is_empty() { Err(self.unreadable(Effect::Private)) } else { Ok(tag.to_owned()) }
     }
 
-    /// What an action answers.
-    pub(super) async fn action<T: DeserializeOwned>(
-        &self,
-        by: Caller<'_>,
-        path: &str,
-        body: &Value,
-    ) -> Result<T, Failure> {
-        let request = self.rest(by, Method::POST, path)?.json(body);
-        self.json::<Action<T>>(request, by).await.map(|it| it.value)
+    /// A call of the upload of a file for posts of this owner.
+    pub(super) fn private(&self, auth: Auth<'_>, owner: &str, path: &str) -> Call {
+        self.rest(auth, Method::POST, path).errors(errors::of(owner)).effect(Effect::Private)
     }
 
-    /// A request of the versioned API. What stands in the path is encoded already.
-    pub(super) fn rest(&self, by: Caller<'_>, method: Method, path: &str) -> Result<RequestBuilder, NotNow> {
-        let request = self.http.to_known(method, format!("{}/rest/{path}", self.base_url))?;
-        let request = request.bearer_auth(by.token.expose_secret());
-        Ok(request.header("LinkedIn-Version", self.version.name()).header("X-Restli-Protocol-Version", "2.0.0"))
+    /// A finder, which lists something.
+    pub(super) fn find(&self, auth: Auth<'_>, path: &str) -> Call {
+        self.get(auth, path).header(HeaderName::from_static("x-restli-method"), "FINDER")
     }
 
-    /// The answer of a call, as JSON.
-    pub(super) async fn json<T: DeserializeOwned>(
-        &self,
-        request: RequestBuilder,
-        by: Caller<'_>,
-    ) -> Result<T, Failure> {
-        let response = self.answered(request, by).await?;
-        answer::json_up_to(response, MAX_ANSWER_BYTES).await.map_err(|_| unreadable())
+    pub(super) fn get(&self, auth: Auth<'_>, path: &str) -> Call {
+        self.rest(auth, Method::GET, path).max_bytes(MAX_RESPONSE_BYTES)
     }
 
-    /// The answer of a call that went well.
-    pub(super) async fn answered(&self, request: RequestBuilder, by: Caller<'_>) -> Result<Response, Failure> {
-        let response = request.send().await?;
-        let status = response.status();
-        if status.is_success() {
-            return Ok(response);
-        }
-        let retry_at = answer::retry_at(response.headers(), by.now);
-        let body = answer::body(response).await.unwrap_or_default();
-        let failure = Failure::of(status, retry_at, &body);
-        if failure.is_of_our_version() {
-            self.version.is_refused();
-        }
-        Err(failure)
+    pub(super) fn video(&self, auth: Auth<'_>, urn: &str) -> Call {
+        self.get(auth, &format!("videos/{}", encoded(urn)))
+    }
+
+    /// URNs are encoded by `encoded`: colons as well, which the URL standard leaves in paths.
+    fn rest(&self, auth: Auth<'_>, method: Method, path: &str) -> Call {
+        self.client.call_encoded(auth, method, &format!("rest/{path}"))
+    }
+
+    /// The URN of something uploaded.
+    pub(super) fn urn(&self, urn: String) -> Result<String, CallError> {
+        if is_urn(&urn) { Ok(urn) } else { Err(self.client.unreadable(Effect::Private)) }
+    }
+
+    /// For a response of success that makes no sense.
+    pub(super) fn unreadable(&self, effect: Effect) -> CallError {
+        self.client.unreadable(effect)
     }
 }
 
-/// A page of posts, with all that they say.
-const MAX_ANSWER_BYTES: usize = 4 << 20;
-
-/// The name of what was made.
-fn named(headers: &HeaderMap) -> Option<String> {
-    let name = ["x-restli-id", "x-linkedin-id"].iter().find_map(|it| headers.get(*it)?.to_str().ok());
-    urn(name?.replace("%3A", ":")).ok()
+/// The URN of the post that was created.
+fn created(headers: &HeaderMap) -> Option<String> {
+    let urn = ["x-restli-id", "x-linkedin-id"].iter().find_map(|it| headers.get(*it)?.to_str().ok());
+    Some(urn?.replace("%3A", ":")).filter(|it| is_urn(it))
 }
 
-/// A name of something over there, as it can be passed on.
-pub(super) fn urn(name: String) -> Result<String, Failure> {
-    let is_urn = name.starts_with("urn:li:") && name.len() <= 200 && name.bytes().all(is_of_urn);
-    if is_urn { Ok(name) } else { Err(unreadable()) }
+fn is_urn(urn: &str) -> bool {
+    let may_contain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b':' | b'-' | b'_' | b'(' | b')' | b',');
+    urn.starts_with("urn:li:") && urn.len() <= 200 && urn.bytes().all(may_contain)
 }
 
-fn is_of_urn(it: u8) -> bool {
-    it.is_ascii_alphanumeric() || matches!(it, b':' | b'-' | b'_' | b'(' | b')' | b',')
-}
-
-/// A name as it stands in paths and queries.
+/// A URN in a path or query.
 pub(super) fn encoded(urn: &str) -> String {
     form_urlencoded::byte_serialize(urn.as_bytes()).collect()
-}
-
-pub(super) fn unreadable() -> Failure {
-    Failure::Unknown { why: "LinkedIn's answer could not be read".to_owned() }
 }

@@ -8,10 +8,10 @@ use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::api::{Api, Contents};
+use super::api::Api;
 use super::{LINK, LINK_PREVIEW};
-use crate::caller::Caller;
 use crate::job::Job;
+use crate::kit::Auth;
 use crate::link_card::LinkCard;
 
 /// For the picture in all: its file and its upload.
@@ -55,6 +55,6 @@ async fn thumbnail(api: &Api, job: &Job<'_>, card: &LinkCard) -> Option<String> 
     if mime_type == MimeType::Webp {
         return None;
     }
-    let contents = Contents { length: bytes.len() as u64, bytes: stream::iter([Ok(bytes)]).boxed() };
-    api.upload_image(Caller::of(job), &job.profile.account_id, contents, THUMBNAIL_WITHIN).await.ok()
+    let contents = (bytes.len() as u64, stream::iter([Ok(bytes)]).boxed());
+    api.upload_image(Auth::post(job), &job.profile.account_id, contents, THUMBNAIL_WITHIN).await.ok()
 }

@@ -6,12 +6,10 @@
 use std::collections::BTreeMap;
 
 use domain::connection::Profile;
-use http::Method;
 use serde::Deserialize;
 
 use super::api::Api;
-use super::failure::Failure;
-use crate::caller::Caller;
+use crate::kit::{Auth, CallError};
 
 /// The roles that may post.
 const MAY_POST: &[&str] = &["ADMINISTRATOR", "CONTENT_ADMIN", "CONTENT_ADMINISTRATOR"];
@@ -49,13 +47,12 @@ struct Organization {
 }
 
 /// The pages for which the member may post, by their numbers.
-pub(super) async fn all(api: &Api, by: Caller<'_>) -> Result<Vec<Profile>, Failure> {
+pub(super) async fn all(api: &Api, auth: Auth<'_>) -> Result<Vec<Profile>, CallError> {
     let mut numbers: Vec<u64> = Vec::new();
     for page in 0..MOST_PAGES {
         let start = page * PAGE;
         let path = format!("organizationAcls?q=roleAssignee&state=APPROVED&count={PAGE}&start={start}");
-        let request = api.rest(by, Method::GET, &path)?.header("X-RestLi-Method", "FINDER");
-        let Roles { elements } = api.json(request, by).await?;
+        let Roles { elements } = api.find(auth, &path).read().await?;
         let may_post = elements.iter().filter(|it| MAY_POST.contains(&it.role.as_str()));
         numbers.extend(may_post.filter_map(|it| number(&it.organization)));
         if elements.len() < PAGE {
@@ -64,23 +61,23 @@ pub(super) async fn all(api: &Api, by: Caller<'_>) -> Result<Vec<Profile>, Failu
     }
     numbers.sort_unstable();
     numbers.dedup();
-    named(api, by, &numbers).await
+    named(api, auth, &numbers).await
 }
 
 /// The page with this name.
-pub(super) async fn one(api: &Api, by: Caller<'_>, name: &str) -> Result<Option<Profile>, Failure> {
+pub(super) async fn one(api: &Api, auth: Auth<'_>, name: &str) -> Result<Option<Profile>, CallError> {
     let Some(number) = number(name) else { return Ok(None) };
-    Ok(named(api, by, &[number]).await?.pop())
+    Ok(named(api, auth, &[number]).await?.pop())
 }
 
-async fn named(api: &Api, by: Caller<'_>, numbers: &[u64]) -> Result<Vec<Profile>, Failure> {
+async fn named(api: &Api, auth: Auth<'_>, numbers: &[u64]) -> Result<Vec<Profile>, CallError> {
     if numbers.is_empty() {
         return Ok(Vec::new());
     }
     let ids: Vec<_> = numbers.iter().map(u64::to_string).collect();
     // Brackets and commas of a list stand as they are.
-    let request = api.rest(by, Method::GET, &format!("organizations?ids=List({})", ids.join(",")))?;
-    let Found { mut results } = api.json(request, by).await?;
+    let path = format!("organizations?ids=List({})", ids.join(","));
+    let Found { mut results } = api.get(auth, &path).read().await?;
     Ok(ids.iter().filter_map(|id| Some(profile(id, results.remove(id)?))).collect())
 }
 

@@ -1,18 +1,14 @@
 //! A post as it is sent.
 
-use domain::delivery::Setback;
 use domain::media::{AltText, FileType};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
-use super::{VISIBILITY, is_page, little_text};
+use super::{ARTICLE, VISIBILITY, is_page, little_text};
 use crate::job::Job;
+use crate::kit::{CallError, Prepared, PreparedFile};
 
 /// A post, with the files that were uploaded for it: the same in every attempt.
-pub(super) fn of(job: &Job<'_>, progress: &Progress) -> Result<Value, Setback> {
-    if progress.files.len() != job.media.len() {
-        return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
-    }
+pub(super) fn of(job: &Job<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
     let mut post = json!({
         "author": job.profile.account_id,
         "commentary": little_text::written(job.text),
@@ -25,29 +21,29 @@ pub(super) fn of(job: &Job<'_>, progress: &Progress) -> Result<Value, Setback> {
         "lifecycleState": "PUBLISHED",
         "isReshareDisabledByAuthor": false,
     });
-    let article = || progress.article.as_ref().map(|it| json!({ "article": it }));
-    if let Some(content) = content(job, &progress.files).or_else(article) {
+    let article = || prepared.extra.get(ARTICLE).map(|it| json!({ ARTICLE: it }));
+    if let Some(content) = content(&prepared.files).or_else(article) {
         post["content"] = content;
     }
     Ok(post)
 }
 
-fn visibility(job: &Job<'_>) -> Result<&'static str, Setback> {
+fn visibility(job: &Job<'_>) -> Result<&'static str, CallError> {
     match job.options.text(VISIBILITY) {
         Some("connections") if is_page(job.profile) => {
-            let reason = "option visibility: a page has no connections; leave it out, or say public";
-            Err(Setback::Refused { reason: reason.to_owned() })
+            Err(CallError::invalid_post("option visibility: a page has no connections; leave it out, or say public"))
         }
         Some("connections") => Ok("CONNECTIONS"),
         _ => Ok("PUBLIC"),
     }
 }
 
-fn content(job: &Job<'_>, files: &[String]) -> Option<Value> {
-    let shown = files.iter().zip(job.media).map(|(id, file)| {
-        let mut shown = json!({ "id": id });
+fn content(files: &[PreparedFile<'_, String>]) -> Option<Value> {
+    let shown = files.iter().map(|file| {
+        let mut shown = json!({ "id": file.uploaded });
         // Videos have none.
-        let words = file.alt_text.as_ref().filter(|_| file.mime_type.file_type() == FileType::Image);
+        let is_image = file.attachment.mime_type.file_type() == FileType::Image;
+        let words = file.attachment.alt_text.as_ref().filter(|_| is_image);
         if let Some(words) = words.map(AltText::as_str) {
             shown["altText"] = words.into();
         }

@@ -7,6 +7,7 @@
 use std::sync::Once;
 
 use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
+use http::HeaderValue;
 use serde::Deserialize;
 
 /// The one that this adapter was written for.
@@ -51,8 +52,8 @@ impl Default for Version {
 
 impl Version {
     /// As calls name it.
-    pub(super) fn name(&self) -> &str {
-        &self.name
+    pub(super) fn header(&self) -> HeaderValue {
+        HeaderValue::from_str(&self.name).unwrap_or_else(|error| unreachable!("six digits: {error}"))
     }
 
     fn ends_soon(&self, now: DateTime<Utc>) -> bool {
@@ -67,12 +68,6 @@ impl Version {
                 || tracing::warn!(version, %ends_on, "this version of LinkedIn's API ends soon: set a later `version`"),
             );
         }
-    }
-
-    /// Tells the operator that it has ended, or never was.
-    pub(super) fn is_refused(&self) {
-        let version = self.name();
-        tracing::error!(version, "LinkedIn does not take this version of its API: set another `version`");
     }
 }
 

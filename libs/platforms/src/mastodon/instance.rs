@@ -13,7 +13,7 @@ const URL_CHARACTERS: u64 = 23;
 const MEDIA: u64 = 4;
 const IMAGE_BYTES: u64 = 16 << 20;
 const VIDEO_BYTES: u64 = 99 << 20;
-const DESCRIPTION: u64 = 1500;
+const DESCRIPTION: u64 = 10_000;
 
 /// What a server says of itself, in either version of the call.
 #[derive(Debug)]
@@ -64,7 +64,8 @@ impl Instance {
         let bytes = |name, usual| self.media(name).or(self.number("/upload_limit")).unwrap_or(usual) - 1;
         rules.push(Rule::max_image_bytes(bytes("image_size_limit", IMAGE_BYTES)));
         rules.push(Rule::max_video_bytes(bytes("video_size_limit", VIDEO_BYTES)));
-        let description = self.description_limit().unwrap_or(DESCRIPTION).min(AltText::MAX_CHARS as u64);
+        let description = self.description_limit().unwrap_or_else(|| software.longest_description(version));
+        let description = description.min(AltText::MAX_CHARS as u64);
         rules.push(Rule::max_alt_text(count(description), Counting::code_points()));
         let least = self.media("description_minimum");
         rules.extend(least.map(|it| Rule::min_alt_text(count(it), Counting::code_points())));
@@ -96,9 +97,8 @@ impl Instance {
 
     /// Mastodon and Pleroma say it in different places, and Pixelfed nowhere.
     fn description_limit(&self) -> Option<u64> {
-        let of_pixelfed = || (self.software == Software::Pixelfed).then_some(1000);
         let told = self.media("description_limit").or_else(|| self.number("/description_limit"));
-        told.or_else(|| self.number("/pleroma/metadata/description_limit")).or_else(of_pixelfed)
+        told.or_else(|| self.number("/pleroma/metadata/description_limit"))
     }
 
     fn mime_types(&self) -> Vec<MimeType> {
@@ -124,8 +124,10 @@ impl Instance {
 
 /// What Mastodon accepts as it is installed.
 pub(super) fn stock_rules() -> Rules {
-    let limits =
-        json!({"image_matrix_limit": 33_177_600, "video_matrix_limit": 8_294_400, "video_frame_rate_limit": 120});
+    let limits = json!({
+        "image_matrix_limit": 33_177_600, "video_matrix_limit": 8_294_400, "video_frame_rate_limit": 120,
+        "description_limit": DESCRIPTION,
+    });
     let answer = json!({"configuration": {"media_attachments": limits}});
     Instance { answer, software: Software::Mastodon }.rules("Mastodon")
 }
@@ -156,6 +158,7 @@ mod tests {
                     ],
                     "image_size_limit": 16_777_216, "video_size_limit": 103_809_024,
                     "image_matrix_limit": 33_177_600, "video_matrix_limit": 8_294_400, "video_frame_rate_limit": 120,
+                    "description_limit": 10_000,
                 },
             },
         }));
@@ -171,18 +174,19 @@ mod tests {
                 Rule::mime_types(MimeType::ALL),
                 Rule::max_image_bytes(16_777_215),
                 Rule::max_video_bytes(103_809_023),
-                Rule::max_alt_text(1500, Counting::code_points()),
+                Rule::max_alt_text(10_000, Counting::code_points()),
                 Rule::OfFiles(FileRule::MaxImagePixels { max: 33_177_600 }),
                 Rule::OfFiles(FileRule::MaxVideoPixels { max: 8_294_400 }),
                 Rule::OfFiles(FileRule::MaxFrameRate { max: 120 }),
             ]
         );
         let old = rules(json!({"version": "3.3.0", "uri": "old.example"})).rules;
-        let (of_old, of_stock) = (old.split_at(old.len() - 3), told.rules.split_at(old.len() - 3));
+        let (of_old, of_stock) = (old.split_at(old.len() - 4), told.rules.split_at(old.len() - 4));
         assert_eq!(of_old.0, of_stock.0);
         assert_eq!(
             of_old.1,
             [
+                Rule::max_alt_text(1500, Counting::code_points()),
                 Rule::OfFiles(FileRule::MaxImagePixels { max: 16_777_216 }),
                 Rule::OfFiles(FileRule::MaxVideoPixels { max: 2_304_000 }),
                 Rule::OfFiles(FileRule::MaxFrameRate { max: 60 }),
@@ -191,12 +195,28 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_does_not_say_it_has_the_alternative_texts_of_its_version() {
+        for (version, longest) in [
+            ("4.8.0-alpha.3+pr-41085-a68fedb", 10_000),
+            ("4.7.0", 10_000),
+            ("4.6.3", 1500),
+            ("4.0.0rc1", 1500),
+            ("3.3.0", 1500),
+            ("0.19.1+git-5b0b3b9", 1500),
+            ("4.7.0 (compatible; Other 5.0)", 1500),
+        ] {
+            let told = rules(json!({"version": version})).rules;
+            assert!(told.contains(&Rule::max_alt_text(longest, Counting::code_points())), "{version}: {told:?}");
+        }
+    }
+
+    #[test]
     fn a_text_is_counted_as_the_version_of_mastodon_counts_it() {
         let current = Counting::graphemes().url(23).short_mentions().with_warnings();
         let told = rules(json!({"version": "4.6.1+glitch"}));
         assert_eq!(told.rules[0], Rule::max_text(500, current));
         let usual = stock_rules().rules;
-        assert_eq!(told.rules[1..told.rules.len() - 3], usual[1..usual.len() - 3]);
+        assert_eq!(told.rules[1..told.rules.len() - 4], usual[1..usual.len() - 4]);
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Publish for Mastodon {
             Err(Unread::Forbidden) => return Resolution::Unknowable { advice: UNREADABLE_LISTING.to_owned() },
             Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => reason,
         };
-        if !has_key || job.now < since + SETTLES {
+        if !has_key || job.now < job.called_at + SETTLES {
             return Resolution::Unclear { reason: in_doubt };
         }
         match self.post(job, &grant, &progress).await {

@@ -240,6 +240,7 @@ mod tests {
             Setback::Busy { .. } => "busy",
             Setback::Disconnected { .. } => "disconnected",
             Setback::Stale { .. } => "stale",
+            Setback::Duplicate { .. } => "duplicate",
             Setback::Unknown { may_still_run: true, .. } => "unknown, may still run",
             Setback::Unknown { may_still_run: false, .. } => "unknown",
         }

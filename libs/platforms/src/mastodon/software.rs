@@ -125,6 +125,17 @@ impl Software {
         }
     }
 
+    /// The most code points of an alternative text, where the server does not say it. Mastodon says it since 4.4, in the
+    /// second version of the call alone.
+    /// Source: pull request 39306 of `mastodon/mastodon` (June 2026).
+    pub(super) fn longest_description(self, version: &str) -> u64 {
+        match self {
+            Self::Mastodon if (4, 7) <= release(version) => 10_000,
+            Self::Pixelfed => 1000,
+            Self::Mastodon | Self::GoToSocial | Self::Pleroma | Self::Akkoma | Self::Other => 1500,
+        }
+    }
+
     /// Whether a warning is kept only of a status that is marked as sensitive.
     /// Elsewhere it is kept of any, or marks it by itself.
     pub(super) const fn drops_warnings(self) -> bool {
@@ -159,23 +170,31 @@ fn named(version: &str) -> Option<&str> {
     (is_name && is_plain).then_some(name)
 }
 
-/// Whether a version is like `4.5.2`, `4.6.0-rc.1` or `4.3.1+glitch`.
+/// Whether a version is like `4.5.2`, `4.6.0-rc.1` or `4.3.1+glitch`, or like `4.0.0rc1` and `3.5.0beta2`, as betas and
+/// release candidates were called before 4.1.
 fn is_of_mastodon(version: &str) -> bool {
     let end = version.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(version.len());
     let (numbers, suffix) = version.split_at(end);
     let are_three = numbers.split('.').count() == 3 && numbers.split('.').all(|it| !it.is_empty());
-    let is_word = || 1 < suffix.len() && suffix.starts_with(['+', '-']) && !suffix.contains(char::is_whitespace);
-    are_three && (suffix.is_empty() || is_word())
+    let is_word = |it: &str| 1 < it.len() && it.starts_with(['+', '-']) && !it.contains(char::is_whitespace);
+    let is_suffix = |it: &str| it.is_empty() || is_word(it);
+    let is_digit = |it: char| it.is_ascii_digit();
+    let early = suffix.strip_prefix("rc").or_else(|| suffix.strip_prefix("beta")).filter(|it| it.starts_with(is_digit));
+    are_three && is_suffix(early.map_or(suffix, |it| it.trim_start_matches(is_digit)))
+}
+
+/// The first two numbers of a version.
+fn release(version: &str) -> (u32, u32) {
+    let mut numbers = version.split(|it: char| !it.is_ascii_digit()).map_while(|it| it.parse::<u32>().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// Whether a version of Mastodon counts a conjunct as one character, as Unicode does
 /// since 15.1. It counts as its Ruby does: 4.6 runs on Ruby 4.0, the first with
 /// those rules, and so do its betas; nightlies and alphas before them ran on 3.4.
 fn counts_conjuncts(version: &str) -> bool {
-    let mut numbers = version.split(|it: char| !it.is_ascii_digit()).map_while(|it| it.parse::<u32>().ok());
-    let release = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     let is_early = version.starts_with("4.6.0-alpha") || version.starts_with("4.6.0-nightly");
-    (4, 6) <= release && !is_early
+    (4, 6) <= release(version) && !is_early
 }
 
 #[cfg(test)]
@@ -195,6 +214,11 @@ mod tests {
             ("3.5.3 (compatible; Pixelfed 0.12.3)", "", Software::Pixelfed),
             ("4.2.1 (compatible; Iceshrimp.NET/2024.1)", "", Software::Other),
             ("4.6.0-rc.1", "", Software::Mastodon),
+            ("4.0.0rc1", "https://github.com/mastodon/mastodon", Software::Mastodon),
+            ("3.5.0beta12+glitch", "", Software::Mastodon),
+            ("4.0.0rc", "", Software::Other),
+            ("4.0.0rcx1", "", Software::Other),
+            ("4.0.0alpha", "", Software::Other),
             ("4.3.1+glitch", "", Software::Mastodon),
             ("4.0.0 (not true; really snac/2.x)", "", Software::Other),
             ("4.5.2+", "", Software::Other),

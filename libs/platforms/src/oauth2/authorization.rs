@@ -7,6 +7,10 @@ use super::dialect::Dialect;
 use crate::answer;
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
 
+/// People can do nothing about an app that asks for more than it may.
+const SCOPES_REFUSED: &str = "The platform does not let this service ask for all that it asks for. Its operator has to \
+                              compare the setting `scopes` with the scopes that the platform lists for the app.";
+
 impl Dialect {
     /// The address of the page on which the person decides.
     pub(crate) fn authorization_url(
@@ -44,6 +48,10 @@ impl Dialect {
         match answer("error") {
             None => answer("code").ok_or_else(|| HandOffRefusal::Refused("it sent no code".to_owned())),
             Some(error) if self.denials.contains(&error) => Err(HandOffRefusal::Denied),
+            Some(error) if self.scope_errors.contains(&error) => {
+                tracing::error!(error, "the platform does not let this deployment's app ask for all of its scopes");
+                Err(HandOffRefusal::NotFromHere(SCOPES_REFUSED.to_owned()))
+            }
             Some(error) => Err(HandOffRefusal::Refused(answer::shown(answer("error_description").unwrap_or(error)))),
         }
     }

@@ -29,6 +29,9 @@ pub struct Dialect {
     pub revocation: TokenCall,
     /// The values of `error` by which the page says that the person declined.
     pub denials: &'static [&'static str],
+    /// The values of `error` by which the page says that our app may not ask for one of
+    /// the scopes. Nobody is asked anything then.
+    pub scope_errors: &'static [&'static str],
     /// The codes of errors that say that a grant is gone. No other failure does:
     /// they ask the person to connect the account again.
     pub gone: &'static [&'static str],
@@ -107,6 +110,7 @@ impl Dialect {
         renewal: TokenCall::REFRESH,
         revocation: TokenCall::REVOCATION,
         denials: &["access_denied"],
+        scope_errors: &[],
         gone: &["invalid_grant"],
         ours: &["invalid_client", "unauthorized_client"],
         passing: &[],

@@ -98,6 +98,7 @@ fn job<'a>(
         progress: None,
         doubted: false,
         publish_at: noon() + TimeDelta::minutes(2),
+        called_at: noon(),
         files,
         claims: &NobodyElse,
         now: noon() + TimeDelta::seconds(seconds),

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::body::Bytes;
+use domain::delivery::{Resolution, Setback};
 use domain::media::{Attachment, PictureBounds};
-use domain::options::{OptionValue, Options};
+use domain::options::OptionValue;
 use domain::testing::{a_connection, a_user, an_attachment, noon};
 use futures::{StreamExt, stream};
 use secrecy::ExposeSecret;
@@ -15,10 +16,14 @@ use serde_json::json;
 
 use self::network::{Network, adapter_at, adapter_of};
 use super::*;
-use crate::app::{AppCredentials, AppSource, Withheld};
-use crate::handoff::OurAddresses;
+use crate::account::Credentials;
+use crate::app::{AppCredentials, Withheld};
+use crate::handoff::{
+    Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses, RefreshRefusal,
+};
 use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
 use crate::not_now::NotNow;
+use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 
 /// Files of a given size.
 struct Files;
@@ -70,6 +75,7 @@ impl Target {
             progress: self.progress.as_deref(),
             doubted: false,
             publish_at: noon(),
+            called_at: noon(),
             files: &Files,
             claims: &crate::recognition::NobodyElse,
             now: noon(),
@@ -282,7 +288,7 @@ async fn an_answer_is_classified_by_what_is_known() {
 
     network.answers(500, words("oops"));
     let unknown = adapter.publish(&target.job()).await;
-    assert_eq!(unknown, Err(Setback::Unknown { may_still_run: false, reason: "oops".to_owned() }));
+    assert_eq!(unknown, Err(Setback::Unknown { may_still_run: true, reason: "oops".to_owned() }));
 
     network.answers(201, json!("not an object"));
     let broken = adapter.publish(&target.job()).await;

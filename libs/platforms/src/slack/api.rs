@@ -1,22 +1,24 @@
-//! The Web API's addresses and answers.
+//! The Web API's calls and responses.
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use reqwest::{Body, Method, RequestBuilder, StatusCode};
-use secrecy::{ExposeSecret, SecretString};
+use domain::media::MimeType;
+use http::Method;
+use secrecy::SecretString;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::failure::Failure;
-use crate::answer::{self, Unreadable};
+use super::TITLE;
+use super::errors::ERRORS;
 use crate::choices::{Choice, MAX_CHOICES};
 use crate::http_clients::HttpClients;
 use crate::job::{Job, MediaBytes};
-use crate::not_now::NotNow;
+use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
+use crate::no_answer::NoAnswer;
 use crate::oauth2::Endpoints;
+use crate::watch::Watch;
 
 /// For the public call. Long, because what it did is hard to find out.
 const PUBLISH: Duration = Duration::from_secs(20);
@@ -24,8 +26,17 @@ const PUBLISH: Duration = Duration::from_secs(20);
 /// For where a file was shared, while a post waits for it.
 const SHARING: Duration = Duration::from_secs(5);
 
-/// How many items a page has, as Slack recommends.
+/// How many items a page has, as Slack recommends. Pages may be shorter, also before the last one.
 const PAGE: usize = 200;
+
+/// The most pages of channels that are read for one list: fewer than Slack answers in a minute (tier 3).
+const MAX_CHANNEL_PAGES: usize = 40;
+
+/// The longest time for a list of channels: less than a client waits for it.
+const LISTING: Duration = Duration::from_secs(11);
+
+/// Where files are uploaded, also those of governments.
+const UPLOAD_HOSTS: &[&str] = &["files.slack.com", "files.slack-gov.com"];
 
 /// A page of messages, with all that they carry.
 const MAX_PAGE_BYTES: usize = 8 << 20;
@@ -35,7 +46,7 @@ const EVENT_TYPE: &str = "social_publishing_post";
 
 /// The Web API.
 pub(super) struct Api {
-    http: HttpClients,
+    client: ApiClient,
     base_url: String,
 }
 
@@ -49,6 +60,10 @@ pub(super) struct Bot<'a> {
 impl<'a> Bot<'a> {
     pub(super) fn of(job: &'a Job<'_>) -> Self {
         Self { token: &job.credentials.access_token, now: job.now }
+    }
+
+    fn auth(self) -> Auth<'a> {
+        Auth::token(self.token, self.now)
     }
 }
 
@@ -107,10 +122,9 @@ struct Ticket {
     file_id: String,
 }
 
+/// A response of which only the success matters.
 #[derive(Deserialize)]
-struct Shared {
-    files: Vec<File>,
-}
+struct Done {}
 
 #[derive(Deserialize)]
 struct FileInfo {
@@ -119,7 +133,6 @@ struct FileInfo {
 
 #[derive(Deserialize)]
 struct File {
-    permalink: Option<String>,
     #[serde(default)]
     shares: Shares,
 }
@@ -182,99 +195,90 @@ impl History {
     }
 
     /// Where the next page begins; `None` behind the last.
-    pub(super) fn next(self) -> Result<Option<String>, Failure> {
+    pub(super) fn next(self) -> Result<Option<String>, CallError> {
         let cursor = self.response_metadata.map(|it| it.next_cursor).filter(|it| !it.is_empty());
         if self.has_more && cursor.is_none() {
-            return Err(unreadable());
+            return Err(CallError::unreadable(TITLE, Effect::Read));
         }
         Ok(cursor)
     }
 }
 
 impl Api {
-    pub(super) fn new(http: HttpClients, base_url: &Url) -> Self {
-        Self { http, base_url: base_url.as_str().trim_end_matches('/').to_owned() }
+    pub(super) fn new(http: HttpClients, url: Url) -> Self {
+        let base_url = url.as_str().trim_end_matches('/').to_owned();
+        Self { client: ApiClient::known(http, url, &ERRORS).with_upload_hosts(UPLOAD_HOSTS), base_url }
     }
 
     /// Where its OAuth is.
     pub(super) fn oauth(&self) -> Endpoints {
         Endpoints {
             authorization: format!("{}/oauth/v2/authorize", self.base_url),
-            token: self.url("oauth.v2.access"),
-            revocation: Some(self.url("auth.revoke")),
+            token: format!("{}/api/oauth.v2.access", self.base_url),
+            revocation: Some(format!("{}/api/auth.revoke", self.base_url)),
             ..Endpoints::default()
         }
     }
 
-    fn url(&self, method: &str) -> String {
-        format!("{}/api/{method}", self.base_url)
-    }
-
     /// The workspace of a bot.
-    pub(super) async fn team(&self, bot: Bot<'_>) -> Result<Team, Failure> {
-        asked(self.request(bot, Method::POST, "auth.test")?, bot.now).await
+    pub(super) async fn team(&self, bot: Bot<'_>) -> Result<Team, CallError> {
+        self.post(bot, "auth.test").effect(Effect::Read).read().await
     }
 
     /// The channels to which a bot was invited, as many as are told of one option.
-    pub(super) async fn channels(&self, bot: Bot<'_>) -> Result<Vec<Choice>, Failure> {
-        let (mut choices, mut cursor) = (Vec::new(), String::new());
-        for _ in 0..MAX_CHOICES / PAGE {
-            let request = self.request(bot, Method::GET, "users.conversations")?.query(&[
-                ("types", "public_channel,private_channel"),
-                ("exclude_archived", "true"),
-                ("limit", &PAGE.to_string()),
-                ("cursor", &cursor),
-            ]);
-            let Channels { channels, response_metadata } = asked(request, bot.now).await?;
+    pub(super) async fn channels(&self, bot: Bot<'_>) -> Result<Vec<Choice>, CallError> {
+        let (watch, mut choices, mut cursor) = (Watch::begin(bot.now), Vec::new(), String::new());
+        for _ in 0..MAX_CHANNEL_PAGES {
+            let Some(page) = watch.within(LISTING, self.channel_page(bot, &cursor)).await else {
+                let late = CallError::of_transport(NoAnswer::Late, Effect::Read, TITLE);
+                // Some channels are more use than none.
+                return if choices.is_empty() { Err(late) } else { Ok(choices) };
+            };
+            let Channels { channels, response_metadata } = page?;
             let label =
                 |it: &Channel| if it.is_private { format!("{} (private)", it.name) } else { format!("#{}", it.name) };
             choices.extend(channels.into_iter().map(|it| Choice { label: label(&it), value: it.id }));
             cursor = response_metadata.next_cursor;
-            if cursor.is_empty() {
+            if cursor.is_empty() || MAX_CHOICES <= choices.len() {
                 break;
             }
         }
         Ok(choices)
     }
 
-    /// Uploads a file of this name and size; its id.
+    async fn channel_page(&self, bot: Bot<'_>, cursor: &str) -> Result<Channels, CallError> {
+        let call = self.get(bot, "users.conversations").query(&[
+            ("types", "public_channel,private_channel"),
+            ("exclude_archived", "true"),
+            ("limit", &PAGE.to_string()),
+            ("cursor", cursor),
+        ]);
+        call.read().await
+    }
+
+    /// Uploads a file of this name, type and size; its id.
     pub(super) async fn upload(
         &self,
         bot: Bot<'_>,
-        (name, size_bytes): (&str, u64),
-        description: Option<&str>,
+        (name, mime_type, size_bytes): (&str, MimeType, u64),
+        alt_text: Option<&str>,
         bytes: MediaBytes,
-        within: Duration,
-    ) -> Result<String, Failure> {
+        timeout: Duration,
+    ) -> Result<String, CallError> {
         let length = size_bytes.to_string();
-        let described = description.map(|it| ("alt_txt", it));
+        let described = alt_text.map(|it| ("alt_txt", it));
         let fields: Vec<_> = [("filename", name), ("length", length.as_str())].into_iter().chain(described).collect();
-        let request = self.request(bot, Method::POST, "files.getUploadURLExternal")?.form(&fields);
-        let Ticket { upload_url, file_id } = asked(request, bot.now).await?;
+        let announced = self.post(bot, "files.getUploadURLExternal").form(&fields).effect(Effect::Private);
+        let Ticket { upload_url, file_id } = announced.read().await?;
         // The address is proof enough; the token is not sent there.
-        let request = self
-            .http
-            .to_known(Method::POST, upload_url)?
-            .header(http::header::CONTENT_TYPE, "application/octet-stream")
-            // With a length, a stream that ends early is not taken for the file.
-            .header(http::header::CONTENT_LENGTH, size_bytes)
-            .body(Body::wrap_stream(bytes))
-            .timeout(within);
-        let response = request.send().await?;
-        match response.status() {
-            StatusCode::OK => {}
-            StatusCode::TOO_MANY_REQUESTS => {
-                return Err(Failure::Limited { retry_at: answer::retry_at(response.headers(), bot.now) });
-            }
-            status => return Err(Failure::NotSent { why: format!("Slack did not take it: {status}") }),
-        }
+        let upload = self.client.upload_to(bot.auth().without_token(), Method::POST, upload_url);
+        let response = upload.file(mime_type, size_bytes, bytes).timeout(timeout).response().await?;
         // What is no confirmation, such as the page of a proxy, begins otherwise.
-        let said = answer::body(response).await.map_err(|it| Failure::Unknown { why: it.to_string() })?;
-        if said.starts_with(b"OK") { Ok(file_id) } else { Err(unreadable()) }
+        if response.body.starts_with(b"OK") { Ok(file_id) } else { Err(self.client.unreadable(Effect::Private)) }
     }
 
     /// Makes a message public; its time.
-    pub(super) async fn post(&self, bot: Bot<'_>, message: &Message<'_>) -> Result<String, Failure> {
+    pub(super) async fn send(&self, bot: Bot<'_>, message: &Message<'_>) -> Result<String, CallError> {
         let mut body = json!({
             "channel": message.channel,
             "text": message.text,
@@ -286,36 +290,38 @@ impl Api {
             body["unfurl_links"] = unfurl.into();
             body["unfurl_media"] = unfurl.into();
         }
-        let request = self.request(bot, Method::POST, "chat.postMessage")?.json(&body).timeout(PUBLISH);
-        let Posted { ts } = asked(request, bot.now).await?;
+        let Posted { ts } = self.post(bot, "chat.postMessage").json(&body).timeout(PUBLISH).read().await?;
         Ok(ts.0)
     }
 
-    /// Makes uploaded files public with a text; where people see the first of them.
+    /// Has Slack make uploaded files public with a text: its success says that Slack has begun to.
     pub(super) async fn share(
         &self,
         bot: Bot<'_>,
         channel: &str,
         text: &str,
         files: &[String],
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<(), CallError> {
         let files: Vec<_> = files.iter().map(|it| json!({ "id": it })).collect();
         let files = Value::from(files).to_string();
-        let request = self
-            .request(bot, Method::POST, "files.completeUploadExternal")?
-            .form(&[("files", files.as_str()), ("channel_id", channel), ("initial_comment", text)])
-            .timeout(PUBLISH);
-        let Shared { files } = asked(request, bot.now).await?;
-        Ok(files.into_iter().next().and_then(|it| it.permalink))
+        let call = self.post(bot, "files.completeUploadExternal");
+        let call = call.form(&[("files", files.as_str()), ("channel_id", channel), ("initial_comment", text)]);
+        call.timeout(PUBLISH).read().await.map(|Done {}| ())
     }
 
     /// Whether a file is in a channel.
-    pub(super) async fn sharing(&self, bot: Bot<'_>, file: &str, channel: &str) -> Result<Sharing, Failure> {
-        let request = self.request(bot, Method::GET, "files.info")?.query(&[("file", file)]).timeout(SHARING);
-        let FileInfo { file: File { shares, .. } } = asked(request, bot.now).await?;
+    pub(super) async fn sharing(&self, bot: Bot<'_>, file: &str, channel: &str) -> Result<Sharing, CallError> {
+        let call = self.get(bot, "files.info").query(&[("file", file)]).timeout(SHARING);
+        let FileInfo { file: File { shares } } = call.read().await?;
         let shows = [shares.public, shares.private].into_iter().find_map(|mut it| it.remove(channel));
         let first = shows.into_iter().flatten().next();
         Ok(first.map_or(Sharing::NotYet, |Posted { ts }| Sharing::Shared { ts: ts.0 }))
+    }
+
+    /// Deletes a file.
+    pub(super) async fn delete(&self, bot: Bot<'_>, file: &str) -> Result<(), CallError> {
+        let call = self.post(bot, "files.delete").form(&[("file", file)]).effect(Effect::Private);
+        call.timeout(SHARING).read().await.map(|Done {}| ())
     }
 
     /// What was posted in a channel in this time, the newest first.
@@ -325,45 +331,24 @@ impl Api {
         channel: &str,
         (oldest, latest): (DateTime<Utc>, DateTime<Utc>),
         cursor: Option<&str>,
-    ) -> Result<History, Failure> {
+    ) -> Result<History, CallError> {
         let ts = |it: DateTime<Utc>| format!("{}.000000", it.timestamp());
-        let request = self.request(bot, Method::GET, "conversations.history")?.query(&[
+        let call = self.get(bot, "conversations.history").query(&[
             ("channel", channel),
             ("oldest", &ts(oldest)),
             ("latest", &ts(latest)),
             ("include_all_metadata", "true"),
             ("limit", &PAGE.to_string()),
         ]);
-        let request = if let Some(cursor) = cursor { request.query(&[("cursor", cursor)]) } else { request };
-        asked(request, bot.now).await
+        let call = if let Some(cursor) = cursor { call.query(&[("cursor", cursor)]) } else { call };
+        call.read().await
     }
 
-    fn request(&self, bot: Bot<'_>, method: Method, name: &str) -> Result<RequestBuilder, NotNow> {
-        Ok(self.http.to_known(method, self.url(name))?.bearer_auth(bot.token.expose_secret()))
+    fn get(&self, bot: Bot<'_>, method: &str) -> Call {
+        self.client.get(bot.auth(), &["api", method]).max_bytes(MAX_PAGE_BYTES)
     }
-}
 
-/// The answer of a call. Slack says with 200, too, that it did not carry one out.
-async fn asked<T: DeserializeOwned>(request: RequestBuilder, now: DateTime<Utc>) -> Result<T, Failure> {
-    let response = request.send().await?;
-    let (status, retry_at) = (response.status(), answer::retry_at(response.headers(), now));
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        return Err(Failure::Limited { retry_at });
+    fn post(&self, bot: Bot<'_>, method: &str) -> Call {
+        self.client.post(bot.auth(), &["api", method])
     }
-    let answer: Value = answer::json_up_to(response, MAX_PAGE_BYTES).await.map_err(|why| match why {
-        Unreadable::Form if status.is_server_error() => Failure::Unknown { why: "Slack failed inside".to_owned() },
-        _ => unreadable(),
-    })?;
-    match (&answer["ok"], answer["error"].as_str()) {
-        (Value::Bool(true), _) if status.is_success() => serde_json::from_value(answer).map_err(|_| unreadable()),
-        // Whatever stands in the page of an outage, nothing certain follows from it.
-        (Value::Bool(false), Some(code)) if !status.is_server_error() => {
-            Err(Failure::Refused { code: code.to_owned() })
-        }
-        _ => Err(unreadable()),
-    }
-}
-
-fn unreadable() -> Failure {
-    Failure::Unknown { why: "Slack's answer could not be read".to_owned() }
 }

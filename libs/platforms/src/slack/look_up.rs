@@ -1,11 +1,15 @@
-//! What became of a call whose answer was lost.
+//! How the outcome of a publish call is found.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution};
 
 use super::api::{Api, Bot, Sharing};
+use super::errors::is_of_no_file;
 use super::{Progress, channel};
 use crate::job::Job;
+
+/// How long Slack may take to show files that it accepted. It takes seconds; large files are processed first.
+const SHOWN_WITHIN: TimeDelta = TimeDelta::minutes(5);
 
 /// How far our clock and Slack's may be apart.
 const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(15);
@@ -17,40 +21,66 @@ const MAX_PAGES: usize = 5;
 pub(super) async fn resolve(api: &Api, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a channel or one of its files, the call was never made.
     let Ok(channel) = channel(job) else { return Resolution::NotThere };
-    let Progress { files } = Progress::of(job);
-    if files.len() != job.media.len() {
+    let progress = Progress::of(job);
+    if progress.files.len() != job.media.len() {
         return Resolution::NotThere;
     }
-    match files.first() {
-        Some(file) => of_files(api, job, channel, file).await,
+    match progress.files.first() {
+        Some(file) => of_files(api, job, channel, (file, &progress), since).await,
         None => of_message(api, job, channel, since).await,
     }
 }
 
 /// Files that were uploaded and not shared are not known to Slack. One that is known
-/// and not in the channel is still on its way: Slack looks through files first.
-async fn of_files(api: &Api, job: &Job<'_>, channel: &str, file: &str) -> Resolution {
-    match api.sharing(Bot::of(job), file, channel).await {
+/// and not in the channel is still on its way, or lost on it.
+async fn of_files(
+    api: &Api,
+    job: &Job<'_>,
+    channel: &str,
+    (first, progress): (&str, &Progress),
+    since: DateTime<Utc>,
+) -> Resolution {
+    let shared_at = progress.uploaded_at.map_or(since, |it| it.max(since));
+    match api.sharing(Bot::of(job), first, channel).await {
         Ok(Sharing::Shared { ts }) => {
             let at = at(&ts).unwrap_or(job.now);
-            Resolution::Public(Published::new(file.to_owned(), at).seen_at(link(job, channel, &ts)))
+            Resolution::Public(Published::new(first.to_owned(), at).seen_at(link(job, channel, &ts)))
         }
-        Ok(Sharing::NotYet) => {
-            Resolution::Unclear { reason: "Slack has the files, and does not show them in the channel yet".to_owned() }
+        Ok(Sharing::NotYet) if job.now < shared_at + SHOWN_WITHIN => {
+            Resolution::Unclear { reason: super::NOT_SHOWN_YET.to_owned() }
         }
-        Err(failure) if failure.is_of_no_file() => Resolution::NotThere,
-        Err(failure) => failure.resolution(),
+        Ok(Sharing::NotYet) => withdrawn(api, job, progress).await,
+        Err(error) if is_of_no_file(&error) => Resolution::NotThere,
+        Err(error) => error.resolution(),
     }
 }
 
-/// Reads what was posted in the channel around the call.
+/// Ends a share that does not appear. Slack may accept files and never show them (slackapi/python-slack-sdk, issues
+/// 1575 and 1818). Once they are deleted they cannot appear next to those of another call. The first one is the last
+/// to be deleted, because it is the one that is asked about.
+async fn withdrawn(api: &Api, job: &Job<'_>, progress: &Progress) -> Resolution {
+    for file in progress.files.iter().rev() {
+        match api.delete(Bot::of(job), file).await {
+            Ok(()) => {}
+            Err(error) if is_of_no_file(&error) => {}
+            Err(error) => return error.with_message(|it| format!("{}: {it}", super::NOT_SHOWN_YET)).resolution(),
+        }
+    }
+    if !progress.is_again {
+        return Resolution::NotThere;
+    }
+    let reason = "Slack accepted the files twice and never showed them in the channel; they are deleted there";
+    Resolution::Refused { reason: reason.to_owned() }
+}
+
+/// Reads what was posted in the channel around the calls.
 async fn of_message(api: &Api, job: &Job<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
-    let around = (since - CLOCKS_DIFFER, since + CLOCKS_DIFFER);
+    let around = (since - CLOCKS_DIFFER, job.called_at + CLOCKS_DIFFER);
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
         let page = match api.history(Bot::of(job), channel, around, cursor.as_deref()).await {
             Ok(page) => page,
-            Err(failure) => return failure.resolution(),
+            Err(error) => return error.resolution(),
         };
         if let Some(found) = page.with_reference(job.reference) {
             return Resolution::Public(message(job, channel, found));
@@ -58,7 +88,7 @@ async fn of_message(api: &Api, job: &Job<'_>, channel: &str, since: DateTime<Utc
         match page.next() {
             Ok(None) => return Resolution::NotThere,
             Ok(next) => cursor = next,
-            Err(failure) => return failure.resolution(),
+            Err(error) => return error.resolution(),
         }
     }
     Resolution::Unclear { reason: "the channel has had too many messages since to find it; look there".to_owned() }

@@ -1,25 +1,79 @@
-//! The Bot API's addresses and answers.
+//! The Bot API's calls, and what its errors mean.
 
 use std::time::Duration;
 
-use reqwest::{Method, RequestBuilder, StatusCode};
+use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::failure::{Failure, refused};
+use super::TITLE;
 use super::message::Message;
-use crate::answer::{self, Unreadable};
 use crate::http_clients::HttpClients;
+use crate::job::Job;
+use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind, ErrorRule, ErrorTable, Reset};
 use crate::multipart;
-use crate::not_now::NotNow;
+
+/// In what the server's own code says (tdlib/telegram-bot-api, `Client.cpp`), and `TDLib`, where a bot may not post in
+/// the chat any more. The server writes the first letter small, and sends MTProto's errors as they are.
+const NOT_PERMITTED: &[&str] = &[
+    "chat not found",
+    "need administrator rights",
+    "have no rights to send a message",
+    "have no write access to the chat",
+    "not enough rights to send text messages",
+    "group chat was deactivated",
+    "chat_admin_required",
+    "chat_restricted",
+    "chat_write_forbidden",
+    "channel_private",
+    "user_banned_in_channel",
+];
+
+const ERRORS: ErrorTable = ErrorTable {
+    title: TITLE,
+    code_at: &["/error_code"],
+    message_at: &["/description"],
+    is_error: |it| it["ok"] == false,
+    resets: &[Reset::Seconds("/parameters/retry_after")],
+    rules: &[
+        // The files of an album are sent one by one. Before the other rules, because it quotes any error of one file.
+        ErrorRule::message(&["failed to send message #"])
+            .kind(ErrorKind::ServerError)
+            .ended()
+            .user_message("Telegram did not take a file of the album, and does not say whether the others are public"),
+        ErrorRule::message(&["group chat was upgraded"])
+            .kind(ErrorKind::Unauthorized)
+            .user_message("the group has another id now"),
+        ErrorRule::message(NOT_PERMITTED).kind(ErrorKind::Unauthorized),
+        ErrorRule::status(403).kind(ErrorKind::Unauthorized),
+        // A token that is none.
+        ErrorRule::status(404).kind(ErrorKind::Unauthorized),
+        // No document says how large all files of an album may be together: each may have 50 MB.
+        ErrorRule::status(413).user_message(
+            "the files are too large for Telegram, one of them or all together; post fewer or smaller ones",
+        ),
+    ],
+    can_look_up: false,
+    ..ErrorTable::STANDARD
+};
 
 /// The Bot API.
-pub(super) struct Api {
-    http: HttpClients,
-    base_url: String,
+pub(super) struct Api(ApiClient);
+
+/// Who calls, and when.
+#[derive(Clone, Copy)]
+pub(super) struct Bot<'a> {
+    pub(super) token: &'a SecretString,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl<'a> Bot<'a> {
+    pub(super) fn of(job: &Job<'a>) -> Self {
+        Self { token: &job.credentials.access_token, now: job.now }
+    }
 }
 
 /// A bot.
@@ -48,106 +102,124 @@ pub(super) struct Member {
     pub(super) can_send_messages: bool,
 }
 
-/// Every answer of the Bot API.
+/// Every response of success.
 #[derive(Deserialize)]
-struct Answer {
-    ok: bool,
-    result: Option<Value>,
-    error_code: Option<u16>,
-    description: Option<String>,
-    #[serde(default)]
-    parameters: Parameters,
-}
-
-#[derive(Default, Deserialize)]
-struct Parameters {
-    retry_after: Option<u32>,
-    migrate_to_chat_id: Option<i64>,
+struct Response<T> {
+    result: T,
 }
 
 #[derive(Deserialize)]
-struct Sent {
+#[serde(untagged)]
+enum Sent {
+    Album(Vec<SentMessage>),
+    Single(SentMessage),
+}
+
+#[derive(Deserialize)]
+struct SentMessage {
     message_id: i64,
 }
 
 impl Api {
-    pub(super) fn new(http: HttpClients, base_url: &Url) -> Self {
-        Self { http, base_url: base_url.as_str().trim_end_matches('/').to_owned() }
+    pub(super) fn new(http: HttpClients, base_url: Url) -> Self {
+        Self(ApiClient::known(http, base_url, &ERRORS))
     }
 
     /// The bot itself.
-    pub(super) async fn me(&self, token: &SecretString) -> Result<Me, Failure> {
-        self.ask(token, "getMe", &json!({})).await
+    pub(super) async fn me(&self, bot: Bot<'_>) -> Result<Me, CallError> {
+        self.ask(bot, "getMe", &json!({})).await
     }
 
-    /// A chat, by its number or `@name`.
-    pub(super) async fn chat(&self, token: &SecretString, chat: &str) -> Result<ChatFacts, Failure> {
-        self.ask(token, "getChat", &json!({"chat_id": chat})).await
+    /// A chat, by its id or `@name`.
+    pub(super) async fn chat(&self, bot: Bot<'_>, chat: &str) -> Result<ChatFacts, CallError> {
+        self.ask(bot, "getChat", &json!({"chat_id": chat})).await
     }
 
     /// What somebody is in a chat.
-    pub(super) async fn member(&self, token: &SecretString, chat: i64, user: i64) -> Result<Member, Failure> {
-        self.ask(token, "getChatMember", &json!({"chat_id": chat, "user_id": user})).await
+    pub(super) async fn member(&self, bot: Bot<'_>, chat: i64, user: i64) -> Result<Member, CallError> {
+        self.ask(bot, "getChatMember", &json!({"chat_id": chat, "user_id": user})).await
     }
 
-    /// Makes a message public; its number, of several the first one's.
-    pub(super) async fn send(
-        &self,
-        token: &SecretString,
-        message: Message<'_>,
-        within: Duration,
-    ) -> Result<i64, Failure> {
-        let request = self.request(token, message.method())?;
-        let (request, unread, bringing) = message.onto(request);
-        let sent = match multipart::answered(answered(request.timeout(within)), bringing).await {
-            // What arrived was shorter than was said, and is no request.
-            Err(Failure::Unknown { .. }) if unread.is_set() => {
-                return Err(Failure::NotSent { why: "a file could not be read".to_owned() });
-            }
-            sent => sent?,
+    /// The id that a chat has now: a group gets another one when it becomes a supergroup. `getChat` still knows the
+    /// old one; whoever counts the members is told the new one.
+    pub(super) async fn current_id(&self, bot: Bot<'_>, chat: i64) -> Result<i64, CallError> {
+        match self.ask::<u64>(bot, "getChatMemberCount", &json!({"chat_id": chat})).await {
+            Ok(_) => Ok(chat),
+            Err(error) => error.value("/parameters/migrate_to_chat_id").and_then(Value::as_i64).ok_or(error),
+        }
+    }
+
+    /// Makes a message public; its id, of several the first one's.
+    pub(super) async fn send(&self, bot: Bot<'_>, message: Message<'_>, timeout: Duration) -> Result<i64, CallError> {
+        let call = self.call(bot, message.method()).timeout(timeout);
+        let (call, feeding) = message.onto(call);
+        let Response { result } = multipart::answered(call.read(), feeding).await?;
+        let sent = match result {
+            Sent::Single(sent) => Some(sent),
+            Sent::Album(sent) => sent.into_iter().next(),
         };
-        let first =
-            if let Value::Array(several) = sent { several.into_iter().next().unwrap_or_default() } else { sent };
-        let Sent { message_id } = serde_json::from_value(first).map_err(|_| unreadable())?;
-        Ok(message_id)
+        sent.map(|it| it.message_id).ok_or_else(|| self.0.unreadable(Effect::Public))
     }
 
-    async fn ask<T: DeserializeOwned>(&self, token: &SecretString, method: &str, body: &Value) -> Result<T, Failure> {
-        let answer = answered(self.request(token, method)?.json(body)).await?;
-        serde_json::from_value(answer).map_err(|_| unreadable())
+    async fn ask<T: DeserializeOwned>(&self, bot: Bot<'_>, method: &str, body: &Value) -> Result<T, CallError> {
+        let Response { result } = self.call(bot, method).effect(Effect::Read).json(body).read().await?;
+        Ok(result)
     }
 
-    fn request(&self, token: &SecretString, method: &str) -> Result<RequestBuilder, NotNow> {
-        let url = format!("{}/bot{}/{method}", self.base_url, token.expose_secret());
-        self.http.to_known(Method::POST, url)
+    fn call(&self, bot: Bot<'_>, method: &str) -> Call {
+        let auth = Auth::token(bot.token, bot.now).without_token();
+        self.0.post(auth, &[&format!("bot{}", bot.token.expose_secret()), method])
     }
 }
 
-async fn answered(request: RequestBuilder) -> Result<Value, Failure> {
-    let response = request.send().await?;
-    let status = response.status();
-    let answer: Answer = answer::json(response).await.map_err(|why| match (status, why) {
-        // A proxy's own page, which has no words for a person.
-        (StatusCode::TOO_MANY_REQUESTS, _) => refused(429, None, None),
-        (StatusCode::PAYLOAD_TOO_LARGE, _) => refused(413, Some("Request Entity Too Large".to_owned()), None),
-        (it, Unreadable::Form) if it.is_server_error() => {
-            Failure::Unknown { may_still_run: false, why: "Telegram failed inside".to_owned() }
-        }
-        _ => unreadable(),
-    })?;
-    match answer {
-        Answer { ok: true, result: Some(result), .. } => Ok(result),
-        Answer { parameters: Parameters { migrate_to_chat_id: Some(to), .. }, .. } => Err(Failure::Moved { to }),
-        Answer { error_code: Some(500..), .. } => {
-            Err(Failure::Unknown { may_still_run: false, why: "Telegram failed inside".to_owned() })
-        }
-        Answer { error_code: Some(code), description, parameters, .. } => {
-            Err(refused(code, description, parameters.retry_after))
-        }
-        _ => Err(unreadable()),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use domain::delivery::Setback;
+    use domain::testing::noon;
+    use http::{HeaderMap, StatusCode};
 
-fn unreadable() -> Failure {
-    Failure::Unknown { may_still_run: true, why: "Telegram's answer could not be read".to_owned() }
+    use super::*;
+
+    fn setback(status: u16, description: &str) -> Setback {
+        let body = json!({"ok": false, "error_code": status, "description": description});
+        let status = StatusCode::from_u16(status).unwrap();
+        ERRORS.classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon()).into()
+    }
+
+    #[test]
+    fn error_table_classifies_the_servers_descriptions() {
+        for (status, description) in [
+            (401, "Unauthorized"),
+            (404, "Not Found"),
+            (403, "Forbidden: bot was kicked from the supergroup chat"),
+            (400, "Bad Request: chat not found"),
+            (400, "Bad Request: need administrator rights in the channel chat"),
+            (400, "Bad Request: CHAT_WRITE_FORBIDDEN"),
+            (400, "Bad Request: group chat was upgraded to a supergroup chat"),
+        ] {
+            assert!(matches!(setback(status, description), Setback::Disconnected { .. }), "{description}");
+        }
+        for (status, description) in [
+            (400, "Bad Request: message is too long"),
+            // A text could still be sent.
+            (400, "Bad Request: not enough rights to send photos to the chat"),
+            (400, "Bad Request: not enough rights to send videos to the chat"),
+            (413, "Request Entity Too Large"),
+        ] {
+            assert!(matches!(setback(status, description), Setback::Refused { .. }), "{description}");
+        }
+        let album = "Bad Request: failed to send message #2 with the error message \"CHAT_WRITE_FORBIDDEN\"";
+        assert!(matches!(setback(400, album), Setback::Unknown { may_still_run: false, .. }));
+        assert!(matches!(setback(500, "Internal Server Error: restart"), Setback::Unknown { may_still_run: true, .. }));
+    }
+
+    #[test]
+    fn limit_lasts_as_long_as_the_response_says() {
+        let body = r#"{"ok": false, "error_code": 429, "description": "Too Many Requests: retry after 17",
+            "parameters": {"retry_after": 17}}"#;
+        let error =
+            ERRORS.classify(Effect::Public, StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), body.as_bytes(), noon());
+        let Setback::Busy { retry_at: Some(at), .. } = error.into() else { panic!() };
+        assert_eq!(at, noon() + chrono::TimeDelta::seconds(17));
+    }
 }

@@ -1,15 +1,17 @@
 //! A bot, the chat that it is to post to, and whether it may.
 
+use chrono::{DateTime, Utc};
 use domain::connection::Profile;
 use domain::delivery::Setback;
+use http::StatusCode;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::api::{Api, ChatFacts, Member};
-use super::failure::Failure;
+use super::api::{Api, Bot, ChatFacts, Member};
 use crate::account::Credentials;
 use crate::handoff::{Answers, Field, HandOffRefusal};
+use crate::kit::CallError;
 
 const TOKEN: &str = "token";
 const CHAT: &str = "chat";
@@ -42,6 +44,11 @@ impl Chat {
         let kept = credentials.extra.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
         kept.ok_or_else(|| Setback::Disconnected { reason: "which chat it is has been lost".to_owned() })
     }
+
+    /// The credentials with this chat.
+    pub(super) fn kept_with(self, credentials: Credentials) -> Credentials {
+        Credentials { extra: Some(json!(self).to_string().into()), ..credentials }
+    }
 }
 
 /// Where people see a message of this chat, whose public address is this: its members
@@ -55,7 +62,11 @@ pub(super) fn link_to(chat: i64, public: Option<&str>, message: i64) -> Option<S
 }
 
 /// Connects a bot with a chat, if it may post there.
-pub(super) async fn connect(api: &Api, answers: &Answers) -> Result<(Profile, Credentials), HandOffRefusal> {
+pub(super) async fn connect(
+    api: &Api,
+    answers: &Answers,
+    now: DateTime<Utc>,
+) -> Result<(Profile, Credentials), HandOffRefusal> {
     let typed = |name| answers.get(name).map(|it| it.expose_secret().trim().to_owned()).unwrap_or_default();
     let token = SecretString::from(typed(TOKEN));
     if !is_token(token.expose_secret()) {
@@ -64,27 +75,39 @@ pub(super) async fn connect(api: &Api, answers: &Answers) -> Result<(Profile, Cr
     let chat = named(&typed(CHAT)).ok_or_else(|| {
         wrong(CHAT, "is neither a public name such as @my_channel nor a number such as -1001234567890")
     })?;
-    let me = api.me(&token).await.map_err(|failure| match failure {
-        Failure::Refused { code: 401 | 404, .. } => {
-            wrong(TOKEN, "is not known to Telegram; ask @BotFather for it again, by /token")
+    let bot = Bot { token: &token, now };
+    let me = api.me(bot).await.map_err(|error| {
+        if is_status(&error, &[StatusCode::UNAUTHORIZED, StatusCode::NOT_FOUND]) {
+            return wrong(TOKEN, "is not known to Telegram; ask @BotFather for it again, by /token");
         }
-        other => refusal(other),
+        error.into()
     })?;
-    let found = api.chat(&token, &chat).await.map_err(|failure| match failure {
-        Failure::Refused { code: 400 | 403, .. } => {
-            wrong(CHAT, "is not a chat that the bot sees; add the bot to it as an administrator first")
+    let found = api.chat(bot, &chat).await.map_err(|error| {
+        if is_status(&error, CHAT_REFUSED) {
+            return wrong(CHAT, "is not a chat that the bot sees; add the bot to it as an administrator first");
         }
-        other => refusal(other),
+        error.into()
     })?;
-    let member = api.member(&token, found.id, me.id).await.map_err(|failure| match failure {
-        Failure::Refused { code: 400 | 403, words, .. } => HandOffRefusal::Field { name: CHAT, message: words },
-        other => refusal(other),
-    })?;
+    let refused = |error: CallError| {
+        if is_status(&error, CHAT_REFUSED) {
+            return HandOffRefusal::Field { name: CHAT, message: error.message };
+        }
+        error.into()
+    };
+    let id = api.current_id(bot, found.id).await.map_err(refused)?;
+    let found = if id == found.id { found } else { api.chat(bot, &id.to_string()).await.map_err(refused)? };
+    let member = api.member(bot, id, me.id).await.map_err(refused)?;
     if let Some(why) = must_not_post(&found, &member) {
         return Err(wrong(CHAT, why));
     }
-    let kept = json!(Chat { id: found.id }).to_string();
-    Ok((profile_of(found), Credentials { extra: Some(kept.into()), ..Credentials::of(token) }))
+    Ok((profile_of(found), Chat { id }.kept_with(Credentials::of(token))))
+}
+
+/// The statuses of calls whose chat is not there, or closed to the bot.
+const CHAT_REFUSED: &[StatusCode] = &[StatusCode::BAD_REQUEST, StatusCode::FORBIDDEN];
+
+fn is_status(error: &CallError, expected: &[StatusCode]) -> bool {
+    expected.iter().any(|it| error.is_status(*it))
 }
 
 /// A chat, as people know it.
@@ -145,11 +168,4 @@ fn is_public_name(name: &str) -> bool {
 fn wrong(name: &'static str, why: &str) -> HandOffRefusal {
     let what = if name == TOKEN { "This" } else { "This chat" };
     HandOffRefusal::Field { name, message: format!("{what} {why}.") }
-}
-
-fn refusal(failure: Failure) -> HandOffRefusal {
-    match failure {
-        Failure::Refused { code, words, .. } if code != 429 => HandOffRefusal::Refused(words),
-        _ => HandOffRefusal::Unreachable,
-    }
 }

@@ -5,13 +5,12 @@ use domain::delivery::Setback;
 use domain::media::{Attachment, FileType, MimeType};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
-use reqwest::RequestBuilder;
 use serde_json::{Map, Value, json};
 
-use super::failure::Failure;
 use super::{BOUNDS, is_photo, is_too_large};
-use crate::job::{Fitted, Job, MediaReader, MediaUnreadable};
-use crate::multipart::{Form, Unread};
+use crate::job::{Fitted, Job, MediaReader};
+use crate::kit::{Call, CallError, Effect, ErrorKind};
+use crate::multipart::Form;
 
 /// A call that makes a post public.
 pub(super) struct Message<'a> {
@@ -50,12 +49,11 @@ impl<'a> Message<'a> {
         self.method
     }
 
-    /// Puts it into a request: a form where it has files. Says whether one of them
-    /// could not be read. They are brought while the request is sent, one after the
-    /// other: what is opened early may be closed by the store before its turn.
-    pub(super) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread, BoxFuture<'a, ()>) {
+    /// The call with this message: a form where it has files. The future reads them while the call is sent, one after
+    /// the other: a file that is opened early may be closed by the store before its turn.
+    pub(super) fn onto(self, call: Call) -> (Call, BoxFuture<'a, ()>) {
         if self.files.is_empty() {
-            return (request.json(&self.fields), Unread::default(), std::future::ready(()).boxed());
+            return (call.json(&self.fields), std::future::ready(()).boxed());
         }
         let written = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let mut form = Form::new();
@@ -82,13 +80,12 @@ impl<'a> Message<'a> {
                 feed.bring(reader.open(file)).await;
             }
         };
-        let (request, unread) = form.onto(request);
-        (request, unread, bringing.boxed())
+        (call.multipart(form), bringing.boxed())
     }
 }
 
 /// What a post is sent as, to the chat with this number.
-pub(super) async fn of<'a>(job: &Job<'a>, chat: i64) -> Result<Message<'a>, Failure> {
+pub(super) async fn of<'a>(job: &Job<'a>, chat: i64) -> Result<Message<'a>, CallError> {
     let mut fields = Map::new();
     fields.insert("chat_id".to_owned(), json!(chat));
     let mut set = |name: &str, value: Option<Value>| {
@@ -160,7 +157,7 @@ fn kind(file: &Attachment) -> &'static str {
     }
 }
 
-async fn files<'a>(job: &Job<'a>) -> Result<Vec<File<'a>>, Failure> {
+async fn files<'a>(job: &Job<'a>) -> Result<Vec<File<'a>>, CallError> {
     let is_alone = job.media.len() == 1;
     let mut files = Vec::new();
     for (index, file) in job.media.iter().enumerate() {
@@ -173,19 +170,14 @@ async fn files<'a>(job: &Job<'a>) -> Result<Vec<File<'a>>, Failure> {
 }
 
 /// A file as it goes up: as preparation had it made, where it is too large.
-async fn content<'a>(job: &Job<'a>, file: &'a Attachment) -> Result<Content<'a>, Failure> {
-    let too_large = |setback: Setback| Failure::NotSent { why: setback.into_reason() };
-    if is_photo(file) && is_too_large(job, file).await.map_err(too_large)? {
-        let fitted = job.files.fitted(file, BOUNDS).await.map_err(unreadable)?;
-        let Some(Fitted::Picture(picture)) = fitted else {
-            return Err(Failure::Unprepared);
+async fn content<'a>(job: &Job<'a>, file: &'a Attachment) -> Result<Content<'a>, CallError> {
+    let unread = |it: Setback| CallError::new(ErrorKind::NotSent, Effect::Private, it.into_reason());
+    if is_photo(file) && is_too_large(job, file).await.map_err(unread)? {
+        let Some(Fitted::Picture(picture)) = job.files.fitted(file, BOUNDS).await? else {
+            let why = "a picture has to be made smaller again";
+            return Err(CallError::new(ErrorKind::PreparationExpired, Effect::Private, why));
         };
         return Ok(Content::Made(picture.mime_type, picture.bytes));
     }
     Ok(Content::Kept(file))
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "what errors are mapped with")]
-fn unreadable(error: MediaUnreadable) -> Failure {
-    Failure::NotSent { why: error.to_string() }
 }

@@ -5,17 +5,18 @@ use std::time::Duration;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use domain::media::Attachment;
-use reqwest::{Method, RequestBuilder};
-use secrecy::{ExposeSecret, SecretString};
+use http::StatusCode;
+use http::header::ACCEPT;
+use reqwest::Method;
+use secrecy::SecretString;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::failure::Failure;
+use super::errors::{ERRORS, NO_PASSWORD, TERM_EXISTS};
 use super::site::{Index, Root};
-use crate::answer;
 use crate::http_clients::HttpClients;
 use crate::job::MediaBytes;
+use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::multipart::Form;
 
 /// For the public call, and for others that write a post: sites without a cache think
@@ -25,6 +26,9 @@ const WRITE: Duration = Duration::from_secs(20);
 /// The most of an answer that is read. Only what is asked for is in it, but for older
 /// versions.
 const MAX_BYTES: usize = 2 << 20;
+
+/// The application passwords of an account.
+const PASSWORDS: &str = "wp/v2/users/me/application-passwords";
 
 /// What is read of a post.
 const OF_A_POST: &str = "id,slug,status,link,date_gmt";
@@ -86,9 +90,14 @@ pub(super) struct Term {
     pub(super) name: String,
 }
 
+/// An application password, without its secret.
 #[derive(Deserialize)]
 struct Password {
     uuid: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    app_id: String,
 }
 
 #[derive(Deserialize)]
@@ -114,62 +123,90 @@ impl Api {
     }
 
     /// What a site says of itself.
-    pub(super) async fn index(&self, caller: Caller<'_>) -> Result<Index, Failure> {
-        let request = self.request(caller, Method::GET, "", &[("_fields", Index::FIELDS)])?;
-        answered(request, caller.now).await
+    pub(super) async fn index(&self, caller: Caller<'_>) -> Result<Index, CallError> {
+        self.get(caller, "", &[("_fields", Index::FIELDS)]).read().await
     }
 
     /// Who asks.
-    pub(super) async fn me(&self, caller: Caller<'_>) -> Result<Me, Failure> {
+    pub(super) async fn me(&self, caller: Caller<'_>) -> Result<Me, CallError> {
         let query = [("context", "edit"), ("_fields", "id,username,avatar_urls,roles,capabilities")];
-        answered(self.request(caller, Method::GET, "wp/v2/users/me", &query)?, caller.now).await
+        self.get(caller, "wp/v2/users/me", &query).read().await
     }
 
-    /// Deletes the application password with which it is asked.
-    pub(super) async fn end(&self, caller: Caller<'_>) -> Result<(), Failure> {
-        const PASSWORDS: &str = "wp/v2/users/me/application-passwords";
-        let request = self.request(caller, Method::GET, &format!("{PASSWORDS}/introspect"), &[("_fields", "uuid")])?;
-        let Password { uuid } = answered(request, caller.now).await?;
+    /// The id of the application password that the call is made with; `None` before version 5.7, which cannot say it.
+    pub(super) async fn own_password(&self, caller: Caller<'_>) -> Result<Option<String>, CallError> {
+        let path = format!("{PASSWORDS}/introspect");
+        match self.get(caller, &path, &[("_fields", "uuid")]).read().await {
+            Ok(Password { uuid, .. }) => Ok(Some(uuid)),
+            // Version 5.6 looks for a password with the id `introspect`.
+            Err(error) if error.has_code(&[NO_PASSWORD]) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The id of the application password of this program that has this name, or of the only one. Names are unique; a
+    /// person can change one before they approve. `last_used` does not tell: WordPress stores it once a day.
+    pub(super) async fn password_of(
+        &self,
+        caller: Caller<'_>,
+        app_id: &str,
+        name: &str,
+    ) -> Result<Option<String>, CallError> {
+        let mut ours: Vec<Password> = self.get(caller, PASSWORDS, &[("_fields", "uuid,name,app_id")]).read().await?;
+        ours.retain(|it| it.app_id == app_id);
+        let named = ours.iter().position(|it| it.name == name).or((ours.len() == 1).then_some(0));
+        Ok(named.map(|at| ours.swap_remove(at).uuid))
+    }
+
+    /// Deletes an application password.
+    pub(super) async fn delete_password(&self, caller: Caller<'_>, uuid: &str) -> Result<(), CallError> {
         let is_plain = uuid.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'));
         if !is_plain {
-            return Err(Failure::Unreadable);
+            return Err(CallError::unreadable(ERRORS.title, Effect::Private));
         }
-        let request = self.request(caller, Method::DELETE, &format!("{PASSWORDS}/{uuid}"), &[])?;
-        answered::<Ignored>(request, caller.now).await.map(|_| ())
+        let call = self.call(caller, Method::DELETE, &format!("{PASSWORDS}/{uuid}"), &[]);
+        call.read().await.map(|Ignored {}| ())
     }
 
     /// The draft with this slug.
-    pub(super) async fn draft(&self, caller: Caller<'_>, slug: &str) -> Result<Option<Post>, Failure> {
+    pub(super) async fn draft(&self, caller: Caller<'_>, slug: &str) -> Result<Option<Post>, CallError> {
         let query = [("slug", slug), ("status", "draft"), ("_fields", OF_A_POST)];
-        let found: Vec<Post> = answered(self.request(caller, Method::GET, "wp/v2/posts", &query)?, caller.now).await?;
+        let found: Vec<Post> = self.call(caller, Method::GET, "wp/v2/posts", &query).read().await?;
         Ok(found.into_iter().find(|it| it.slug == slug))
     }
 
     /// A post.
-    pub(super) async fn post(&self, caller: Caller<'_>, id: u64) -> Result<Post, Failure> {
+    pub(super) async fn post(&self, caller: Caller<'_>, id: u64) -> Result<Post, CallError> {
         let query = [("context", "edit"), ("_fields", OF_A_POST)];
-        answered(self.request(caller, Method::GET, &format!("wp/v2/posts/{id}"), &query)?, caller.now).await
+        self.get(caller, &format!("wp/v2/posts/{id}"), &query).read().await
     }
 
-    /// Makes a post; or changes one, where there is an id.
-    pub(super) async fn write(&self, caller: Caller<'_>, id: Option<u64>, fields: &Value) -> Result<Post, Failure> {
-        let path = id.map_or_else(|| "wp/v2/posts".to_owned(), |id| format!("wp/v2/posts/{id}"));
-        let request = self.request(caller, Method::POST, &path, &[("_fields", OF_A_POST)])?;
-        answered(request.json(fields).timeout(WRITE), caller.now).await
+    /// Makes a draft.
+    pub(super) async fn make(&self, caller: Caller<'_>, fields: &Value) -> Result<Post, CallError> {
+        self.write(caller, "wp/v2/posts", fields).read().await
+    }
+
+    /// Changes a draft.
+    pub(super) async fn change(&self, caller: Caller<'_>, id: u64, fields: &Value) -> Result<Post, CallError> {
+        self.write(caller, &format!("wp/v2/posts/{id}"), fields).read().await
+    }
+
+    /// Changes a draft into a post that may be public.
+    pub(super) async fn publish(&self, caller: Caller<'_>, id: u64, fields: &Value) -> Result<Post, CallError> {
+        self.write(caller, &format!("wp/v2/posts/{id}"), fields).effect(Effect::Public).read().await
     }
 
     /// Deletes something, past the trash.
-    pub(super) async fn delete(&self, caller: Caller<'_>, what: &str, id: u64) -> Result<(), Failure> {
+    pub(super) async fn delete(&self, caller: Caller<'_>, what: &str, id: u64) -> Result<(), CallError> {
         let query = [("force", "true"), ("_fields", "deleted")];
-        let request = self.request(caller, Method::DELETE, &format!("wp/v2/{what}/{id}"), &query)?;
-        answered::<Ignored>(request, caller.now).await.map(|_| ())
+        let call = self.call(caller, Method::DELETE, &format!("wp/v2/{what}/{id}"), &query);
+        call.read().await.map(|Ignored {}| ())
     }
 
     /// The file with this slug.
-    pub(super) async fn medium(&self, caller: Caller<'_>, slug: &str) -> Result<Option<Medium>, Failure> {
+    pub(super) async fn medium(&self, caller: Caller<'_>, slug: &str) -> Result<Option<Medium>, CallError> {
         let query = [("slug", slug), ("status", "inherit"), ("_fields", "id,source_url")];
-        let found: Vec<Medium> =
-            answered(self.request(caller, Method::GET, "wp/v2/media", &query)?, caller.now).await?;
+        let found: Vec<Medium> = self.call(caller, Method::GET, "wp/v2/media", &query).read().await?;
         Ok(found.into_iter().next())
     }
 
@@ -182,51 +219,61 @@ impl Api {
         file: &Attachment,
         bytes: MediaBytes,
         within: Duration,
-    ) -> Result<Medium, Failure> {
+    ) -> Result<Medium, CallError> {
         let form = Form::new().text("post", &post.to_string()).text("slug", slug).text("title", slug);
         let form = file.alt_text.iter().fold(form, |form, it| form.text("alt_text", it.as_str()));
         let name = format!("{slug}.{}", file.mime_type.extension());
         let form = form.file(("file", &name), file.mime_type, file.size_bytes, bytes);
-        let request = self.request(caller, Method::POST, "wp/v2/media", &[("_fields", "id,source_url")])?;
-        answered(form.onto(request).0.timeout(within), caller.now).await
+        let call = self.call(caller, Method::POST, "wp/v2/media", &[("_fields", "id,source_url")]);
+        let uploaded = call.multipart(form).timeout(within).read().await;
+        uploaded.map_err(|error| match error.status {
+            // Of the web server, which has not asked WordPress.
+            Some(StatusCode::PAYLOAD_TOO_LARGE) => {
+                error.with_message(|_| "the file is larger than the site's server takes".to_owned())
+            }
+            _ => error,
+        })
+    }
+
+    /// Makes the sizes of a picture that are missing, as the editor of WordPress does after an upload that failed.
+    pub(super) async fn make_sizes(&self, caller: Caller<'_>, id: u64) -> Result<Medium, CallError> {
+        let path = format!("wp/v2/media/{id}/post-process");
+        let call = self.call(caller, Method::POST, &path, &[("_fields", "id,source_url")]);
+        call.json(&BTreeMap::from([("action", "create-image-subsizes")])).timeout(WRITE).read().await
     }
 
     /// The terms of a taxonomy, `categories` or `tags`, with these words in their names.
-    pub(super) async fn terms(&self, caller: Caller<'_>, taxonomy: &str, words: &str) -> Result<Vec<Term>, Failure> {
+    pub(super) async fn terms(&self, caller: Caller<'_>, taxonomy: &str, words: &str) -> Result<Vec<Term>, CallError> {
         let query = [("search", words), ("per_page", "100"), ("_fields", "id,name")];
-        answered(self.request(caller, Method::GET, &format!("wp/v2/{taxonomy}"), &query)?, caller.now).await
+        self.call(caller, Method::GET, &format!("wp/v2/{taxonomy}"), &query).read().await
     }
 
     /// Makes a term of this name; or names the one that has it already.
-    pub(super) async fn make_term(&self, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, Failure> {
-        let request = self.request(caller, Method::POST, &format!("wp/v2/{taxonomy}"), &[("_fields", "id")])?;
-        let made = answered::<Term>(request.json(&BTreeMap::from([("name", name)])), caller.now).await;
-        match made {
+    pub(super) async fn make_term(&self, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, CallError> {
+        let call = self.call(caller, Method::POST, &format!("wp/v2/{taxonomy}"), &[("_fields", "id")]);
+        match call.json(&BTreeMap::from([("name", name)])).read().await {
             Ok(Term { id, .. }) => Ok(id),
-            Err(failure) => failure.existing_term().ok_or(failure),
+            Err(error) => {
+                let existing = error.value("/data/term_id").and_then(Value::as_u64);
+                existing.filter(|_| error.has_code(&[TERM_EXISTS])).ok_or(error)
+            }
         }
     }
 
-    fn request(
-        &self,
-        caller: Caller<'_>,
-        method: Method,
-        path: &str,
-        query: &[(&str, &str)],
-    ) -> Result<RequestBuilder, Failure> {
-        let mut url = caller.root.route(path);
-        url.query_pairs_mut().extend_pairs(query);
-        let request = self.http.to_named(method, url)?;
-        let request = request.header(http::header::ACCEPT, "application/json");
-        Ok(request.basic_auth(caller.user, Some(caller.password.expose_secret())))
+    fn write(&self, caller: Caller<'_>, path: &str, fields: &Value) -> Call {
+        self.call(caller, Method::POST, path, &[("_fields", OF_A_POST)]).json(fields).timeout(WRITE)
     }
-}
 
-/// The answer of a call that went well.
-async fn answered<T: DeserializeOwned>(request: RequestBuilder, now: DateTime<Utc>) -> Result<T, Failure> {
-    let response = request.send().await?;
-    if !response.status().is_success() {
-        return Err(Failure::read(response, now).await);
+    /// A call that tells of an account or a post.
+    fn get(&self, caller: Caller<'_>, path: &str, query: &[(&str, &str)]) -> Call {
+        self.call(caller, Method::GET, path, query).effect(Effect::Read)
     }
-    answer::json_up_to(response, MAX_BYTES).await.map_err(|_| Failure::Unreadable)
+
+    /// A call of preparation: what it makes is seen by nobody.
+    fn call(&self, caller: Caller<'_>, method: Method, path: &str, query: &[(&str, &str)]) -> Call {
+        let Caller { root, user, password, now } = caller;
+        let client = ApiClient::named(self.http.clone(), root.url().clone(), &ERRORS);
+        let call = client.call_url(Auth::basic(user, password, now), method, root.route(path));
+        call.query(query).header(ACCEPT, "application/json").max_bytes(MAX_BYTES).effect(Effect::Private)
+    }
 }

@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
 use super::api::{Api, Caller, Me};
-use super::failure::Failure;
-use super::site::{self, Index, Root, Site};
+use super::site::{self, Approval, Index, Root, Site};
 use super::{Grant, TITLE, Wordpress};
 use crate::account::{Account, Credentials};
 use crate::answer::shown;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 use crate::html::plain;
+use crate::kit::{CallError, ErrorKind};
 use crate::platform::Connect;
 
 /// By which sites know this program, whoever runs it.
@@ -69,6 +69,7 @@ const STRIPPED: &str = "the site does not see who asks. Its host seems to remove
 #[derive(Serialize, Deserialize)]
 struct Memory {
     root: Root,
+    password_name: String,
 }
 
 /// Who an account is, and where.
@@ -78,7 +79,7 @@ pub(super) struct Who {
 }
 
 /// Asks who somebody is.
-pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<Who, Failure> {
+pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<Who, CallError> {
     let (me, index) = futures::join!(api.me(caller), api.index(caller));
     Ok(Who { me: me?, index: index? })
 }
@@ -151,13 +152,14 @@ impl Connect for Wordpress {
     ) -> Result<Departure, HandOffRefusal> {
         let typed = |name| answers.get(name).map_or("", |it| it.expose_secret()).trim();
         let (user, password) = (typed(USER), typed(PASSWORD));
-        let Site { root, authorization } = site::discover(&self.http, typed(site::FIELD)).await?;
+        let Site { root, approval } = site::discover(&self.http, typed(site::FIELD)).await?;
         match (user, password) {
             ("", "") => {}
             ("", _) => return Err(field(USER, "Type the user name that the application password is of.")),
             (_, "") => return Err(field(PASSWORD, "Type an application password, or leave the user name empty, too.")),
             (user, password) => {
-                let account = self.account(root, user, password, now).await;
+                let grant = Grant { root, user: user.to_owned(), password_name: None };
+                let account = self.account(grant, password, now).await;
                 return account.map(|it| Departure::Arrived(vec![it])).map_err(|refusal| match refusal {
                     Refusal::Unknown(words) => field(PASSWORD, &format!(
                         "{} Check the user name and the application password, which is not the one you sign in with. \
@@ -168,13 +170,26 @@ impl Connect for Wordpress {
                 });
             }
         }
-        let Some(mut page) = authorization else {
-            let message = format!(
-                "{} has no page to approve this on: application passwords are switched off there, or it has no https. \
-                 Where its dashboard has them under Users, Profile, type your user name and a new one here.",
-                root.host()
-            );
-            return Err(field(PASSWORD, &message));
+        let mut page = match approval {
+            Approval::Page(page) => page,
+            Approval::None => {
+                let message = format!(
+                    "{} has no page to approve this on: application passwords are switched off there, or it has no \
+                     https. Where its dashboard has them under Users, Profile, type your user name and a new one here.",
+                    root.host()
+                );
+                return Err(field(PASSWORD, &message));
+            }
+            // A site could otherwise have the password of another site sent to itself (mix-up attack).
+            Approval::Elsewhere(host) => {
+                let message = format!(
+                    "The API of this site is at {}, and its approval page is at {host}. For your safety, a password from \
+                     there is not sent to another address. Make one in the dashboard of your site, under Users, Profile, \
+                     and type it here with your user name.",
+                    root.host()
+                );
+                return Err(field(PASSWORD, &message));
+            }
         };
         let here = request.here.for_server(root.as_str());
         if here.redirect_uri.starts_with("http:") && !root.is_open() {
@@ -185,18 +200,19 @@ impl Connect for Wordpress {
         let back = |further: &str| format!("{}?state={}{further}", here.redirect_uri, request.state.expose_secret());
         // A site takes no two passwords of one name.
         let distinct: String = token::hash(request.state.expose_secret()).chars().take(6).collect();
+        let password_name = format!("{} {} {distinct}", self.client_name, now.format("%Y-%m-%d"));
         page.query_pairs_mut()
-            .append_pair("app_name", &format!("{} {} {distinct}", self.client_name, now.format("%Y-%m-%d")))
+            .append_pair("app_name", &password_name)
             .append_pair("app_id", APP_ID)
             .append_pair("success_url", &back(""))
             .append_pair("reject_url", &back("&success=false"));
-        let memory = serde_json::to_string(&Memory { root }).map_err(|_| HandOffRefusal::Unreachable)?;
+        let memory = serde_json::to_string(&Memory { root, password_name }).map_err(|_| HandOffRefusal::Unreachable)?;
         Ok(Departure::Page { url: page.into(), memory: Some(memory.into()) })
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         let memory = callback.memory.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
-        let Some(Memory { root }) = memory else {
+        let Some(Memory { root, password_name }) = memory else {
             return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
         };
         callback.check_arrival(&callback.here.for_server(root.as_str()))?;
@@ -212,17 +228,19 @@ impl Connect for Wordpress {
         let (Some(user), Some(password)) = (said("user_login"), said("password")) else {
             return Err(HandOffRefusal::Refused("the site sent no password".to_owned()));
         };
+        check_site(&root, said("site_url"))?;
         let secret = SecretString::from(password);
-        let account = self.account(root.clone(), user, password, now).await;
-        match account {
+        let grant = Grant { root, user: user.to_owned(), password_name: Some(password_name) };
+        match self.account(grant.clone(), password, now).await {
             Ok(account) => Ok(vec![account]),
             Err(Refusal::Unknown(_)) => Err(HandOffRefusal::Refused(STRIPPED.to_owned())),
             Err(Refusal::Other(refusal)) => Err(without_token(refusal, &secret)),
             Err(Refusal::Role(refusal)) => {
                 // It was made for us, and is of no use.
-                let caller = Caller { root: &root, user, password: &plain_password(password), now };
-                if let Err(failure) = self.api.end(caller).await {
-                    tracing::info!(why = failure.words(), "an application password was left behind");
+                let caller = Caller { root: &grant.root, user, password: &plain_password(password), now };
+                if let Err(error) = self.end(&grant, caller).await {
+                    // Without the message, in which a site may repeat the password.
+                    tracing::info!(kind = ?error.kind, status = ?error.status, "an application password was left behind");
                 }
                 Err(without_token(refusal, &secret))
             }
@@ -232,11 +250,32 @@ impl Connect for Wordpress {
     /// Deletes the application password. One that is gone is as good as deleted.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
         let grant = Grant::of(credentials)?;
-        match self.api.end(grant.caller(credentials, now)).await {
-            Err(failure) if failure.is_lost_grant() => Ok(()),
-            ended => ended.map_err(Failure::setback),
+        match self.end(&grant, grant.caller(credentials, now)).await {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                let reason = "this version of WordPress does not say which application password this is: delete it in the \
+                              dashboard of the site, under Users, Profile";
+                Err(Setback::Refused { reason: reason.to_owned() })
+            }
+            Err(error) if error.kind == ErrorKind::Unauthorized => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Refuses a password that another site has made, before anything is sent. WordPress sends people to any address, so
+/// that a site can lead its visitors to the approval page of another one with our address for itself.
+fn check_site(root: &Root, site_url: Option<&str>) -> Result<(), HandOffRefusal> {
+    let site = site_url.and_then(|it| Url::parse(it).ok());
+    if site.as_ref().is_some_and(|it| root.is_origin_of(it)) {
+        return Ok(());
+    }
+    let other = site.map_or_else(|| "an unknown site".to_owned(), |it| it[..Position::BeforePath].to_owned());
+    Err(HandOffRefusal::Refused(shown(&format!(
+        "the password is of {other}, and not of {}. It was sent nowhere: delete it in the dashboard of the site that made \
+         it, under Users, Profile",
+        root.host()
+    ))))
 }
 
 /// Why an account was not connected.
@@ -249,12 +288,23 @@ enum Refusal {
 }
 
 impl Wordpress {
-    async fn account(&self, root: Root, user: &str, password: &str, now: DateTime<Utc>) -> Result<Account, Refusal> {
-        let grant = Grant { root, user: user.to_owned() };
+    /// Deletes the application password that the call is made with; `false` where it cannot be told from others.
+    async fn end(&self, grant: &Grant, caller: Caller<'_>) -> Result<bool, CallError> {
+        let mut uuid = self.api.own_password(caller).await?;
+        if let (None, Some(name)) = (&uuid, &grant.password_name) {
+            uuid = self.api.password_of(caller, APP_ID, name).await?;
+        }
+        let Some(uuid) = uuid else { return Ok(false) };
+        self.api.delete_password(caller, &uuid).await?;
+        Ok(true)
+    }
+
+    async fn account(&self, grant: Grant, password: &str, now: DateTime<Utc>) -> Result<Account, Refusal> {
         let password = plain_password(password);
-        let caller = Caller { root: &grant.root, user, password: &password, now };
-        let who = who(&self.api, caller).await.map_err(|failure| {
-            if failure.is_lost_grant() { Refusal::Unknown(failure.said()) } else { Refusal::Other(failure.into()) }
+        let caller = Caller { root: &grant.root, user: &grant.user, password: &password, now };
+        let who = who(&self.api, caller).await.map_err(|error| match error.kind {
+            ErrorKind::Unauthorized => Refusal::Unknown(error.message),
+            _ => Refusal::Other(error.into()),
         })?;
         who.check_role().map_err(Refusal::Role)?;
         let (profile, scopes) = (who.profile(&grant.root), who.scopes());

@@ -14,9 +14,10 @@ use sha2::{Digest, Sha256};
 
 use super::api::{Api, Caller};
 use super::content::{Shown, blocks, title_and_text};
-use super::failure::Failure;
+use super::errors::ERRORS;
 use super::terms;
 use crate::job::Job;
+use crate::kit::{CallError, Effect};
 use crate::no_answer::NoAnswer;
 use crate::platform::Step;
 use crate::watch::Watch;
@@ -64,7 +65,7 @@ impl Drafting<'_> {
         let job = self.job;
         let mut progress = Progress::of(job);
         let taken = Watch::begin(job.now).within(WITHIN, self.further(&mut progress)).await;
-        let late = || Err(Failure::from(NoAnswer::Late).before_the_call());
+        let late = || Err(CallError::of_transport(NoAnswer::Late, Effect::Private, ERRORS.title).into());
         match taken.unwrap_or_else(late) {
             Ok(()) if progress.is_whole => Ok(Step::Ready { progress: progress.store() }),
             Ok(()) => Ok(Step::Again { progress: progress.store().unwrap_or_default(), at: job.now }),
@@ -88,7 +89,7 @@ impl Drafting<'_> {
             }
             Some(draft) => {
                 let fields = self.with_files(progress);
-                self.api.write(self.caller, Some(draft), &fields).await.map_err(Failure::before_the_call)?;
+                self.api.change(self.caller, draft, &fields).await?;
                 progress.is_whole = true;
             }
         }
@@ -99,7 +100,7 @@ impl Drafting<'_> {
     async fn draft(&self) -> Result<u64, Setback> {
         let Self { api, caller, job } = *self;
         let mark = mark(job);
-        if let Some(draft) = api.draft(caller, &mark).await.map_err(Failure::before_the_call)? {
+        if let Some(draft) = api.draft(caller, &mark).await? {
             return Ok(draft.id);
         }
         let (title, text) = title_and_text(job.text, job.options.text("title"));
@@ -114,20 +115,22 @@ impl Drafting<'_> {
                 fields[taxonomy] = terms::ids(api, caller, taxonomy, names).await?.into();
             }
         }
-        api.write(caller, None, &fields).await.map(|it| it.id).map_err(Failure::before_the_call)
+        Ok(api.make(caller, &fields).await?.id)
     }
 
     async fn upload(&self, draft: u64, number: usize) -> Result<Uploaded, Setback> {
         let Self { api, caller, job } = *self;
         let Some(file) = job.media.get(number) else { return Err(stale("there are other files than before")) };
         let place = format!("file {} of {}", number + 1, job.media.len());
-        let in_place = |failure: Failure| failure.before_the_call().in_words(|why| format!("{place}: {why}"));
+        let in_place = |error: CallError| error.with_message(|why| format!("{place}: {why}"));
         let slug = format!("{}-{}", mark(job), number + 1);
         let uploaded = if let Some(medium) = api.medium(caller, &slug).await.map_err(in_place)? {
-            medium
+            // An upload whose response was lost may have died while WordPress made the smaller pictures. Themes show the
+            // post without them, too.
+            let is_image = file.mime_type.file_type() == FileType::Image;
+            if is_image { api.make_sizes(caller, medium.id).await.unwrap_or(medium) } else { medium }
         } else {
-            let bytes = job.files.open(file).await;
-            let bytes = bytes.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
+            let bytes = job.files.open(file).await.map_err(CallError::from)?;
             api.upload(caller, draft, &slug, file, bytes, WITHIN).await.map_err(in_place)?
         };
         Ok(Uploaded { id: uploaded.id, url: uploaded.source_url })
@@ -159,8 +162,9 @@ impl Drafting<'_> {
                 return;
             }
         }
-        if let Err(failure) = api.delete(caller, "posts", draft).await {
-            tracing::info!(why = failure.words(), "a draft was left behind");
+        if let Err(error) = api.delete(caller, "posts", draft).await {
+            // Without the message, in which a site may repeat the password or the text.
+            tracing::info!(kind = ?error.kind, status = ?error.status, "a draft was left behind");
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::api::Post;
 use super::draft::{Drafting, Progress, mark, stale};
-use super::failure::Failure;
+use super::errors::NO_POST;
 use super::{Grant, Wordpress};
 use crate::account::Credentials;
 use crate::job::Job;
@@ -34,7 +34,7 @@ impl Publish for Wordpress {
             return Err(stale("its draft is not whole"));
         };
         let fields = json!({ "status": status(job), "slug": job.options.text("slug").unwrap_or_default() });
-        match self.api.write(caller, Some(draft), &fields).await.map_err(Failure::setback) {
+        match self.api.publish(caller, draft, &fields).await.map_err(Setback::from) {
             Ok(post) => published(job, &post),
             Err(refused @ Setback::Refused { .. }) => {
                 Drafting { api: &self.api, caller, job }.discard(&progress).await;
@@ -55,8 +55,8 @@ impl Publish for Wordpress {
         let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return Resolution::NotThere };
         let post = match self.api.post(grant.caller(job.credentials, job.now), draft).await {
             Ok(post) => post,
-            Err(failure) if failure.is_of_no_post() => return deleted(),
-            Err(failure) => return failure.resolution(),
+            Err(error) if error.has_code(&[NO_POST]) => return deleted(),
+            Err(error) => return error.resolution(),
         };
         if post.status == "trash" {
             return deleted();

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 use url::{Position, Url};
 
+use super::json::json_within;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
 use crate::html::{self, plain};
@@ -52,9 +53,18 @@ pub(super) struct Root(Url);
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub(super) root: Root,
-    /// The page on which a person makes an application password; `None` where the site
-    /// has none.
-    pub(super) authorization: Option<Url>,
+    pub(super) approval: Approval,
+}
+
+/// Where a person makes an application password.
+#[derive(Clone, Debug)]
+pub(super) enum Approval {
+    /// The page of the site.
+    Page(Url),
+    /// The site has none.
+    None,
+    /// The site names a page at this host, which is not that of its API.
+    Elsewhere(String),
 }
 
 /// `GET {root}`, in part.
@@ -85,6 +95,11 @@ impl Root {
     }
 
     /// Its address.
+    pub(super) fn url(&self) -> &Url {
+        &self.0
+    }
+
+    /// Its address as text.
     pub(super) fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -92,6 +107,11 @@ impl Root {
     /// Its host.
     pub(super) fn host(&self) -> &str {
         &self.0[Position::BeforeHost..Position::AfterPort]
+    }
+
+    /// Whether an address has the same scheme, host and port.
+    pub(super) fn is_origin_of(&self, url: &Url) -> bool {
+        self.0.origin() == url.origin()
     }
 
     /// Whether what is sent there can be read on the way.
@@ -158,10 +178,16 @@ async fn find(http: &HttpClients, typed: &Url) -> Result<Site, HandOffRefusal> {
     let named = named_by(&page, response).await;
     for root in named.into_iter().chain([by_parameter]) {
         let Ok((root, response)) = get(http, &with_fields(&root)).await else { continue };
-        let Ok(index) = answer::json_up_to::<Index>(response, MAX_BYTES).await else { continue };
+        let Ok(body) = answer::body_up_to(response, MAX_BYTES).await else { continue };
+        let Ok(index) = serde_json::from_slice::<Index>(json_within(&body)) else { continue };
         if index.namespaces.iter().any(|it| it == "wp/v2") {
-            let authorization = index.authorization().filter(|it| http.check_named(it).is_ok());
-            return Ok(Site { root: Root::at(without_fields(&root)), authorization });
+            let root = Root::at(without_fields(&root));
+            let approval = match index.authorization() {
+                Some(page) if root.is_origin_of(&page) => Approval::Page(page),
+                Some(page) => Approval::Elsewhere(host_of(&page).to_owned()),
+                None => Approval::None,
+            };
+            return Ok(Site { root, approval });
         }
     }
     Err(refused(format!(

@@ -4,8 +4,8 @@ use domain::delivery::Setback;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::api::{Api, Caller};
-use super::failure::Failure;
 use crate::html::plain;
+use crate::kit::ErrorKind;
 
 /// How many are looked for at the same time: a slow site takes a second for each, and
 /// few of them answer many at once.
@@ -21,17 +21,17 @@ pub(super) async fn ids(api: &Api, caller: Caller<'_>, taxonomy: &str, names: &[
 async fn id(api: &Api, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, Setback> {
     // WordPress keeps names as HTML, and looks for words in them as they are kept.
     let kept = name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let found = api.terms(caller, taxonomy, &kept).await.map_err(Failure::before_the_call)?;
+    let found = api.terms(caller, taxonomy, &kept).await?;
     let is_it = |it: &str| plain(it).trim().to_lowercase() == name.to_lowercase();
     if let Some(term) = found.into_iter().find(|it| is_it(&it.name)) {
         return Ok(term.id);
     }
-    api.make_term(caller, taxonomy, name).await.map_err(|failure| {
-        if failure.is_of_the_role() {
+    api.make_term(caller, taxonomy, name).await.map_err(|error| {
+        if error.kind == ErrorKind::Forbidden {
             let reason =
                 format!("option {taxonomy}: the site has none of the name {name:?}, and the account may make none");
             return Setback::Refused { reason };
         }
-        failure.before_the_call().in_words(|why| format!("option {taxonomy}: {why}"))
+        error.with_message(|why| format!("option {taxonomy}: {why}")).into()
     })
 }

@@ -1,26 +1,21 @@
-//! A post as it is sent.
+//! The body of the publish call.
 
-use domain::delivery::Setback;
 use serde_json::{Value, json};
 
-use super::preparation::Progress;
-use super::{COMMUNITY, MADE_WITH_AI, PAID_PARTNERSHIP, POLL_DURATION, POLL_OPTIONS, QUOTE_URL, REPLY_SETTINGS, api};
+use super::publishing::Media;
+use super::{COMMUNITY, MADE_WITH_AI, PAID_PARTNERSHIP, POLL_DURATION, POLL_OPTIONS, QUOTE_URL, REPLY_SETTINGS, is_id};
 use crate::job::Job;
+use crate::kit::{CallError, Prepared};
 
 /// How long a poll is open whose post does not say it, in minutes. X wants to be told.
 const A_DAY: i64 = 24 * 60;
 
-/// A post, with the files that were uploaded for it: the same in every attempt.
-pub(super) fn of(job: &Job<'_>, progress: &Progress) -> Result<Value, Setback> {
-    if progress.files.len() != job.media.len() {
-        return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
-    }
-    let mut post = json!({});
-    if !job.text.is_empty() {
-        post["text"] = job.text.into();
-    }
-    if !progress.files.is_empty() {
-        let ids: Vec<&str> = progress.files.iter().map(|it| it.id.as_str()).collect();
+/// The same in every attempt.
+pub(super) fn new_post(job: &Job<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {
+    // Always with a text: what is behind X's API rejects a post without one.
+    let mut post = json!({ "text": job.text });
+    if !prepared.files.is_empty() {
+        let ids: Vec<&str> = prepared.files.iter().map(|it| it.uploaded.id.as_str()).collect();
         post["media"] = json!({ "media_ids": ids });
     }
     let answers = job.options.list(POLL_OPTIONS);
@@ -34,13 +29,13 @@ pub(super) fn of(job: &Job<'_>, progress: &Progress) -> Result<Value, Setback> {
         Some(other) => post["reply_settings"] = other.into(),
     }
     if let Some(url) = job.options.text(QUOTE_URL) {
-        let wrong = || Setback::Refused { reason: "option quote_url: it is not the address of a post".to_owned() };
+        let wrong = || CallError::invalid_post("option quote_url: give the link to a post");
         post["quote_tweet_id"] = quoted(url).ok_or_else(wrong)?.into();
     }
     if let Some(community) = job.options.text(COMMUNITY) {
-        if !api::is_id(community) {
-            let reason = "option community: give the number at the end of the community's address".to_owned();
-            return Err(Setback::Refused { reason });
+        if !is_id(community) {
+            let message = "option community: give the number at the end of the community's address";
+            return Err(CallError::invalid_post(message));
         }
         post["community_id"] = community.into();
     }
@@ -57,7 +52,7 @@ pub(super) fn quoted(url: &str) -> Option<&str> {
     let path = url.split(['?', '#']).next()?.trim_end_matches('/');
     let (before, id) = path.rsplit_once('/')?;
     let is_post = before.ends_with("/status") && before.matches('/').count() == 4;
-    (is_post && api::is_id(id)).then_some(id)
+    (is_post && is_id(id)).then_some(id)
 }
 
 #[cfg(test)]

@@ -109,6 +109,7 @@ fn state_of(setback: &Setback) -> &'static str {
         Setback::Busy { .. } => "busy",
         Setback::Disconnected { .. } => "disconnected",
         Setback::Stale { .. } => "stale",
+        Setback::Duplicate { .. } => "duplicate",
         Setback::Unknown { .. } => "unknown",
     }
 }

@@ -30,6 +30,8 @@ pub(crate) enum Fate {
     LostCall,
     /// The platform answers with an error of its own, and nothing becomes public.
     TheirError,
+    /// The platform refuses what it has already.
+    Duplicate,
 }
 
 /// What becomes of a renewal.
@@ -93,8 +95,14 @@ pub(crate) struct Network {
     /// Instead of the truth, every time.
     pub(crate) always: Mutex<Option<Resolution>>,
     pub(crate) looks: Mutex<u32>,
+    /// From when on posts are read at each look, and when the latest call began.
+    pub(crate) looked_since: Mutex<Vec<(DateTime<Utc>, DateTime<Utc>)>>,
+    /// How long after its publication a post is listed.
+    pub(crate) listed_after: TimeDelta,
     /// It knows posts by their looks alone, and gives out ids that others have.
     pub(crate) by_looks: bool,
+    /// Whether a success of the public call proves nothing.
+    pub(crate) is_confirmed_later: bool,
     /// Instead of the id of what was made public.
     pub(crate) ids: Mutex<VecDeque<String>>,
     /// How long before its time preparation begins.
@@ -284,11 +292,13 @@ impl Publish for Registered {
             }
             Fate::LostCall => unknown(true),
             Fate::TheirError => unknown(false),
+            Fate::Duplicate => Err(Setback::Duplicate { reason: "you said that already".to_owned() }),
         }
     }
 
-    async fn resolve(&self, job: &Job<'_>, _: DateTime<Utc>) -> Resolution {
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         *self.looks.lock().unwrap() += 1;
+        self.looked_since.lock().unwrap().push((since, job.called_at));
         let told = self.resolutions.lock().unwrap().pop_front().or_else(|| self.always.lock().unwrap().clone());
         if let Some(told) = told {
             return told;
@@ -297,7 +307,8 @@ impl Publish for Registered {
             return self.recognise(job).await;
         }
         let public = self.public.lock().unwrap();
-        match public.iter().position(|it| it.reference == job.reference) {
+        let is_listed = |it: &Public| since <= it.at && it.at + self.listed_after <= job.now;
+        match public.iter().position(|it| it.reference == job.reference && is_listed(it)) {
             Some(index) => {
                 let platform_post_id = format!("p{}", index + 1);
                 Resolution::Public(Published::new(platform_post_id, public[index].at))
@@ -319,6 +330,10 @@ impl Publish for Registered {
 
     fn recognises(&self) -> bool {
         self.by_looks
+    }
+
+    fn is_confirmed_later(&self, _: &Job<'_>) -> bool {
+        self.is_confirmed_later
     }
 
     fn settles(&self) -> TimeDelta {

@@ -61,6 +61,11 @@ pub(super) fn media(embed: &Value) -> Vec<(BlobRef, Option<String>)> {
     }
 }
 
+/// Whether it shows a gallery, alone or beside a quote.
+pub(super) fn has_gallery(embed: &Value) -> bool {
+    [&embed["$type"], &embed["media"]["$type"]].iter().any(|it| **it == "app.bsky.embed.gallery")
+}
+
 /// A blob, whatever its type and size.
 pub(super) fn read(blob: &Value) -> Option<BlobRef> {
     let fields = blob.as_object().filter(|it| it.len() == 4)?;

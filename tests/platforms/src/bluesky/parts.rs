@@ -107,12 +107,23 @@ async fn finish(State(world): State<Shared>, Bearer(token): Bearer, input: Input
     let mut state = world.state();
     let Everything { videos, blobs, .. } = &mut *state;
     let upload = videos.parts.uploads.get(id).ok_or_else(unknown)?;
+    if let Some(failure) = upload.failure {
+        return Err(Refusal::bad("UploadFailed", failure));
+    }
     let job = if let Some(job) = &upload.job {
         job.clone()
     } else {
         let missing = upload.missing();
         if !missing.is_empty() {
             return Err(Refusal::bad("MissingParts", format!("Missing parts: {missing:?}")));
+        }
+        if let Some(left) = videos.parts.failing.checked_sub(1) {
+            videos.parts.failing = left;
+            let failure = "the upload could not be assembled";
+            if let Some(upload) = videos.parts.uploads.get_mut(id) {
+                upload.failure = Some(failure);
+            }
+            return Err(Refusal::bad("UploadFailed", failure));
         }
         let whole = upload.whole();
         let used_up = || Refusal::bad("DailyLimitExceeded", "You have reached your daily limit of videos");
@@ -136,11 +147,15 @@ async fn status(
     let mut status = upload.plan(&job_id);
     status["receivedParts"] = upload.parts.keys().copied().collect();
     status["state"] = match upload {
+        Upload { failure: Some(_), .. } => "failed",
         Upload { job: Some(_), .. } => "completed",
         Upload { expires_at, .. } if *expires_at <= now => "expired",
         Upload { .. } => "created",
     }
     .into();
+    if let Some(failure) = upload.failure {
+        status["failureReason"] = failure.into();
+    }
     if let Some(job) = &upload.job {
         status["completedJobId"] = job.as_str().into();
         status["jobStatus"] = state.videos.jobs[job].status(job);

@@ -16,7 +16,7 @@ use super::refusal::Refusal;
 use super::scope::Action;
 use super::world::repo::{Entry, Prepared};
 use super::world::{Shared, State as Everything, World};
-use super::{account, tid};
+use super::{account, embed, tid};
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -199,6 +199,9 @@ fn absent(state: &Everything, entry: &Entry) -> Result<(), Refusal> {
 
 /// Writes a record, in the place of the one that has its key, if there is one.
 fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(), Refusal> {
+    if state.knows_no_galleries && embed::has_gallery(&entry.value["embed"]) {
+        return Err(Refusal::invalid("Invalid app.bsky.feed.post record: expected a known embed at $.record.embed"));
+    }
     state.blobs.collect_old(now);
     state.blobs.check(&entry.blobs)?;
     state.blobs.keep(&entry.blobs);

@@ -18,14 +18,19 @@ pub(super) fn routes() -> Router<Shared> {
 }
 
 async fn describe(State(world): State<Shared>) -> Json<Value> {
-    Json(json!({
+    let mut server = json!({
         "did": world.pds_did(),
         "availableUserDomains": [".test"],
         "inviteCodeRequired": false,
-        "blobUploadLimit": world.state().blobs.limit,
         "links": {},
         "contact": {},
-    }))
+    });
+    let state = world.state();
+    // `@atproto/pds` says it since 0.5.22 of July 2026, which has had galleries for two months.
+    if !state.knows_no_galleries {
+        server["blobUploadLimit"] = state.blobs.limit.into();
+    }
+    Json(server)
 }
 
 #[derive(Deserialize)]

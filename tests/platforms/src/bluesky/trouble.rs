@@ -36,6 +36,10 @@ impl Front for Server {
         classify(head, body).filter(|_| !dpop::is_turned_away(&self.world, self.realm, &head.headers))
     }
 
+    fn translated(&self) -> &'static [&'static str] {
+        self.world.state().troubles.translated(&["/message", "/error_description"])
+    }
+
     fn meet(&self, call: Call) -> Option<Trouble> {
         self.world.state().troubles.meet(call)
     }
@@ -97,6 +101,7 @@ fn classify(head: &Parts, body: &[u8]) -> Option<Call> {
             Some(Call::Upload)
         }
         "app.bsky.video.getJobStatus" => Some(Call::Process),
+        "app.bsky.actor.getProfile" => Some(Call::Account),
         "com.atproto.repo.putRecord" | "com.atproto.repo.createRecord" | "com.atproto.repo.applyWrites" => {
             Some(Call::Publish)
         }

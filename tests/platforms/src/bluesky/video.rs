@@ -129,13 +129,23 @@ struct Asked {
 async fn status(State(world): State<Shared>, Query(Asked { job_id }): Query<Asked>) -> Result<Json<Value>, Refusal> {
     let now = world.clock.now();
     let mut state = world.state();
-    let state = &mut *state;
-    let job = state.videos.jobs.get_mut(&job_id).ok_or_else(|| Refusal::bad("job_not_found", "Job not found"))?;
-    if let Work::Encoding { bytes, polls_left } = &mut job.work {
-        match polls_left.checked_sub(1) {
-            Some(left) => *polls_left = left,
-            None => job.work = Work::Done { blob: state.blobs.add_as("video/mp4", bytes.clone(), now) },
+    let Everything { videos, blobs, .. } = &mut *state;
+    let unknown = || Refusal::bad("job_not_found", "Job not found");
+    let is_last = match &mut videos.jobs.get_mut(&job_id).ok_or_else(unknown)?.work {
+        Work::Encoding { polls_left: 0, .. } => true,
+        Work::Encoding { polls_left, .. } => {
+            *polls_left -= 1;
+            false
         }
+        Work::Done { .. } | Work::Failed { .. } => false,
+    };
+    let failure = if is_last { videos.next_failure() } else { None };
+    let job = videos.jobs.get_mut(&job_id).ok_or_else(unknown)?;
+    if let (true, Work::Encoding { bytes, .. }) = (is_last, &job.work) {
+        job.work = match failure {
+            Some(code) => Work::Failed { code },
+            None => Work::Done { blob: blobs.add_as("video/mp4", bytes.clone(), now) },
+        };
     }
     Ok(Json(json!({ "jobStatus": job.status(&job_id) })))
 }

@@ -53,6 +53,8 @@ pub(super) struct State {
     pub(super) account: Account,
     /// Whether the server is one from before there were narrow scopes.
     pub(super) knows_no_narrow_scopes: bool,
+    /// Whether the server is one from before there were galleries and a told limit of files.
+    pub(super) knows_no_galleries: bool,
     /// Documents of clients, by address.
     pub(super) clients: BTreeMap<String, Value>,
     /// What may be used only once and was: `jti`s of proofs and assertions, PKCE

@@ -83,6 +83,8 @@ struct Memory {
     ids: u64,
     /// Whether lists have nonces.
     lists_nonces: bool,
+    /// Whether posts of forums need a tag.
+    requires_tags: bool,
 }
 
 /// What people see in a channel or a thread.
@@ -132,6 +134,7 @@ impl DiscordBot {
             limits: Limits::default(),
             ids: 0,
             lists_nonces: false,
+            requires_tags: false,
         });
         let here = Arc::new(Here { clock, memory, oauth: Mutex::new(oauth), echo: Arc::new(AtomicBool::new(false)) });
         let api = Router::new()
@@ -172,6 +175,11 @@ impl DiscordBot {
     /// Lists have nonces from now on.
     pub fn lists_nonces(&self) {
         self.here.memory().lists_nonces = true;
+    }
+
+    /// Posts of forums need a tag from now on.
+    pub fn requires_tags(&self) {
+        self.here.memory().requires_tags = true;
     }
 
     /// From now on, the bot may not do this in a channel: bits of the documentation.

@@ -92,6 +92,11 @@ impl<const APP: bool> Network for Discord<APP> {
     /// They do not end.
     fn end_access_tokens(&self) {}
 
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
         let post =

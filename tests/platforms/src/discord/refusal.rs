@@ -46,6 +46,11 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, 10_015, "Unknown Webhook")
     }
 
+    /// A forum in which members have to choose a tag (channel flag `REQUIRE_TAG`).
+    pub(super) fn tag_required() -> Self {
+        Self::bad(40_067, "A tag is required to create a forum post in this channel")
+    }
+
     pub(super) fn too_large() -> Self {
         let message = "Request entity too large. Try sending something smaller in size";
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, 40_005, message)

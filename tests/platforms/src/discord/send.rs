@@ -36,6 +36,9 @@ pub(super) async fn execute(
         let seconds = (standing.reset - now).as_seconds_f64();
         return Err(Refusal::too_many(seconds).with(&standing, now));
     }
+    if let Some(refusal) = here.memory().refusal.take() {
+        return Err(refusal);
+    }
     let message = message(&here, Body::read(request).await?)?;
     let mut memory = here.memory();
     let channel = if memory.is_forum { memory.id() } else { CHANNEL.to_owned() };
@@ -88,6 +91,9 @@ fn message(here: &Here, Body { payload, files }: Body) -> Result<Message, Refusa
     }
     if !is_forum && thread_name.is_some() {
         return Err(Refusal::bad(220_003, "Webhooks can only create threads in forum channels"));
+    }
+    if is_forum && here.memory().requires_tags {
+        return Err(Refusal::tag_required());
     }
     fields.flags()?;
     fields.allowed_mentions()?;

@@ -104,6 +104,10 @@ impl Front for Here {
         }
     }
 
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&["/message", "/error_description"])
+    }
+
     fn meet(&self, call: Call) -> Option<Trouble> {
         self.memory().troubles.meet(call)
     }

@@ -27,8 +27,20 @@ impl Front for Here {
             (&Method::POST, _) if path.starts_with("/video-upload/") => Some(Call::Upload),
             (&Method::GET, "published_posts" | "stories") => Some(Call::LookUp),
             (&Method::GET, _) if query.contains("fields=status") => Some(Call::Process),
+            // A Page, by its number.
+            (&Method::GET, id) if id.bytes().all(|it| it.is_ascii_digit()) => Some(Call::Account),
             _ => None,
         }
+    }
+
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&[
+            "/error/message",
+            "/error/error_user_title",
+            "/error/error_user_msg",
+            "/error_message",
+            "/error_description",
+        ])
     }
 
     fn meet(&self, call: Call) -> Option<Trouble> {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::posts::Post;
-use super::{CONFIGURATION, Facebook, Memory, PERSON};
+use super::{CONFIGURATION, Facebook, Memory, PAGE, PERSON};
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -78,6 +78,19 @@ impl<const CONFIGURED: bool> Network for Facebook<CONFIGURED> {
         let now = self.here.clock.now();
         self.here.oauth().end_access_tokens(now);
         self.here.memory().has_other_password = true;
+    }
+
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            memory.add_post(PAGE, &format!("by hand, number {number}"), Vec::new(), None, now);
+        }
     }
 
     fn public(&self) -> Vec<PublicPost> {

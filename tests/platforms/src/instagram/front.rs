@@ -5,8 +5,8 @@ use http::Method;
 use http::request::Parts;
 use platforms::conformance::network::{Call, Trouble};
 
-use super::Here;
 use super::making::failed;
+use super::{Here, ID};
 use crate::meta::trouble;
 use crate::stand_in::front::Front;
 
@@ -26,8 +26,20 @@ impl Front for Here {
             (&Method::POST, _) if has(b"image_url=") || has(b"video_url=") => Some(Call::Upload),
             (&Method::GET, _) if path.ends_with("/media") || path.ends_with("/stories") => Some(Call::LookUp),
             (&Method::GET, _) if query.contains("fields=status") => Some(Call::Process),
+            (&Method::GET, "/v26.0/me") => Some(Call::Account),
+            (&Method::GET, _) if path.strip_prefix("/v26.0/") == Some(ID) => Some(Call::Account),
             _ => None,
         }
+    }
+
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&[
+            "/error/message",
+            "/error/error_user_title",
+            "/error/error_user_msg",
+            "/error_message",
+            "/error_description",
+        ])
     }
 
     fn meet(&self, call: Call) -> Option<Trouble> {

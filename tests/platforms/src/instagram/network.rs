@@ -5,15 +5,17 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use domain::clock::Clock;
-use domain::media::{FileType, MimeType};
+use domain::media::{Facts, FileType, MimeType};
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::conformance::samples::sample;
 use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::making::Kind;
+use super::making::{Content, File, Kind};
 use super::posts::Post;
 use super::{HANDLE, Instagram};
+use crate::meta::fetched::Fetched;
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -79,6 +81,24 @@ impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
     fn end_access_tokens(&self) {
         let (mut oauth, now) = (self.here.oauth(), self.here.clock.now());
         self.here.change_password(&mut oauth, now);
+    }
+
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
+    /// Each with a picture, without which nothing is posted.
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            let bytes = sample(MimeType::Jpeg, 200).bytes;
+            let fetched = Fetched { mime_type: MimeType::Jpeg, bytes, facts: Facts::default() };
+            let files = vec![File { fetched, words: None, tags: Value::Null }];
+            let caption = format!("by hand, number {number}");
+            memory.add(Content { kind: Kind::Post, caption, files, said: json!({}), ..Content::default() }, now);
+        }
     }
 
     fn public(&self) -> Vec<PublicPost> {

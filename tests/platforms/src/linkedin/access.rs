@@ -4,9 +4,11 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
+use url::Url;
 
 use super::refusal::Refusal;
 use super::{Here, MEMBER, MEMBER_URN, Memory};
@@ -113,6 +115,25 @@ impl Authorizes for Here {
             answer["refresh_token_expires_in"] = (begun + REFRESH_LIVES - now).num_seconds().into();
         }
         answer
+    }
+
+    /// One scope that the app may not ask for ends the whole consent: the person is sent back without having been
+    /// asked. The quotation marks are escaped, as clients report it (cuongdevjs/reactjs-social-login 178).
+    fn page_refusal(&self, params: &Params, fault: &Fault) -> Response {
+        let text = |name: &str| params.text(name).unwrap_or_default();
+        let (Fault::WrongScope, Ok(mut back)) = (fault, Url::parse(&text("redirect_uri"))) else {
+            return (fault.status(), fault.words()).into_response();
+        };
+        let oauth = self.oauth();
+        let asked = oauth.scopes(&text("scope"));
+        let unknown = asked.iter().find(|it| !oauth.rules.scopes.contains(&it.as_str()));
+        let description =
+            format!("Scope &quot;{}&quot; is not authorized for your application", unknown.map_or("", String::as_str));
+        back.query_pairs_mut()
+            .append_pair("error", "unauthorized_scope_error")
+            .append_pair("error_description", &description)
+            .append_pair("state", &text("state"));
+        (StatusCode::FOUND, [(header::LOCATION, String::from(back))]).into_response()
     }
 
     fn denial(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{OriginalUri, Path, State};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
@@ -20,11 +20,13 @@ const MAX_TEXT: usize = 1_250;
 pub(super) async fn create(
     State(here): State<Arc<Here>>,
     Path(urn): Path<String>,
+    OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(StatusCode, Json<Value>), Refusal> {
     let scopes = ["w_member_social_feed", "w_organization_social_feed"];
     let grant = here.accept_rest(&headers, "/rest/socialActions", &scopes)?;
+    Refusal::unless_encoded(uri.path())?;
     let mut fields = Fields::of(&body)?;
     let (actor, object) = (fields.text("actor")?, fields.text("object")?);
     let mut message = Fields(fields.take("message")?.as_object().cloned().unwrap_or_default());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{OriginalUri, Path, RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{FileType, MimeType};
@@ -31,6 +31,9 @@ const TICKET_LIVES: TimeDelta = TimeDelta::hours(24);
 const PICTURE_TAKES: TimeDelta = TimeDelta::seconds(2);
 const VIDEO_TAKES: TimeDelta = TimeDelta::seconds(12);
 
+/// How long the status of a video may be behind what was done with it. LinkedIn names no number.
+const READ_LAG: TimeDelta = TimeDelta::seconds(6);
+
 /// The scopes of uploads.
 const SCOPES: &[&str] = &["w_member_social", "w_organization_social"];
 
@@ -45,6 +48,8 @@ pub(super) struct File {
     token: String,
     parts: Vec<Part>,
     state: Stage,
+    /// When all parts were put together.
+    finalized_at: Option<DateTime<Utc>>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,6 +86,12 @@ impl File {
         }
     }
 
+    /// What a read says, which is behind the write.
+    fn read(&self, now: DateTime<Utc>) -> Asset {
+        let is_behind = self.finalized_at.is_some_and(|it| now < it + READ_LAG);
+        if is_behind { Asset::WaitingUpload } else { self.asset(now) }
+    }
+
     /// All of it, as far as it has arrived.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.parts.iter().filter_map(|it| it.arrived.as_ref()).flat_map(|(_, it)| it.to_vec()).collect()
@@ -94,14 +105,14 @@ pub(super) async fn image(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept_rest(&headers, "/rest/images", SCOPES)?;
+    let grant = here.accept_rest(&headers, "/rest/images", SCOPES)?;
     let mut fields = action(query.as_deref(), "initializeUpload", &body)?;
     let owner = fields.text("owner")?;
     fields.end()?;
     let now = here.clock.now();
     let mut memory = here.memory();
     let parts = vec![Part { at: 0, length: None, arrived: None }];
-    let (urn, file) = memory.announce("image", owner, parts, now)?;
+    let (urn, file) = memory.announce(("image", owner), parts, &grant, now)?;
     let upload_url = memory.address(&file, 0);
     memory.files.insert(urn.clone(), file);
     let expires = (now + TICKET_LIVES).timestamp_millis();
@@ -115,7 +126,8 @@ pub(super) async fn video(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept_rest(&headers, "/rest/videos", SCOPES)?;
+    let path = format!("/rest/videos?{}", query.as_deref().unwrap_or_default());
+    let grant = here.accept_rest(&headers, &path, SCOPES)?;
     if query.as_deref() == Some("action=finalizeUpload") {
         return finalize(&here, action(query.as_deref(), "finalizeUpload", &body)?);
     }
@@ -137,7 +149,7 @@ pub(super) async fn video(
         length: Some(step.min(size - it * step)),
         arrived: None,
     });
-    let (urn, file) = memory.announce("video", owner, parts.collect(), now)?;
+    let (urn, file) = memory.announce(("video", owner), parts.collect(), &grant, now)?;
     let instructions = file.parts.iter().enumerate().map(|(number, it)| {
         let last = it.at + it.length.unwrap_or_default() - 1;
         json!({ "uploadUrl": memory.address(&file, number), "firstByte": it.at, "lastByte": last })
@@ -163,6 +175,7 @@ fn finalize(here: &Here, mut fields: Fields) -> Result<Json<Value>, Refusal> {
     }
     let is_video = MimeType::sniff(&file.bytes()).is_some_and(|it| it == MimeType::Mp4);
     file.state = if is_video && !spoils { Stage::ReadyAt(now + VIDEO_TAKES) } else { Stage::Failed };
+    file.finalized_at = Some(now);
     Ok(Json(json!({})))
 }
 
@@ -170,13 +183,15 @@ fn finalize(here: &Here, mut fields: Fields) -> Result<Json<Value>, Refusal> {
 pub(super) async fn show(
     State(here): State<Arc<Here>>,
     Path(urn): Path<String>,
+    OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
     here.accept_rest(&headers, "/rest/videos/", SCOPES)?;
+    Refusal::unless_encoded(uri.path())?;
     let memory = here.memory();
     let file = memory.files.get(&urn).filter(|it| it.is_video).ok_or_else(Refusal::not_found)?;
     let mut told = json!({ "id": urn, "owner": file.owner });
-    told["status"] = match file.asset(here.clock.now()) {
+    told["status"] = match file.read(here.clock.now()) {
         Asset::WaitingUpload => "WAITING_UPLOAD",
         Asset::Processing => "PROCESSING",
         Asset::Available => "AVAILABLE",
@@ -197,7 +212,7 @@ pub(super) async fn arrive(
     body: Bytes,
 ) -> Result<Response, Refusal> {
     let now = here.clock.now();
-    here.memory().refused("/dms-uploads").map_or(Ok(()), Err)?;
+    here.memory().refused(&format!("/dms-uploads/{part}")).map_or(Ok(()), Err)?;
     let is_video = here.memory().files.values().any(|it| it.ticket == ticket && it.is_video);
     if !is_video {
         let _: Grant = here.oauth_of(&headers)?;
@@ -253,11 +268,15 @@ impl Here {
 impl Memory {
     fn announce(
         &mut self,
-        kind: &str,
-        owner: String,
+        (kind, owner): (&str, String),
         parts: Vec<Part>,
+        grant: &Grant,
         now: DateTime<Utc>,
     ) -> Result<(String, File), Refusal> {
+        let is_of_pages = grant.scopes.iter().any(|it| it == SCOPES[1]);
+        if owner.starts_with("urn:li:organization:") && !is_of_pages {
+            return Err(Refusal::no_organization_permission("owner"));
+        }
         if !self.may_post(&owner) {
             return Err(Refusal::denied("Not enough permissions to act for the owner"));
         }
@@ -269,11 +288,12 @@ impl Memory {
             token: if kind == "video" { secret() } else { String::new() },
             parts,
             state: Stage::Waiting,
+            finalized_at: None,
         };
         Ok((format!("urn:li:{kind}:C5{:x}", self.next()), file))
     }
 
     fn address(&self, file: &File, part: usize) -> String {
-        format!("{}/dms-uploads/{}/{part}", self.base_url, file.ticket)
+        format!("{}/dms-uploads/{}/{part}", self.uploads_at, file.ticket)
     }
 }

@@ -24,8 +24,17 @@ impl Front for Here {
             (&Method::GET, "/rest/posts") => Some(Call::LookUp),
             (&Method::POST, "/rest/videos") if head.uri.query() == Some("action=finalizeUpload") => Some(Call::Process),
             (&Method::GET, _) if path.starts_with("/rest/videos/") => Some(Call::Process),
+            (&Method::GET, "/v2/userinfo" | "/v2/me" | "/rest/organizations") => Some(Call::Account),
             _ => None,
         }
+    }
+
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&[
+            "/message",
+            "/errorDetails/inputErrors/0/description",
+            "/error_description",
+        ])
     }
 
     fn meet(&self, call: Call) -> Option<Trouble> {

@@ -8,11 +8,12 @@ use domain::clock::Clock;
 use domain::media::{FileType, MimeType};
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
 use platforms::{Answers, AppCredentials};
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::Url;
 
+use super::little::Read;
 use super::posts::Post;
-use super::{ALONE, LATER_VERSION, LinkedIn, MEMBER, Memory, Products};
+use super::{LinkedIn, MEMBER, Memory, PAGE_URN, Products};
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -30,15 +31,8 @@ impl<P: Products> Network for LinkedIn<P> {
     }
 
     fn settings(&self) -> Value {
-        let mut settings = json!({ "url": self.base_url(), "pages": P::APPROVED });
-        if P::REPLAYS {
-            settings["replay"] = true.into();
-            settings["scopes"] = json!(["openid", "profile", "email", "w_member_social"]);
-            settings["version"] = LATER_VERSION.into();
-        }
-        if P::ALONE {
-            settings["scopes"] = json!(ALONE);
-        }
+        let mut settings = P::settings();
+        settings["url"] = self.base_url().into();
         settings
     }
 
@@ -60,7 +54,7 @@ impl<P: Products> Network for LinkedIn<P> {
 
     /// What pages have posted.
     fn can_be_asked(&self) -> bool {
-        P::APPROVED
+        P::has_pages()
     }
 
     fn takes_repeats(&self) -> bool {
@@ -75,10 +69,11 @@ impl<P: Products> Network for LinkedIn<P> {
         self.here.memory().troubles.order(call, trouble, count);
     }
 
-    /// It never says when it wants to be asked again.
+    /// It never says when it wants to be asked again, and its response to the publish call
+    /// has its id in a header and no body.
     fn can(&self, call: Call, trouble: Trouble) -> bool {
-        let is_limited = matches!(trouble, Trouble::Limited { .. });
-        !(call == Call::Publish && is_limited) && (call != Call::Refresh || P::APPROVED)
+        let is_other = matches!(trouble, Trouble::Limited { .. } | Trouble::CutBody | Trouble::EmptyBody);
+        !(call == Call::Publish && is_other) && (call != Call::Refresh || P::has_pages())
     }
 
     fn echo(&self) -> bool {
@@ -93,6 +88,20 @@ impl<P: Products> Network for LinkedIn<P> {
     fn end_access_tokens(&self) {
         let now = self.here.clock.now();
         self.here.oauth().end_access_tokens(now);
+    }
+
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            let text = Read::of(&format!("by hand, number {number}"));
+            memory.add(PAGE_URN, text, Value::Null, "PUBLIC", now);
+        }
     }
 
     fn public(&self) -> Vec<PublicPost> {

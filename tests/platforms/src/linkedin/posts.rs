@@ -75,9 +75,12 @@ pub(super) async fn create(
     if !author.starts_with("urn:li:person:") && !author.starts_with("urn:li:organization:") {
         return Err(Refusal::bad("INVALID_URN_TYPE", "author is no member and no organization"));
     }
-    let needed = if author == MEMBER_URN { scopes[0] } else { scopes[1] };
+    let has_scope = |scope: &str| grant.scopes.iter().any(|it| it == scope);
+    if author.starts_with("urn:li:organization:") && !has_scope(scopes[1]) {
+        return Err(Refusal::no_organization_permission("author"));
+    }
     let mut memory = here.memory();
-    if !memory.may_post(&author) || !grant.scopes.iter().any(|it| it == needed) {
+    if !memory.may_post(&author) || (author == MEMBER_URN && !has_scope(scopes[0])) {
         let message = if author.starts_with("urn:li:person:") {
             "Field Value validation failed in REQUEST_BODY: Data Processing Exception while processing fields [/author]"
         } else {

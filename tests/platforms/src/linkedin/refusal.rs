@@ -1,7 +1,7 @@
 //! Answers to calls that do not do what they were to do.
 
 use axum::Json;
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -31,8 +31,23 @@ impl Refusal {
         Self::new(400, 100, code, message)
     }
 
+    /// Protocol 2.0.0 gives colons in a path a meaning of their own, so those of a URN are encoded.
+    pub(super) fn unless_encoded(path: &str) -> Result<(), Self> {
+        if path.contains(':') {
+            Err(Self::bad("ILLEGAL_ARGUMENT", "Syntax exception in path variables"))
+        } else {
+            Ok(())
+        }
+    }
+
     pub(super) fn denied(message: &str) -> Self {
         Self::new(403, 100, "ACCESS_DENIED", message)
+    }
+
+    /// The token may not act for pages; `of_what` is `author` or `owner`.
+    pub(super) fn no_organization_permission(of_what: &str) -> Self {
+        let message = format!("Organization Or Events permissions must be used when using organization as {of_what}");
+        Self::new(400, 100, "ILLEGAL_ARGUMENT", &message)
     }
 
     pub(super) fn not_found() -> Self {
@@ -74,6 +89,10 @@ impl From<Fault> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, Json(self.body)).into_response()
+        match self.body {
+            // Of a proxy, a CDN or a firewall.
+            Value::String(page) => (self.status, Html(page)).into_response(),
+            body => (self.status, Json(body)).into_response(),
+        }
     }
 }

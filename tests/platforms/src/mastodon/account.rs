@@ -16,9 +16,14 @@ pub(crate) const USERNAME: &str = "keeper";
 
 /// `GET /api/v1/accounts/verify_credentials`
 pub(crate) async fn verify_credentials(State(here): Here, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
-    authorize(&here.memory(), &headers, &["profile", "read", "read:accounts"], here.clock.now())?;
+    let memory = here.memory();
+    authorize(&memory, &headers, &["profile", "read", "read:accounts"], here.clock.now())?;
+    let privacy = memory.visibility.unwrap_or("public");
     let mut account = view(&here);
-    account["source"] = json!({"privacy": "public", "sensitive": false, "language": "en", "note": "", "fields": []});
+    account["source"] = json!({"privacy": privacy, "sensitive": false, "language": "en", "note": "", "fields": []});
+    if memory.hides_visibility {
+        account["source"]["privacy"] = Value::Null;
+    }
     Ok(Json(account))
 }
 

@@ -28,7 +28,12 @@ pub(crate) async fn second(State(here): Here) -> Result<Json<Value>, Refusal> {
     if let Some(source_url) = differences.source_url {
         instance.insert("source_url".to_owned(), json!(source_url));
     }
-    Ok(Json(instance.into()))
+    let mut instance = Value::from(instance);
+    // The first version of the call never says it.
+    if differences.tells_description_limit {
+        instance["configuration"]["media_attachments"]["description_limit"] = json!(differences.description_limit);
+    }
+    Ok(Json(instance))
 }
 
 /// `GET /api/v1/instance`
@@ -46,6 +51,7 @@ pub(crate) async fn first(State(here): Here) -> Json<Value> {
     if differences.instance == InstanceApi::FirstWithLimits {
         instance["max_toot_chars"] = json!(differences.max_characters);
         instance["upload_limit"] = json!(differences.video_limit);
+        instance["description_limit"] = json!(differences.description_limit);
     } else {
         instance["configuration"] = configuration(&here);
     }
@@ -62,7 +68,6 @@ fn configuration(here: &Instance) -> Value {
         },
         "media_attachments": {
             "supported_mime_types": media::TYPES,
-            "description_limit": media::DESCRIPTION_LIMIT,
             "image_size_limit": differences.image_limit,
             "image_matrix_limit": 33_177_600,
             "video_size_limit": differences.video_limit,

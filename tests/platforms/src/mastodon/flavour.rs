@@ -11,7 +11,7 @@ pub(crate) use self::differences::{
 /// Which software, and how old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
-    /// Mastodon 4.6 as it is installed.
+    /// Mastodon 4.7 as it is installed.
     Mastodon,
     /// Mastodon 4.2: before the metadata, PKCE and the scope `profile`.
     OldMastodon,
@@ -24,7 +24,7 @@ pub enum Flavour {
     /// snac, which knows no idempotency keys, rewrites the texts that it shows, gives
     /// files new ids, and sends no date.
     Snac,
-    /// Mastodon 4.6 whose owner has room for videos of 2 GiB.
+    /// Mastodon 4.7 whose owner has room for videos of 2 GiB.
     Roomy,
 }
 
@@ -57,7 +57,7 @@ known!(
 const MIB: usize = 1 << 20;
 
 const MASTODON: Differences = Differences {
-    version: "4.6.2",
+    version: "4.7.3",
     source_url: Some("https://github.com/mastodon/mastodon"),
     instance: InstanceApi::Both,
     metadata: true,
@@ -91,6 +91,9 @@ const MASTODON: Differences = Differences {
     matrix_limit: Some(33_177_600),
     image_limit: 16 * MIB,
     video_limit: 99 * MIB,
+    description_limit: 10_000,
+    tells_description_limit: true,
+    applies_own_visibility: true,
     idempotency: true,
     reset: Reset::Timestamp,
     limits_by_address: false,
@@ -115,6 +118,9 @@ const OLD_MASTODON: Differences = Differences {
     lists_of_redirect_uris: false,
     pkce: false,
     counting: Counting::MastodonOnRuby3,
+    description_limit: 1500,
+    // Since 4.4.
+    tells_description_limit: false,
     ..MASTODON
 };
 
@@ -138,6 +144,7 @@ const GO_TO_SOCIAL: Differences = Differences {
     matrix_limit: None,
     image_limit: 40 * MIB,
     video_limit: 40 * MIB,
+    description_limit: 1500,
     idempotency: false,
     reset: Reset::UnixSeconds,
     limits_by_address: true,
@@ -165,6 +172,7 @@ const PLEROMA: Differences = Differences {
     matrix_limit: None,
     image_limit: 16_000_000,
     video_limit: 16_000_000,
+    description_limit: 5000,
     // Null on some forks, though it is documented nowhere on which.
     status_url: false,
     // A file without an id of its own is shown under one made from its address.
@@ -196,6 +204,8 @@ const PIXELFED: Differences = Differences {
     matrix_limit: None,
     image_limit: 15_000_000,
     video_limit: 15_000_000,
+    // Told nowhere.
+    description_limit: 1000,
     idempotency: false,
     source: Source::Untold,
     ..MASTODON
@@ -217,6 +227,9 @@ const SNAC: Differences = Differences {
     max_characters: 10_000,
     mixes_media: true,
     second_upload: SecondUpload::WithoutUrl,
+    description_limit: 1500,
+    // `POST /api/v1/statuses` has "public" where nothing is said; `source.privacy` is the account's own setting.
+    applies_own_visibility: false,
     idempotency: false,
     limits_by_address: true,
     instance: InstanceApi::FirstWithConfiguration,

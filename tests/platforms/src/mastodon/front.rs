@@ -24,6 +24,7 @@ const PER_ACCOUNT: Limit = per("account", 1500, 5);
 const PER_TOKEN: Limit = per("token", 300, 5);
 const PER_ADDRESS: Limit = per("address", 300, 5);
 const UPLOADS: Limit = per("uploads", 30, 30);
+const APPS: Limit = per("apps", 5, 10);
 
 const fn per(name: &'static str, most: u64, minutes: i64) -> Limit {
     Limit { name, most, period: TimeDelta::minutes(minutes), begins: Begins::ByTheClock }
@@ -88,8 +89,13 @@ impl Front for Instance {
                 | ["api", "v1", "statuses", _]
                 | ["api", "v1", "statuses", _, "source"],
             ) => Some(Call::LookUp),
+            (&Method::GET, ["api", "v1", "accounts", "verify_credentials"]) => Some(Call::Account),
             _ => None,
         }
+    }
+
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&["/error", "/error_description"])
     }
 
     fn meet(&self, call: Call) -> Option<Trouble> {
@@ -131,7 +137,7 @@ fn unwanted(call: Call) -> Refusal {
         Call::Upload => Refusal::unprocessable("File type of uploaded media could not be verified"),
         Call::Process => Refusal::unprocessable("Error processing thumbnail for uploaded media"),
         Call::Publish => Refusal::invalid("Text contained a disallowed hashtag: lighthouse"),
-        Call::LookUp => Refusal::not_found(),
+        Call::LookUp | Call::Account => Refusal::not_found(),
     }
 }
 
@@ -162,6 +168,9 @@ fn count(here: &Instance, request: &Request) -> Standing {
     let is_upload = request.method() == Method::POST && (path == "/api/v1/media" || path == "/api/v2/media");
     if is_upload && token.is_some() && !here.differences.limits_by_address {
         limits.push((UPLOADS, "us"));
+    }
+    if request.method() == Method::POST && path == "/api/v1/apps" && !here.differences.limits_by_address {
+        limits.push((APPS, "loopback"));
     }
     let standings: Vec<_> =
         limits.into_iter().map(|(limit, whose)| memory.limits.count(limit, whose, 1, now)).collect();

@@ -57,6 +57,8 @@ pub(crate) struct Memory {
     pub(crate) domain: Option<String>,
     /// What the account has set for statuses that say nothing else.
     pub(crate) visibility: Option<&'static str>,
+    /// Whether it does not say what the account has set.
+    pub(crate) hides_visibility: bool,
     last_id: u64,
 }
 
@@ -84,6 +86,7 @@ impl Instance {
             polls_until_ready: 2,
             issuer: None,
             visibility: None,
+            hides_visibility: false,
             last_id: 0,
         };
         let (echo, arrivals) = (Echo::default(), Arrivals::default());

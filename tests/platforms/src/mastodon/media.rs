@@ -33,9 +33,6 @@ pub(crate) const TYPES: [&str; 11] = [
     "video/ogg",
 ];
 
-/// The most characters of a description.
-pub(crate) const DESCRIPTION_LIMIT: usize = 1500;
-
 /// `POST /api/v1/media`: what comes back is ready.
 pub(crate) async fn upload_at_once(State(here): Here, request: Request) -> Result<Json<Value>, Refusal> {
     let medium = receive(&here, request).await?;
@@ -99,8 +96,9 @@ async fn receive(here: &Arc<Instance>, request: Request) -> Result<Medium, Refus
         return Err(Refusal::invalid("File can't be blank"));
     };
     check(here, &mime_type, &bytes)?;
-    if form.description.as_ref().is_some_and(|it| DESCRIPTION_LIMIT < it.chars().count()) {
-        return Err(Refusal::invalid("Description is too long (maximum is 1500 characters)"));
+    let longest = here.differences.description_limit;
+    if form.description.as_ref().is_some_and(|it| longest < it.chars().count()) {
+        return Err(Refusal::invalid(format!("Description is too long (maximum is {longest} characters)")));
     }
     let now = here.clock.now();
     Ok(Medium {

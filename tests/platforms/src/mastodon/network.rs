@@ -50,9 +50,11 @@ impl<F: Known> Network for Server<F> {
         self.here.memory().troubles.order(call, trouble, count);
     }
 
-    /// A renewal can only fail where access tokens end.
-    fn can(&self, call: Call, _: Trouble) -> bool {
-        call != Call::Refresh || self.here.differences.token_lifetime.is_some()
+    /// A renewal can only fail where access tokens end. With a page and 413, the web server
+    /// of the instance itself refuses a file that is too large.
+    fn can(&self, call: Call, trouble: Trouble) -> bool {
+        (call != Call::Refresh || self.here.differences.token_lifetime.is_some())
+            && (call, trouble) != (Call::Upload, Trouble::Intermediary { status: 413 })
     }
 
     fn checks_codes(&self) -> bool {
@@ -71,6 +73,20 @@ impl<F: Known> Network for Server<F> {
     /// Does nothing where access tokens do not end.
     fn end_access_tokens(&self) {
         self.here.memory().oauth.end_access_tokens(self.here.clock.now());
+    }
+
+    /// Pleroma says by words alone that a grant is gone, and snac says nothing.
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        self.here.differences.says_why && !self.here.differences.hides_why_tokens_fail
+    }
+
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            memory.add_by_hand(&format!("by hand, number {number}"), now);
+        }
     }
 
     fn public(&self) -> Vec<PublicPost> {

@@ -46,7 +46,8 @@ pub(crate) async fn publish(State(here): Here, headers: HeaderMap, params: Param
     }
 
     let media = media_of(&here, &memory, &params, now)?;
-    let status = Status { id: 0, media, ..read(&here, &params, memory.visibility, now)? };
+    let own = memory.visibility.filter(|_| here.differences.applies_own_visibility);
+    let status = Status { id: 0, media, ..read(&here, &params, own, now)? };
     if status.text.trim().is_empty() && status.media.is_empty() {
         return Err(Refusal::invalid("Text can't be blank"));
     }

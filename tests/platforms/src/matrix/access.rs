@@ -16,6 +16,7 @@ use super::tokens::Pair;
 use super::{Here, PASSWORD, USER};
 use crate::stand_in::oauth::secret;
 use crate::stand_in::params::essence;
+use crate::stand_in::wire::browser;
 
 /// How long a login token lives, which is used once: as long as Synapse's.
 const LOGIN_TOKEN_LIVES: TimeDelta = TimeDelta::minutes(2);
@@ -147,6 +148,14 @@ pub(super) async fn sign_in(
     back.query_pairs_mut().append_pair("loginToken", &token);
     memory.login_tokens.insert(token, now);
     Ok((StatusCode::FOUND, [(header::LOCATION, back.to_string())]).into_response())
+}
+
+/// A user who is signed in there opens the page. Returns where they are sent.
+pub(super) async fn sign_in_at(url: &str) -> Url {
+    let page = browser().get(url).send().await.expect("the page is there");
+    let location = page.headers().get(header::LOCATION).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let Some(location) = location else { panic!("no way back: {}", page.text().await.unwrap_or_default()) };
+    Url::parse(&location).expect("the way back is a URL")
 }
 
 fn tokens(pair: &Pair, now: chrono::DateTime<chrono::Utc>) -> Value {

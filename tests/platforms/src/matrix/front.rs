@@ -19,8 +19,13 @@ impl Front for Here {
             Some("logout") => Some(Call::Revoke),
             Some(it) if it.contains("/send/") => Some(Call::Publish),
             Some(it) if it.ends_with("/messages") => Some(Call::LookUp),
+            Some(it) if it.starts_with("profile/") => Some(Call::Account),
             None | Some(_) => None,
         }
+    }
+
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&["/error"])
     }
 
     fn meet(&self, call: Call) -> Option<Trouble> {

@@ -12,7 +12,7 @@ use platforms::conformance::network::{Call, Decision, Network, PublicMedium, Pub
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Event, Matrix, Memory, PASSWORD, ROOM, USER};
+use super::{Event, Matrix, Memory, PASSWORD, ROOM, USER, access};
 
 #[async_trait]
 impl Network for Matrix {
@@ -41,6 +41,12 @@ impl Network for Matrix {
         Some(self.answers())
     }
 
+    /// Users can sign in on its page from now on.
+    fn answers_naming_it(&self) -> Option<Answers> {
+        self.has_a_page();
+        Some(self.answers().into_iter().filter(|(name, _)| name != "password").collect())
+    }
+
     fn has_page(&self) -> bool {
         false
     }
@@ -50,7 +56,7 @@ impl Network for Matrix {
     }
 
     async fn send_back(&self, url: &str, _: Decision) -> Url {
-        panic!("a homeserver has no page: {url}")
+        access::sign_in_at(url).await
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
@@ -73,6 +79,23 @@ impl Network for Matrix {
     fn end_access_tokens(&self) {
         let now = self.here.clock.now();
         self.here.memory().end_access_tokens(now);
+    }
+
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
+    /// Not played yet: its page can send users on to the page of any homeserver, which gives
+    /// its login token to any address, and the adapter then brings it to this one.
+    fn lead_users_to(&self, _: &Self) -> bool {
+        false
+    }
+
+    fn others_post(&self, count: usize) {
+        for number in 1..=count {
+            self.says(&format!("by hand, number {number}"));
+        }
     }
 
     /// The messages of a post are told by the beginning of their transactions, and are

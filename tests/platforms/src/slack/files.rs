@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::call::Call;
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{Here, PRIVATE, TEAM_URL, chat};
+use super::{Here, Memory, PRIVATE, TEAM_URL, chat};
 use crate::stand_in::oauth::secret;
 use crate::stand_in::params::essence;
 
@@ -45,6 +45,7 @@ pub(super) struct File {
     /// Once it was uploaded.
     pub(super) bytes: Option<Bytes>,
     shared: Option<Share>,
+    is_deleted: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +60,11 @@ impl File {
     /// Whether a message shows it, or will.
     pub(super) fn is_shared(&self) -> bool {
         self.shared.is_some()
+    }
+
+    /// Whether somebody deleted it.
+    pub(super) fn is_deleted(&self) -> bool {
+        self.is_deleted
     }
 
     /// Whether it is a picture, by its first bytes.
@@ -82,7 +88,16 @@ pub(super) fn announce(call: &mut Call<'_>, mut fields: Fields) -> Result<Value,
     }
     let (id, ticket) = (format!("F0{:08}", call.memory.next()), secret());
     let upload_url = format!("{}/upload/v1/{ticket}", call.memory.base_url);
-    let file = File { name, length, description, ticket, announced_at: call.now, bytes: None, shared: None };
+    let file = File {
+        name,
+        length,
+        description,
+        ticket,
+        announced_at: call.now,
+        bytes: None,
+        shared: None,
+        is_deleted: false,
+    };
     call.memory.files.insert(id.clone(), file);
     Ok(json!({ "ok": true, "upload_url": upload_url, "file_id": id }))
 }
@@ -107,8 +122,9 @@ pub(super) async fn arrive(State(here): State<Arc<Here>>, Path(ticket): Path<Str
     if length != Some(file.length) || body.len() as u64 != file.length {
         return bad("it has another size than was announced");
     }
-    if essence(&head.headers) != "application/octet-stream" {
-        return bad("it is neither bytes nor a form");
+    // Of bytes, the type does not matter: Slack's own clients send several.
+    if essence(&head.headers).starts_with("multipart/") {
+        return bad("this is no form with a file");
     }
     file.bytes = Some(body);
     format!("OK - {}", file.length).into_response()
@@ -143,10 +159,12 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Re
         ids.push(id.to_owned());
     }
     chat::may_say(call, &channel, comment.as_deref().unwrap_or("files"))?;
-    // What is described and no picture is never shown, and nobody says so.
+    // What is described and no picture is never shown, and nobody says so. It has been seen with other files as well.
     let is_dropped =
         |id: &String| call.memory.files.get(id).is_some_and(|it| it.description.is_some() && !it.is_image());
-    let takes = if ids.iter().any(is_dropped) { TimeDelta::days(10_000) } else { TAKES };
+    let is_lost = ids.iter().any(is_dropped) || 0 < call.memory.dropped_shares;
+    call.memory.dropped_shares = call.memory.dropped_shares.saturating_sub(1);
+    let takes = if is_lost { TimeDelta::days(10_000) } else { TAKES };
     let text = comment.unwrap_or_default();
     call.memory.calls_people += chat::called(&text);
     let ts = call.memory.say(&channel, &text, None, ids.clone(), call.now + takes);
@@ -164,10 +182,29 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Re
 pub(super) fn info(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
     let id = fields.required("file")?;
     fields.end()?;
-    let file = call.memory.files.get(&id).filter(|it| it.is_shared()).ok_or_else(|| Refusal::new("file_not_found"))?;
+    let file = shared(call.memory, &id)?;
     Ok(
         json!({ "ok": true, "file": view(&id, file, call.now), "comments": [], "response_metadata": { "next_cursor": "" } }),
     )
+}
+
+/// `files.delete`: a message whose files are all gone is gone, too, also one that would appear later.
+pub(super) fn delete(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+    let id = fields.required("file")?;
+    fields.end()?;
+    shared(call.memory, &id)?.is_deleted = true;
+    let Memory { messages, files, .. } = &mut *call.memory;
+    messages.retain(|it| it.files.is_empty() || it.files.iter().any(|it| !files[it].is_deleted));
+    Ok(json!({ "ok": true }))
+}
+
+/// A file that was shared: others are not known yet.
+fn shared<'a>(memory: &'a mut Memory, id: &str) -> Result<&'a mut File, Refusal> {
+    match memory.files.get_mut(id).filter(|it| it.is_shared()) {
+        None => Err(Refusal::new("file_not_found")),
+        Some(file) if file.is_deleted => Err(Refusal::new("file_deleted")),
+        Some(file) => Ok(file),
+    }
 }
 
 /// A file as calls show it: where it is shared, once it can be seen there.

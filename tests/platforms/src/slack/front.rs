@@ -26,6 +26,7 @@ impl Front for Here {
             Some("files.getUploadURLExternal") => Some(Call::Process),
             Some("chat.postMessage" | "files.completeUploadExternal") => Some(Call::Publish),
             Some("conversations.history" | "files.info") => Some(Call::LookUp),
+            Some("auth.test" | "team.info") => Some(Call::Account),
             None | Some(_) => None,
         }
     }

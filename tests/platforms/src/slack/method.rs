@@ -36,6 +36,7 @@ fn rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
         "chat.postMessage" => (Some("chat:write"), SPECIAL),
         "files.getUploadURLExternal" | "files.completeUploadExternal" => (Some("files:write"), TIER_4),
         "files.info" => (Some("files:read"), TIER_4),
+        "files.delete" => (Some("files:write"), TIER_3),
         _ => return None,
     })
 }
@@ -78,6 +79,7 @@ pub(super) async fn answer(
         "chat.postMessage" => chat::post(call, fields),
         "files.getUploadURLExternal" => files::announce(call, fields),
         "files.completeUploadExternal" => files::share(call, fields),
+        "files.delete" => files::delete(call, fields),
         _ => files::info(call, fields),
     };
     answer.map(Json)
@@ -108,11 +110,13 @@ fn channels(call: &Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
         return Err(Refusal::new("invalid_types"));
     }
     let all = [(CHANNEL, "general", false), (ARCHIVED, "lanterns", false), (PRIVATE, "keepers", true)];
-    let is_listed = |(id, _, is_private): &(&str, &str, bool)| {
+    let all = all.map(|(id, name, is_private)| (id.to_owned(), name.to_owned(), is_private));
+    let further = (0..call.memory.further_channels).map(|it| (format!("C9{it:08}"), format!("room-{it}"), false));
+    let is_listed = |(id, _, is_private): &(String, String, bool)| {
         let kind = if *is_private { "private_channel" } else { "public_channel" };
         call.memory.is_invited && types.contains(&kind) && !(excludes && *id == ARCHIVED)
     };
-    let listed = all.into_iter().filter(is_listed).map(|(id, name, is_private)| {
+    let listed = all.into_iter().chain(further).filter(is_listed).map(|(id, name, is_private)| {
         json!({
             "id": id, "name": name, "is_channel": !is_private, "is_group": is_private,
             "is_private": is_private, "is_archived": id == ARCHIVED, "is_general": id == CHANNEL,

@@ -61,6 +61,11 @@ impl<R: Rotation> Network for Slack<R> {
         self.here.memory().troubles.order(call, trouble, count);
     }
 
+    /// "ok" says that the files are being shared.
+    fn confirms_files(&self) -> bool {
+        false
+    }
+
     fn can(&self, call: Call, _: Trouble) -> bool {
         call != Call::Refresh || R::ON
     }
@@ -80,9 +85,23 @@ impl<R: Rotation> Network for Slack<R> {
         self.here.oauth().end_access_tokens(now);
     }
 
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            memory.say(CHANNEL, &format!("by hand, number {number}"), None, Vec::new(), now);
+        }
+    }
+
+    /// Refusals are codes, without words.
+    fn translate_refusals(&self) -> bool {
+        false
+    }
+
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
-        let is_ours = |it: &&Message| it.metadata.is_some() || !it.files.is_empty();
+        let now = self.here.clock.now();
+        let is_ours = |it: &&Message| it.at <= now && (it.metadata.is_some() || !it.files.is_empty());
         memory.messages.iter().filter(is_ours).map(|it| public_post(&memory, it)).collect()
     }
 

@@ -8,8 +8,13 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
+use futures::{StreamExt, stream};
+use http::StatusCode;
+use http::header::CONTENT_LENGTH;
 use http::request::Parts;
 use platforms::conformance::network::{Call, Trouble};
+use serde_json::Value;
+use tokio::task::yield_now;
 
 use super::wire::Cut;
 
@@ -25,6 +30,12 @@ pub trait Front: Send + Sync + 'static {
     /// The platform's own answer to a call that is not carried out: `Broken`,
     /// `Unavailable`, `Limited` or `Unwanted`.
     fn answer(&self, call: Call, trouble: Trouble) -> Response;
+
+    /// JSON pointers to the words of refusals that are in another language: see
+    /// [`Troubles::translated`](super::troubles::Troubles::translated).
+    fn translated(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// From now on, the file that this request asks for could not be processed.
     fn spoil(&self, head: &Parts) {
@@ -48,7 +59,7 @@ async fn pass<P: Front>(State(platform): State<Arc<P>>, request: Request, next: 
         platform.spoil(&head);
     }
     let request = Request::from_parts(head, Body::from(body));
-    match trouble {
+    let response = match trouble {
         None | Some((Call::Process, Trouble::Unwanted)) => next.run(request).await,
         Some((_, Trouble::CutBefore)) => Cut.into_response(),
         Some((_, Trouble::LoseAnswer)) => {
@@ -62,6 +73,72 @@ async fn pass<P: Front>(State(platform): State<Arc<P>>, request: Request, next: 
         Some((_, Trouble::Gibberish)) => {
             Html("<!DOCTYPE html>\n<html><body>Welcome! Please sign in.</body></html>\n").into_response()
         }
+        Some((_, Trouble::Intermediary { status })) => page(status),
+        Some((_, Trouble::IntermediaryAfter { status })) => {
+            next.run(request).await;
+            page(status)
+        }
+        Some((_, Trouble::CutBody)) => half(next.run(request).await).await,
+        Some((_, Trouble::EmptyBody)) => empty(next.run(request).await),
         Some((call, trouble)) => platform.answer(call, trouble),
+    };
+    translated(response, platform.translated()).await
+}
+
+/// A page of an intermediary, as nginx and Cloudflare write it: without a word of the
+/// platform.
+fn page(status: u16) -> Response {
+    let status = StatusCode::from_u16(status).expect("a test orders statuses that exist");
+    let page = format!("<html>\n<head><title>{status}</title></head>\n<body><h1>{status}</h1></body>\n</html>\n");
+    (status, Html(page)).into_response()
+}
+
+/// A response that ends in the middle of its body.
+async fn half(response: Response) -> Response {
+    if !response.status().is_success() {
+        return response;
     }
+    let (mut head, body) = response.into_parts();
+    let whole = to_bytes(body, usize::MAX).await.expect("a handler's body is in memory");
+    head.headers.insert(CONTENT_LENGTH, whole.len().into());
+    let beginning = stream::iter([Ok(whole.slice(..whole.len() / 2))]);
+    let end = stream::once(async {
+        // hyper sends what it has only when the body lets it wait.
+        yield_now().await;
+        Err(Cut)
+    });
+    Response::from_parts(head, Body::from_stream(beginning.chain(end)))
+}
+
+fn empty(response: Response) -> Response {
+    if !response.status().is_success() {
+        return response;
+    }
+    let (mut head, _) = response.into_parts();
+    head.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(head, Body::empty())
+}
+
+/// A refusal with the words at these JSON pointers in another language. Numbers, and the
+/// names of things, stay.
+async fn translated(response: Response, words: &[&str]) -> Response {
+    let is_refusal = response.status().is_client_error() || response.status().is_server_error();
+    if words.is_empty() || !is_refusal {
+        return response;
+    }
+    let (mut head, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.expect("a handler's body is in memory");
+    let Ok(mut refusal) = serde_json::from_slice::<Value>(&body) else {
+        return Response::from_parts(head, Body::from(body));
+    };
+    for pointer in words {
+        let Some(Value::String(said)) = refusal.pointer_mut(pointer) else { continue };
+        // A single word may be a code.
+        if said.contains(' ') {
+            let numbers = said.split(' ').filter(|it| it.contains(|it: char| it.is_ascii_digit()));
+            *said = numbers.fold("現在この操作は実行できません".to_owned(), |said, it| said + " " + it);
+        }
+    }
+    head.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(head, Body::from(refusal.to_string()))
 }

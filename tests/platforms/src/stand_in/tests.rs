@@ -61,6 +61,10 @@ impl Front for Plain {
         self.troubles.lock().unwrap().meet(call)
     }
 
+    fn translated(&self) -> &'static [&'static str] {
+        self.troubles.lock().unwrap().translated(&["/error_description"])
+    }
+
     fn answer(&self, _: Call, trouble: Trouble) -> axum::response::Response {
         let mut response = axum::response::Response::default();
         *response.status_mut() = match trouble {
@@ -278,4 +282,45 @@ fn a_limit_begins_anew_by_the_clock_or_after_its_first_request() {
         assert!(!count(again).exceeded);
         assert!(!limits.count(limit, "others", 1, at(4)).exceeded);
     }
+}
+
+#[tokio::test]
+async fn intermediaries_and_cut_bodies_spare_or_carry_out_the_call() {
+    let grants = |visit: &Visit| visit.plain.oauth().grants.len();
+    let walls = [(Trouble::Intermediary { status: 403 }, 0), (Trouble::IntermediaryAfter { status: 403 }, 1)];
+    for (trouble, made) in walls.into_iter().chain([(Trouble::EmptyBody, 1), (Trouble::CutBody, 1)]) {
+        let visit = Visit::with(RULES).await;
+        let code = visit.code("keeper").await;
+        visit.plain.troubles.lock().unwrap().order(Call::Exchange, trouble, 1);
+
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", &code),
+            ("redirect_uri", CALLBACK),
+            ("code_verifier", VERIFIER),
+        ];
+        let asked = browser().post(format!("{}/token", visit.url)).form(&form);
+        let response = asked.basic_auth(&visit.app.client_id, Some(&visit.app.client_secret)).send().await.unwrap();
+        let status = response.status().as_u16();
+        let body = response.text().await;
+
+        assert_eq!(grants(&visit), made, "{trouble:?}");
+        match trouble {
+            Trouble::EmptyBody => assert_eq!((status, body.unwrap().as_str()), (200, "")),
+            Trouble::CutBody => assert!(status == 200 && body.is_err(), "{status}: {body:?}"),
+            _ => assert!(status == 403 && body.as_ref().unwrap().starts_with("<html>"), "{status}: {body:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn translated_refusals_keep_their_status_and_code() {
+    let visit = Visit::with(RULES).await;
+    let (status, before) = visit.exchange("forged", &[]).await;
+    visit.plain.troubles.lock().unwrap().translate();
+
+    let (translated, after) = visit.exchange("forged", &[]).await;
+
+    assert_eq!((translated, &after["error"]), (status, &before["error"]));
+    assert_ne!(after["error_description"], before["error_description"]);
 }

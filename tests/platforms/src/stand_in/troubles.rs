@@ -9,12 +9,23 @@ use platforms::conformance::network::{Call, Trouble};
 pub struct Troubles {
     next: BTreeMap<Call, (Trouble, usize)>,
     calls: BTreeMap<Call, usize>,
+    translates: bool,
 }
 
 impl Troubles {
     /// Makes the next calls of this kind fail, in place of what was ordered before.
     pub fn order(&mut self, call: Call, trouble: Trouble, count: usize) {
         self.next.insert(call, (trouble, count));
+    }
+
+    /// From now on the words of refusals are in another language.
+    pub fn translate(&mut self) {
+        self.translates = true;
+    }
+
+    /// Those of these JSON pointers whose words are in another language: all or none.
+    pub fn translated(&self, words: &'static [&'static str]) -> &'static [&'static str] {
+        if self.translates { words } else { &[] }
     }
 
     /// How many calls of this kind arrived.

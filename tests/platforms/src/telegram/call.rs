@@ -37,18 +37,26 @@ pub(super) async fn answer(
     let result = match method.as_str() {
         "getMe" => json!({ "id": BOT, "is_bot": true, "first_name": "Keeper", "username": "keeper_bot" }),
         "getChat" => {
-            chat(&here, &mut fields)?;
-            json!({ "id": CHAT, "type": "channel", "title": "Lighthouse news", "username": CHANNEL })
+            let id = chat(&here, &mut fields, Access::Read)?;
+            json!({ "id": id, "type": "channel", "title": "Lighthouse news", "username": CHANNEL })
         }
         "getChatMember" => {
-            chat(&here, &mut fields)?;
+            chat(&here, &mut fields, Access::Read)?;
             if fields.take("user_id").as_deref() != Some(BOT.to_string().as_str()) {
                 return Err(Refusal::bad("invalid user_id specified"));
             }
             json!({ "status": "administrator", "can_post_messages": true, "user": { "id": BOT } })
         }
+        "getChatMemberCount" => {
+            chat(&here, &mut fields, Access::Write)?;
+            json!(7)
+        }
         "sendMessage" | "sendPhoto" | "sendVideo" | "sendAnimation" | "sendMediaGroup" => {
-            let to = chat(&here, &mut fields)?;
+            let to = chat(&here, &mut fields, Access::Write)?;
+            let refusal = here.memory().refusal.clone();
+            if let Some(description) = refusal {
+                return Err(Refusal::bad(&description));
+            }
             let now = here.clock.now();
             let standing = here.memory().limits.count(PER_CHAT, &to.to_string(), 1, now);
             if standing.exceeded {
@@ -56,7 +64,7 @@ pub(super) async fn answer(
             }
             send::message(&here, &method, &mut fields)?
         }
-        _ => return Err(Refusal::new(404, "Not Found")),
+        _ => return Err(Refusal::new(404, "Not Found: method not found")),
     };
     let rest = fields.rest();
     if !rest.is_empty() {
@@ -65,13 +73,23 @@ pub(super) async fn answer(
     Ok(Json(json!({ "ok": true, "result": result })))
 }
 
+/// What a call does with its chat (`AccessRights` in `Client.cpp`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// A group that moved can still be read by its old id.
+    Read,
+    /// Sending, and everything about members.
+    Write,
+}
+
 /// The chat that a call names, if the bot is in it.
-fn chat(here: &Here, fields: &mut Fields) -> Result<i64, Refusal> {
+fn chat(here: &Here, fields: &mut Fields, access: Access) -> Result<i64, Refusal> {
     let named = fields.take("chat_id").ok_or_else(|| Refusal::bad("chat_id is empty"))?;
-    let memory = here.memory();
+    let mut memory = here.memory();
     let id = memory.moved_to.unwrap_or(CHAT);
     if named == CHAT.to_string() && id != CHAT {
-        return Err(Refusal::moved(id));
+        memory.calls_to_old_id += 1;
+        return if access == Access::Read { Ok(CHAT) } else { Err(Refusal::moved(id)) };
     }
     if named != id.to_string() && named != format!("@{CHANNEL}") {
         return Err(Refusal::bad("chat not found"));
@@ -86,6 +104,8 @@ impl Front for Here {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         match head.uri.path().rsplit('/').next().unwrap_or_default() {
             "getMe" => Some(Call::Exchange),
+            "getChat" => Some(Call::Account),
+            "getChatMemberCount" => Some(Call::Refresh),
             it if it.starts_with("send") => Some(Call::Publish),
             _ => None,
         }

@@ -59,7 +59,7 @@ impl Network for Telegram {
     }
 
     fn can(&self, call: Call, _: Trouble) -> bool {
-        matches!(call, Call::Exchange | Call::Publish)
+        matches!(call, Call::Exchange | Call::Refresh | Call::Publish | Call::Account)
     }
 
     fn echo(&self) -> bool {
@@ -73,6 +73,11 @@ impl Network for Telegram {
 
     /// They do not end.
     fn end_access_tokens(&self) {}
+
+    /// One code stands for many refusals, which only their words tell apart.
+    fn translate_refusals(&self) -> bool {
+        false
+    }
 
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();

@@ -11,6 +11,7 @@ use super::{CHANNEL, CHAT, Here, Message};
 
 const MAX_TEXT: usize = 4096;
 const MAX_CAPTION: usize = 1024;
+/// Documented as 10 MB; `TDLib` itself permits 10 MiB.
 const MAX_PHOTO_BYTES: usize = 10_000_000;
 const MAX_FILE_BYTES: usize = 50_000_000;
 
@@ -25,17 +26,18 @@ pub(super) fn message(here: &Here, method: &str, fields: &mut Fields) -> Result<
             given.push(format!("{name}={value}"));
         }
     }
+    let forbidden = here.memory().forbidden;
     let mode = fields.take("parse_mode");
     given.extend(mode.as_ref().map(|it| format!("parse_mode={it}")));
-    let (text, media) = match method {
+    let (text, media, failed) = match method {
         "sendMessage" => {
             let text = parsed(&fields.take("text").unwrap_or_default(), mode.as_deref())?;
             if text.is_empty() {
                 return Err(Refusal::bad("message text is empty"));
             }
-            (fits(text, MAX_TEXT, "message is too long")?, Vec::new())
+            (fits(text, MAX_TEXT, "message is too long")?, Vec::new(), None)
         }
-        "sendMediaGroup" => album(fields)?,
+        "sendMediaGroup" => album(fields, forbidden)?,
         single => {
             let kind = match single {
                 "sendPhoto" => "photo",
@@ -51,63 +53,101 @@ pub(super) fn message(here: &Here, method: &str, fields: &mut Fields) -> Result<
             let caption = fits(caption, MAX_CAPTION, "message caption is too long")?;
             let bytes =
                 fields.take_file(kind).ok_or_else(|| Refusal::bad(&format!("there is no {kind} in the request")))?;
-            (caption, vec![file(kind, &bytes)?])
+            is_sendable(kind, &bytes, forbidden)?;
+            (caption, vec![processed(kind, &bytes).map_err(Refusal::bad)?], None)
         }
     };
     let count = media.len().max(1);
     let mut memory = here.memory();
     let chat = memory.moved_to.unwrap_or(CHAT);
     let id = memory.messages.last().map_or(1, |it| it.id + i64::try_from(it.media.len().max(1)).unwrap_or(1));
-    memory.messages.push(Message { id, text, media, fields: given });
+    if failed.is_none() || !media.is_empty() {
+        memory.messages.push(Message { id, text, media, fields: given });
+    }
+    if let Some((position, error)) = failed {
+        let description = format!("failed to send message #{position} with the error message \"{error}\"");
+        return Err(Refusal::bad(&description));
+    }
     let shown = |id: i64| json!({ "message_id": id, "date": 0, "chat": { "id": chat, "type": "channel", "username": CHANNEL } });
     let ids = (id..).take(count);
     Ok(if method == "sendMediaGroup" { ids.map(shown).collect() } else { shown(id) })
 }
 
-/// 2 to 10 photos and videos, of which the first says what all show.
-fn album(fields: &mut Fields) -> Result<(String, Vec<PublicMedium>), Refusal> {
-    let unparsed = || Refusal::bad("can't parse media JSON object");
-    let entries = fields.take_json("media").ok_or_else(unparsed)?;
-    let entries = entries.as_array().ok_or_else(unparsed)?;
-    if !(2..=10).contains(&entries.len()) {
-        return Err(Refusal::bad("there must be 2 to 10 media in an album"));
+/// The caption of an album, the files that are shown, and the first one that is not: its position and why. The
+/// answer does not say whether the other files are shown (`on_message_send_failed` in `Client.cpp`); here they are.
+type Album = (String, Vec<PublicMedium>, Option<(usize, &'static str)>);
+
+/// At most 10 photos and videos, of which the first says what all show.
+fn album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Refusal> {
+    let unparsed = |why: &str| Refusal::bad(&format!("can't parse InputMedia: {why}"));
+    let entries = fields.take_json("media").ok_or_else(|| Refusal::bad("can't parse media JSON object"))?;
+    let entries = entries.as_array().ok_or_else(|| unparsed("expected an Array of InputMedia"))?;
+    match entries.len() {
+        0 => return Err(Refusal::bad("there are no messages to send")),
+        1..=10 => {}
+        _ => return Err(Refusal::bad("too many messages to send as an album")),
     }
-    let (mut text, mut media) = (String::new(), Vec::new());
+    let (mut text, mut media, mut failed) = (String::new(), Vec::new(), None);
     for (index, entry) in entries.iter().enumerate() {
         let of = |name: &str| entry.get(name).and_then(Value::as_str);
-        let kind = of("type").filter(|it| matches!(*it, "photo" | "video")).ok_or_else(unparsed)?;
-        let name = of("media").and_then(|it| it.strip_prefix("attach://")).ok_or_else(unparsed)?;
-        let bytes = fields.take_file(name).ok_or_else(|| Refusal::bad("wrong file identifier/HTTP URL specified"))?;
+        let kind = of("type").unwrap_or_default();
+        if !matches!(kind, "photo" | "video") {
+            return Err(unparsed(&format!("type \"{kind}\" can't be used in sendMediaGroup")));
+        }
+        let name = of("media").and_then(|it| it.strip_prefix("attach://"));
+        let bytes = name.and_then(|it| fields.take_file(it)).ok_or_else(|| unparsed("media not found"))?;
         let caption = parsed(of("caption").unwrap_or_default(), of("parse_mode"))?;
         let caption = fits(caption, MAX_CAPTION, "message caption is too long")?;
         if index == 0 {
             text = caption;
         }
-        media.push(file(kind, &bytes)?);
+        is_sendable(kind, &bytes, forbidden)?;
+        match processed(kind, &bytes) {
+            // Telegram makes a document of it.
+            Ok(PublicMedium { mime_type: MimeType::Quicktime, .. }) => {
+                return Err(Refusal::bad("can't use the media of the specified type in the album"));
+            }
+            Ok(medium) => media.push(medium),
+            Err(why) => failed = failed.or(Some((index + 1, why))),
+        }
     }
-    Ok((text, media))
+    Ok((text, media, failed))
 }
 
-/// Files are known by what they are, not by what they are said to be.
-fn file(kind: &str, bytes: &Bytes) -> Result<PublicMedium, Refusal> {
-    let max = if kind == "photo" { MAX_PHOTO_BYTES } else { MAX_FILE_BYTES };
-    if max < bytes.len() {
+/// What is checked before anything is sent.
+fn is_sendable(kind: &str, bytes: &Bytes, forbidden: Option<&str>) -> Result<(), Refusal> {
+    if MAX_FILE_BYTES < bytes.len() {
         return Err(Refusal::new(413, "Request Entity Too Large"));
     }
-    let mime_type = MimeType::sniff(bytes).ok_or_else(|| Refusal::bad("IMAGE_PROCESS_FAILED"))?;
+    if forbidden == Some(&format!("{kind}s")) {
+        return Err(Refusal::bad(&format!("not enough rights to send {kind}s to the chat")));
+    }
+    if kind == "photo" && MAX_PHOTO_BYTES < bytes.len() {
+        let size = bytes.len();
+        let description =
+            format!("file of size {size} bytes is too big for a photo; the maximum size is 10485760 bytes");
+        return Err(Refusal::bad(&description));
+    }
+    Ok(())
+}
+
+/// A file as Telegram's servers process it, known by its bytes, or why they do not.
+fn processed(kind: &str, bytes: &Bytes) -> Result<PublicMedium, &'static str> {
+    let wrong = if kind == "photo" { "IMAGE_PROCESS_FAILED" } else { "VIDEO_CONTENT_TYPE_INVALID" };
+    let mime_type = MimeType::sniff(bytes).ok_or(wrong)?;
     let fits = match kind {
         "photo" => matches!(mime_type, MimeType::Jpeg | MimeType::Png | MimeType::Webp),
         "animation" => matches!(mime_type, MimeType::Gif | MimeType::Mp4),
         _ => matches!(mime_type, MimeType::Mp4 | MimeType::Quicktime),
     };
     if !fits {
-        return Err(Refusal::bad("IMAGE_PROCESS_FAILED"));
+        return Err(wrong);
     }
     if kind == "photo"
         && let Some((width, height)) = mime_type.picture_size(bytes)
         && (10_000 < width + height || width > 20 * height || height > 20 * width)
     {
-        return Err(Refusal::bad("PHOTO_INVALID_DIMENSIONS"));
+        return Err("PHOTO_INVALID_DIMENSIONS");
     }
     Ok(PublicMedium { mime_type, bytes: bytes.to_vec(), alt_text: None })
 }
@@ -123,28 +163,36 @@ fn parsed(text: &str, mode: Option<&str>) -> Result<String, Refusal> {
     Ok(shown.trim().to_owned())
 }
 
+/// Errors as `parse_html` of `TDLib` writes them.
 fn without_tags(text: &str) -> Result<String, Refusal> {
     const TAGS: [&str; 10] = ["b", "strong", "i", "em", "u", "s", "a", "code", "pre", "blockquote"];
+    let unparsed = |why: String| Refusal::bad(&format!("can't parse entities: {why}"));
     let (mut shown, mut rest, mut open) = (String::new(), text, Vec::new());
     while let Some((before, after)) = rest.split_once('<') {
         shown.push_str(before);
+        let offset = text.len() - after.len() - 1;
         let (tag, after) =
-            after.split_once('>').ok_or_else(|| Refusal::bad("can't parse entities: Unclosed start tag"))?;
+            after.split_once('>').ok_or_else(|| unparsed(format!("Unclosed start tag at byte offset {offset}")))?;
         let name = tag.trim_start_matches('/').split(' ').next().unwrap_or_default();
-        if !TAGS.contains(&name) {
-            return Err(Refusal::bad(&format!("can't parse entities: Unsupported start tag \"{name}\"")));
-        }
         if tag.starts_with('/') {
-            if open.pop() != Some(name) {
-                return Err(Refusal::bad("can't parse entities: Unmatched end tag"));
+            match open.pop() {
+                Some(opened) if opened == name => {}
+                Some(opened) => {
+                    return Err(unparsed(format!(
+                        "Unmatched end tag at byte offset {offset}, expected \"</{opened}>\", found \"</{name}>\""
+                    )));
+                }
+                None => return Err(unparsed(format!("Unexpected end tag at byte offset {offset}"))),
             }
-        } else {
+        } else if TAGS.contains(&name) {
             open.push(name);
+        } else {
+            return Err(unparsed(format!("Unsupported start tag \"{name}\" at byte offset {offset}")));
         }
         rest = after;
     }
-    if !open.is_empty() {
-        return Err(Refusal::bad("can't parse entities: Can't find end tag"));
+    if let Some(name) = open.pop() {
+        return Err(unparsed(format!("Can't find end tag corresponding to start tag \"{name}\"")));
     }
     shown.push_str(rest);
     Ok(shown.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&"))

@@ -16,13 +16,23 @@ impl Front for Here {
         match (&head.method, path) {
             (&Method::POST, "/oauth/access_token") => Some(Call::Exchange),
             (_, "/refresh_access_token") => Some(Call::Refresh),
-            (_, "/v1.0/me") => None,
+            (_, "/v1.0/me") => Some(Call::Account),
             (&Method::POST, _) if path.ends_with("/threads_publish") => Some(Call::Publish),
             (&Method::POST, _) if has(b"image_url=") || has(b"video_url=") => Some(Call::Upload),
             (&Method::GET, _) if path.ends_with("/threads") => Some(Call::LookUp),
             (&Method::GET, _) if head.uri.query().is_some_and(|it| it.contains("fields=status")) => Some(Call::Process),
             _ => None,
         }
+    }
+
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&[
+            "/error/message",
+            "/error/error_user_title",
+            "/error/error_user_msg",
+            "/error_message",
+            "/error_description",
+        ])
     }
 
     fn meet(&self, call: Call) -> Option<Trouble> {

@@ -10,6 +10,7 @@ use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::making::Content;
 use super::posts::Post;
 use super::{Threads, USERNAME};
 use crate::stand_in::oauth::{Authorizes, decide};
@@ -69,6 +70,20 @@ impl Network for Threads {
     fn end_access_tokens(&self) {
         let now = self.here.clock.now();
         self.here.oauth().end_access_tokens(now);
+    }
+
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            let text = format!("by hand, number {number}");
+            memory.add(Content { text, said: json!({}), ..Content::default() }, now);
+        }
     }
 
     fn public(&self) -> Vec<PublicPost> {

@@ -81,7 +81,7 @@ fn decided(here: &Here, params: &Params) -> Response {
         return page(StatusCode::OK, "Each application name should be unique.");
     }
     let password: String = secret().chars().filter(char::is_ascii_alphanumeric).take(24).collect();
-    memory.add_password(&name, &password);
+    memory.add_password(&name, &params.text("app_id").unwrap_or_default(), &password);
     let Some(mut back) = params.text("success_url").and_then(|it| Url::parse(&it).ok()) else {
         return page(StatusCode::OK, "Your new password");
     };

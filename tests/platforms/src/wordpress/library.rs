@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{FromRequest, Multipart, Request};
 use bytes::Bytes;
-use domain::media::MimeType;
+use domain::media::{FileType, MimeType};
 use http::header;
 use serde_json::{Value, json};
 
@@ -63,10 +63,27 @@ pub(super) async fn upload(here: &Here, asked: &Asked, by: Option<&Member>) -> R
     let wanted = if form.slug.is_empty() { sanitized(stem) } else { form.slug };
     let slug = memory.unique_slug(&wanted, id);
     let source_url = format!("{}/wp-content/uploads/2026/11/{id}-{name}", here.home());
-    let medium = Medium { id, slug, parent: form.post, mime_type, bytes, alt_text: form.alt_text, source_url };
+    let dies = mime_type.file_type() == FileType::Image && std::mem::take(&mut memory.dies_making_sizes);
+    let alt_text = form.alt_text;
+    let medium = Medium { id, slug, parent: form.post, mime_type, bytes, alt_text, source_url, has_sizes: !dies };
     let view = view(&medium);
     memory.media.push(medium);
-    Ok(view)
+    if dies { Err(Refusal::critical().with_header("x-wp-upload-attachment-id", id)) } else { Ok(view) }
+}
+
+/// `POST /wp/v2/media/{id}/post-process` makes the sizes that are missing.
+pub(super) fn post_process(here: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+    if by.is_none() {
+        return Err(Refusal::forbidden(false, "rest_cannot_edit", "Sorry, you are not allowed to edit this post."));
+    }
+    let fields = asked.fields(&["action"])?;
+    if fields.get("action") != Some(&json!("create-image-subsizes")) {
+        return Err(Refusal::invalid("action", "action is not one of create-image-subsizes."));
+    }
+    let mut memory = here.memory();
+    let medium = memory.media.iter_mut().find(|it| it.id == id).ok_or_else(Refusal::no_post)?;
+    medium.has_sizes = true;
+    Ok(view(medium))
 }
 
 /// `DELETE /wp/v2/media/{id}`

@@ -67,9 +67,10 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
         self.here.memory().troubles.order(call, trouble, count);
     }
 
-    /// Nothing is renewed.
-    fn can(&self, call: Call, _: Trouble) -> bool {
-        call != Call::Refresh
+    /// Nothing is renewed. With a page and 413, the web server of the site itself refuses
+    /// a file that is too large.
+    fn can(&self, call: Call, trouble: Trouble) -> bool {
+        call != Call::Refresh && (call, trouble) != (Call::Upload, Trouble::Intermediary { status: 413 })
     }
 
     fn proof(&self) -> &'static str {
@@ -87,6 +88,28 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
 
     /// They do not end.
     fn end_access_tokens(&self) {}
+
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            let text = format!("by hand, number {number}");
+            let content = format!("<!-- wp:paragraph -->\n<p>{text}</p>\n<!-- /wp:paragraph -->");
+            let id = memory.next_id();
+            let (slug, status) = (format!("by-hand-{number}"), "publish".to_owned());
+            memory.posts.push(Post { id, slug, status, title: text, content, date: now, ..Post::default() });
+        }
+    }
+
+    fn lead_users_to(&self, honest: &Self) -> bool {
+        self.names_page_of(&honest.here.home());
+        true
+    }
 
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
@@ -164,6 +187,10 @@ impl Front for Here {
         }
     }
 
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&["/message"])
+    }
+
     fn meet(&self, call: Call) -> Option<Trouble> {
         self.memory().troubles.meet(call)
     }
@@ -188,7 +215,7 @@ impl Front for Here {
 
 fn unwanted(call: Call) -> Refusal {
     match call {
-        Call::Exchange | Call::Refresh | Call::Revoke => Refusal::not_logged_in(),
+        Call::Exchange | Call::Refresh | Call::Revoke | Call::Account => Refusal::not_logged_in(),
         Call::Upload => Refusal::of_upload("Sorry, you are not allowed to upload this file type."),
         Call::Publish | Call::Process => {
             Refusal::new(403, "rest_cannot_publish", "Sorry, you are not allowed to publish posts in this post type.")

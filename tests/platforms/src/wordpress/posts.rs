@@ -81,6 +81,10 @@ pub(super) fn delete(here: &Here, asked: &Asked, id: u64, by: Option<&Member>) -
     if by.is_none() {
         return Err(Refusal::forbidden(false, "rest_cannot_delete", "Sorry, you are not allowed to delete this post."));
     }
+    if memory.is(Oddity::KeepsPosts) {
+        let message = "Sorry, you are not allowed to delete this post.";
+        return Err(Refusal::new(403, "rest_cannot_delete", message));
+    }
     if asked.parameter("force") != Some("true") {
         "trash".clone_into(&mut memory.posts[at].status);
         return Ok(view(here, &memory.posts[at]));

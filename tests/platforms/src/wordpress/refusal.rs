@@ -12,11 +12,12 @@ pub(super) struct Refusal {
     code: &'static str,
     message: String,
     further: Vec<(&'static str, Value)>,
+    header: Option<(&'static str, u64)>,
 }
 
 impl Refusal {
     pub(super) fn new(status: u16, code: &'static str, message: &str) -> Self {
-        Self { status, code, message: message.to_owned(), further: Vec::new() }
+        Self { status, code, message: message.to_owned(), further: Vec::new(), header: None }
     }
 
     pub(super) fn not_logged_in() -> Self {
@@ -36,6 +37,10 @@ impl Refusal {
         Self::new(404, "rest_post_invalid_id", "Invalid post ID.")
     }
 
+    pub(super) fn no_password() -> Self {
+        Self::new(404, "rest_application_password_not_found", "Application password not found.")
+    }
+
     pub(super) fn invalid(parameter: &str, why: &str) -> Self {
         let refusal = Self::new(400, "rest_invalid_param", &format!("Invalid parameter(s): {parameter}"));
         refusal.with("params", json!({ parameter: why }))
@@ -52,6 +57,10 @@ impl Refusal {
     fn with(mut self, name: &'static str, value: Value) -> Self {
         self.further.push((name, value));
         self
+    }
+
+    pub(super) fn with_header(self, name: &'static str, value: u64) -> Self {
+        Self { header: Some((name, value)), ..self }
     }
 
     pub(super) fn of_upload(message: &str) -> Self {
@@ -78,7 +87,11 @@ impl IntoResponse for Refusal {
             data[name] = value;
         }
         let body = json!({ "code": self.code, "message": self.message, "data": data });
-        (StatusCode::from_u16(self.status).expect("it is one"), Json(body)).into_response()
+        let mut response = (StatusCode::from_u16(self.status).expect("it is one"), Json(body)).into_response();
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value.into());
+        }
+        response
     }
 }
 

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::to_bytes;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use http::header::LINK;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, LINK};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::refusal::{Refusal, page};
 use super::request::{Asked, Member};
+use super::site::Password;
 use super::{Here, Oddity, USER, authorize, library, posts, terms};
 
 /// Every request.
@@ -26,10 +27,25 @@ pub(super) async fn answer(State(here): State<Arc<Here>>, request: Request) -> R
     }
     let Some(asked) = Asked::read(&here, &head, body) else { return front_page(&here, head.uri.path()) };
     let by = asked.member(&here);
-    match called(&here, &asked, by.as_ref()).await {
+    let answer = match called(&here, &asked, by.as_ref()).await {
         Ok((status, body)) => (status, Json(asked.shortened(body))).into_response(),
         Err(refusal) => refusal.into_response(),
-    }
+    };
+    if here.memory().is(Oddity::PrintsAroundJson) { printed_around(answer).await } else { answer }
+}
+
+/// An answer as real sites give it: PHP prints before it, and plugins behind it.
+async fn printed_around(answer: Response) -> Response {
+    let (mut head, body) = answer.into_parts();
+    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    // What is printed first makes it a page.
+    head.headers.insert(CONTENT_TYPE, "text/html; charset=UTF-8".parse().expect("it is a header"));
+    head.headers.remove(CONTENT_LENGTH);
+    let before = "\u{feff}\u{feff}\n<br />\n<b>Deprecated</b>:  Return type of Feed::offsetGet($it) should either be compatible \
+                  with ArrayAccess::offsetGet(mixed $offset): mixed, or the #[\\ReturnTypeWillChange] attribute should be used \
+                  in <b>/var/www/feed.php</b> on line <b>63</b><br />\n";
+    let body = [before.as_bytes(), &body, b"\n<!-- Cached {by: [a plugin]} at 1764000000 -->\n"].concat();
+    Response::from_parts(head, Body::from(body))
 }
 
 async fn called(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<(StatusCode, Value), Refusal> {
@@ -41,7 +57,16 @@ async fn called(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<(Stat
         (&Method::GET, [""]) => (OK, index(here)),
         (&Method::GET, ["wp", "v2", "users", "me"]) => (OK, me(here, asked, by)?),
         (&Method::GET, ["wp", "v2", "users", "me", "application-passwords", "introspect"]) => {
-            (OK, json!({ "uuid": by.ok_or_else(Refusal::not_logged_in)?.uuid, "app_id": "" }))
+            let by = by.ok_or_else(Refusal::not_logged_in)?;
+            // Before version 5.7, this is a password whose id is `introspect`.
+            if here.memory().is(Oddity::LacksIntrospection) {
+                return Err(Refusal::no_password());
+            }
+            (OK, json!({ "uuid": by.uuid }))
+        }
+        (&Method::GET, ["wp", "v2", "users", "me", "application-passwords"]) => {
+            by.ok_or_else(Refusal::not_logged_in)?;
+            (OK, passwords(here))
         }
         (&Method::DELETE, ["wp", "v2", "users", "me", "application-passwords", uuid]) => {
             by.ok_or_else(Refusal::not_logged_in)?;
@@ -54,6 +79,9 @@ async fn called(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<(Stat
         (&Method::DELETE, ["wp", "v2", "posts", id]) => (OK, posts::delete(here, asked, number(id)?, by)?),
         (&Method::GET, ["wp", "v2", "media"]) => (OK, library::list(here, asked, by)?),
         (&Method::POST, ["wp", "v2", "media"]) => (CREATED, library::upload(here, asked, by).await?),
+        (&Method::POST, ["wp", "v2", "media", id, "post-process"]) => {
+            (OK, library::post_process(here, asked, number(id)?, by)?)
+        }
         (&Method::DELETE, ["wp", "v2", "media", id]) => (OK, library::delete(here, asked, number(id)?, by)?),
         (&Method::GET, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => (OK, terms::list(here, asked, taxonomy)),
         (&Method::POST, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => {
@@ -67,7 +95,8 @@ async fn called(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<(Stat
 fn index(here: &Here) -> Value {
     let home = here.home();
     let has_passwords = !here.memory().is(Oddity::HasNoPasswords);
-    let page = format!("{home}/wp-admin/authorize-application.php");
+    let page_of = here.memory().page_of.clone().unwrap_or_else(|| home.clone());
+    let page = format!("{page_of}/wp-admin/authorize-application.php");
     let passwords = json!({ "application-passwords": { "endpoints": { "authorization": page } } });
     json!({
         "name": "Harbour &amp; Lighthouse",
@@ -100,12 +129,24 @@ fn me(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal>
     Ok(me)
 }
 
+/// `last_used` is kept once a day at most, so it does not tell which of several was used last.
+fn passwords(here: &Here) -> Value {
+    let view = |it: &Password| {
+        let last_used = it.is_used.then_some("2026-11-21T00:00:00");
+        json!({
+            "uuid": it.uuid, "app_id": it.app_id, "name": it.name, "created": "2026-11-21T00:00:00",
+            "last_used": last_used, "last_ip": last_used.map(|_| "127.0.0.1"),
+        })
+    };
+    here.memory().passwords.iter().map(view).collect()
+}
+
 fn end(here: &Here, uuid: &str) -> Result<Value, Refusal> {
     let mut memory = here.memory();
     let before = memory.passwords.len();
     memory.passwords.retain(|it| it.uuid != uuid);
     if memory.passwords.len() == before {
-        return Err(Refusal::new(404, "rest_application_password_not_found", "Application password not found."));
+        return Err(Refusal::no_password());
     }
     Ok(json!({ "deleted": true, "previous": { "uuid": uuid } }))
 }

@@ -20,6 +20,9 @@ pub(super) struct Memory {
     pub(super) role: Role,
     pub(super) troubles: Troubles,
     pub(super) max_file: usize,
+    /// Whose page for application passwords it names, where it is not its own.
+    pub(super) page_of: Option<String>,
+    pub(super) dies_making_sizes: bool,
     pub(super) oddities: Vec<Oddity>,
     last_id: u64,
 }
@@ -33,6 +36,13 @@ pub enum Oddity {
     HidesItsApi,
     /// It has no application passwords.
     HasNoPasswords,
+    /// It is of version 5.6: a password cannot ask which one it is.
+    LacksIntrospection,
+    /// `wp-config.php` begins with a byte-order mark, PHP shows notices, and a plugin that caches pages adds a
+    /// comment to everything.
+    PrintsAroundJson,
+    /// A plugin protects posts from being deleted.
+    KeepsPosts,
     /// A plugin makes everything that is published wait for a review.
     ReviewsEverything,
 }
@@ -40,6 +50,8 @@ pub enum Oddity {
 pub(super) struct Password {
     pub(super) uuid: String,
     pub(super) name: String,
+    /// Of the program that asked for it; empty where a person made it by hand.
+    pub(super) app_id: String,
     /// Letters and digits alone.
     pub(super) secret: String,
     pub(super) is_used: bool,
@@ -68,6 +80,8 @@ pub(super) struct Medium {
     pub(super) bytes: Bytes,
     pub(super) alt_text: String,
     pub(super) source_url: String,
+    /// Whether it has the smaller pictures that themes show. Of a video, always.
+    pub(super) has_sizes: bool,
 }
 
 pub(super) struct Term {
@@ -113,17 +127,20 @@ impl Memory {
             role: Role::named("author"),
             troubles: Troubles::default(),
             max_file: MAX_FILE,
+            page_of: None,
+            dies_making_sizes: false,
             oddities: Vec::new(),
             last_id: 0,
         };
         memory.add_term("categories", "Uncategorized");
-        memory.add_password("by hand", password);
+        memory.add_password("by hand", "", password);
         memory
     }
 
-    pub(super) fn add_password(&mut self, name: &str, password: &str) {
-        let (uuid, name, secret) = (secret().replace('_', "-"), name.to_owned(), letters(password));
-        self.passwords.push(Password { uuid, name, secret, is_used: false });
+    pub(super) fn add_password(&mut self, name: &str, app_id: &str, password: &str) {
+        let (uuid, secret) = (secret().replace('_', "-"), letters(password));
+        let (name, app_id) = (name.to_owned(), app_id.to_owned());
+        self.passwords.push(Password { uuid, name, app_id, secret, is_used: false });
     }
 
     pub(super) fn add_term(&mut self, taxonomy: &str, name: &str) -> u64 {

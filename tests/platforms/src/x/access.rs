@@ -41,16 +41,16 @@ pub(super) async fn me(
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
     here.accept(&headers, "/2/users/me", &["users.read", "tweet.read"], ME)?;
+    let memory = here.memory();
     let mut data = json!({ "id": ID, "name": "Ada Keeper", "username": HANDLE });
     for field in asked.get("user.fields").map(String::as_str).unwrap_or_default().split(',') {
         match field {
             "profile_image_url" => data[field] = "https://pbs.twimg.com/profile_images/1/a_normal.jpg".into(),
-            "subscription_type" => data[field] = here.memory().subscription.into(),
+            "subscription_type" if !memory.hides_subscription => data[field] = memory.subscription.into(),
             "username" | "name" | "" => {}
             other => {
-                return Err(Refusal::invalid(&format!(
-                    "The `user.fields` query parameter value [{other}] is not one of its values"
-                )));
+                let message = format!("The `user.fields` query parameter value [{other}] is not one of its values");
+                return Err(Refusal::parameter("user.fields", other, &message));
             }
         }
     }

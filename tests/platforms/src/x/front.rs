@@ -24,8 +24,14 @@ impl Front for Here {
             (&Method::GET, "/2/media/upload") => Some(Call::Process),
             (&Method::POST, "/2/tweets") => Some(Call::Publish),
             (&Method::GET, _) if path.ends_with("/tweets") => Some(Call::LookUp),
+            (&Method::GET, "/2/users/me") => Some(Call::Account),
             _ => None,
         }
+    }
+
+    /// `detail` stays: it alone says that a post is a duplicate.
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&["/title", "/errors/0/message", "/error_description"])
     }
 
     fn meet(&self, call: Call) -> Option<Trouble> {

@@ -75,6 +75,19 @@ impl Network for X {
         self.here.oauth().end_access_tokens(now);
     }
 
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            memory.add(&format!("by hand, number {number}"), Vec::new(), json!({}), now);
+        }
+    }
+
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
         memory.tweets.iter().map(|it| public_post(&memory, it)).collect()

@@ -12,7 +12,8 @@ use crate::stand_in::oauth::Fault;
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
-    body: Value,
+    /// `None`: an empty one, which is what X's edge sends.
+    body: Option<Value>,
     /// When the limit begins anew.
     reset: Option<DateTime<Utc>>,
 }
@@ -21,7 +22,21 @@ impl Refusal {
     /// This status with this body.
     pub(super) fn with(status: u16, body: Value) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { status, body, reset: None }
+        Self { status, body: Some(body), reset: None }
+    }
+
+    /// A body that is too large for X's edge.
+    pub(super) fn too_large() -> Self {
+        Self { status: StatusCode::PAYLOAD_TOO_LARGE, body: None, reset: None }
+    }
+
+    /// A parameter of the query that X does not have, or that has a wrong value.
+    pub(super) fn parameter(name: &str, value: &str, message: &str) -> Self {
+        let mut refusal = Self::invalid(message);
+        if let Some(body) = &mut refusal.body {
+            body["errors"][0]["parameters"] = json!({ name: [value] });
+        }
+        refusal
     }
 
     /// A problem that has no type of its own.
@@ -70,6 +85,7 @@ impl From<Fault> for Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Self { status, body, reset } = self;
+        let Some(body) = body else { return status.into_response() };
         let Some(reset) = reset else { return (status, Json(body)).into_response() };
         let headers = [
             ("x-rate-limit-limit", "100".to_owned()),

@@ -69,7 +69,11 @@ pub(super) fn told(text: &str, media_keys: &[String], id: &str) -> (String, Valu
         let short = format!("https://t.co/{number:010}");
         told += &escaped(&text[at..link.start]);
         told += &short;
-        urls.push(json!({ "url": short, "expanded_url": text[link.clone()] }));
+        let link_text = &text[link.clone()];
+        // A bare domain leads to its address by HTTP.
+        let has_scheme = link_text.to_ascii_lowercase().starts_with("http");
+        let expanded = if has_scheme { link_text.to_owned() } else { format!("http://{link_text}") };
+        urls.push(json!({ "url": short, "expanded_url": expanded }));
         at = link.end;
     }
     told += &escaped(&text[at..]);
@@ -83,6 +87,19 @@ pub(super) fn told(text: &str, media_keys: &[String], id: &str) -> (String, Valu
         urls.push(json!({ "url": short, "expanded_url": expanded, "media_key": key }));
     }
     (told, json!(urls))
+}
+
+/// A text that is longer than 280 as lists have it: its beginning, and a link to all of it.
+/// `None` where it is not longer.
+pub(super) fn beginning(text: &str) -> Option<String> {
+    if weighted(text) <= 280 {
+        return None;
+    }
+    let mut end = text.floor_char_boundary(250);
+    while 250 < weighted(&text[..end]) {
+        end = text[..end].char_indices().next_back().map_or(0, |(at, _)| at);
+    }
+    Some(format!("{}… ", &text[..end]))
 }
 
 fn escaped(text: &str) -> String {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::access::{TIMELINE, TWEETS};
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{Here, ID, Memory, text};
+use super::{Here, ID, Memory, Spelling, text};
 use crate::stand_in::params::essence;
 
 /// A post.
@@ -45,11 +45,13 @@ pub(super) async fn create(
     fields.end()?;
     let now = here.clock.now();
     let mut memory = here.memory();
-    if words.is_none() && media.is_empty() {
-        return Err(Refusal::invalid("text is missing but it is required"));
-    }
+    // The description says that what is behind the API rejects a text that is absent.
+    let words = words.ok_or_else(|| Refusal::invalid("text is missing but it is required"))?;
     // X cuts white space off.
-    let words = words.unwrap_or_default().trim().to_owned();
+    let words = words.trim().to_owned();
+    if words.is_empty() && media.is_empty() {
+        return Err(Refusal::invalid("text is empty"));
+    }
     let max = if memory.subscription.starts_with("Premium") { 25_000 } else { 280 };
     if max < text::weighted(&words) {
         return Err(Refusal::new(400, "Invalid Request", "Your Tweet text is too long."));
@@ -144,6 +146,13 @@ pub(super) async fn list(
     if id != ID {
         return Err(Refusal::not_found());
     }
+    let mut memory = here.memory();
+    let (now, spelling) = (here.clock.now(), memory.spelling);
+    let parameters = ["max_results", "pagination_token", "start_time", "end_time", "exclude", spelling.parameter()];
+    if let Some((name, value)) = asked.iter().find(|(name, _)| !parameters.contains(&name.as_str())) {
+        let message = format!("The query parameter [{name}] is not one of [{}]", parameters.join(","));
+        return Err(Refusal::parameter(name, value, &message));
+    }
     let says = |name: &str| asked.get(name).map(String::as_str);
     let count = says("max_results").map_or(Some(10), |it| it.parse::<usize>().ok());
     let count = count.filter(|it| (5..=100).contains(it));
@@ -151,19 +160,44 @@ pub(super) async fn list(
         count.ok_or_else(|| Refusal::invalid("The `max_results` query parameter value is not between 5 and 100"))?;
     let since = says("start_time").map(|it| DateTime::parse_from_rfc3339(it).map(|it| it.to_utc()));
     let since = since.transpose().map_err(|_| Refusal::invalid("The `start_time` query parameter value is no time"))?;
-    let fields: Vec<&str> = says("tweet.fields").unwrap_or_default().split(',').collect();
-    let mut memory = here.memory();
-    let posts = memory.tweets.iter().rev().filter(|it| since.is_none_or(|since| since <= it.at)).take(count);
-    let data: Vec<_> = posts.map(|it| told(&memory, it, &fields)).collect();
+    let fields: Vec<&str> = says(spelling.parameter()).unwrap_or_default().split(',').collect();
+    let known = ["created_at", "text", "attachments", "entities", spelling.note()];
+    if let Some(unknown) = fields.iter().find(|it| !it.is_empty() && !known.contains(it)) {
+        let name = spelling.parameter();
+        let message = format!("The `{name}` query parameter value [{unknown}] is not one of [{}]", known.join(","));
+        return Err(Refusal::parameter(name, unknown, &message));
+    }
+    let excludes_replies = says("exclude").unwrap_or_default().split(',').any(|it| it == "replies");
+    let begins = says("pagination_token").map(|it| it.strip_prefix(TOKEN).and_then(|it| it.parse::<usize>().ok()));
+    let begins = match begins {
+        None => 0,
+        Some(begins) => begins.ok_or_else(|| Refusal::invalid("The `pagination_token` is not valid"))?,
+    };
+    // "Volume limits"
+    let most = if excludes_replies { 800 } else { 3_200 };
+    let listed_after = memory.listed_after;
+    let is_listed = |it: &&Tweet| it.at + listed_after <= now && since.is_none_or(|since| since <= it.at);
+    let posts: Vec<&Tweet> = memory.tweets.iter().rev().take(most).filter(is_listed).collect();
+    // A page has fewer posts than were asked for where some of them are left out.
+    let page = posts.iter().skip(begins).take(count);
+    let is_left_out = |it: &Tweet| excludes_replies && it.text.starts_with('@');
+    let data: Vec<_> = page.filter(|it| !is_left_out(it)).map(|it| told(&memory, it, &fields, spelling)).collect();
+    let mut meta = json!({ "result_count": data.len() });
+    if begins + count < posts.len() {
+        meta["next_token"] = format!("{TOKEN}{}", begins + count).into();
+    }
     memory.read += data.len();
-    let meta = json!({ "result_count": data.len() });
     Ok(Json(if data.is_empty() { json!({ "meta": meta }) } else { json!({ "data": data, "meta": meta }) }))
 }
 
-fn told(memory: &Memory, tweet: &Tweet, fields: &[&str]) -> Value {
+/// Tokens are opaque; this one is followed by where the page begins.
+const TOKEN: &str = "7140dibdnow9c7btw";
+
+fn told(memory: &Memory, tweet: &Tweet, fields: &[&str], spelling: Spelling) -> Value {
     let named = |key: &str| if memory.renames { format!("{key}0") } else { key.to_owned() };
     let keys: Vec<String> = tweet.media.iter().filter_map(|it| Some(named(&memory.files.get(it)?.key))).collect();
-    let (words, urls) = text::told(&tweet.text, &keys, &tweet.id);
+    let beginning = text::beginning(&tweet.text);
+    let (words, urls) = text::told(beginning.as_ref().unwrap_or(&tweet.text), &keys, &tweet.id);
     let mut told = json!({ "id": tweet.id, "text": words, "edit_history_tweet_ids": [tweet.id] });
     for field in fields {
         match *field {
@@ -173,6 +207,10 @@ fn told(memory: &Memory, tweet: &Tweet, fields: &[&str]) -> Value {
             }
             "attachments" if !keys.is_empty() => told[*field] = json!({ "media_keys": keys }),
             "entities" if urls.as_array().is_some_and(|it| !it.is_empty()) => told[*field] = json!({ "urls": urls }),
+            note if note == spelling.note() && beginning.is_some() => {
+                let (words, urls) = text::told(&tweet.text, &[], &tweet.id);
+                told[note] = json!({ "text": words, "entities": { "urls": urls } });
+            }
             _ => {}
         }
     }

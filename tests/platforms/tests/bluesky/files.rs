@@ -5,7 +5,8 @@ use std::io::Cursor;
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::id::MediaId;
-use domain::media::{Attachment, Facts, MimeType, Pixels};
+use domain::media::{AltText, Attachment, Facts, MimeType, Pixels};
+use domain::rules::Rule;
 use image::{DynamicImage, ImageFormat, RgbImage};
 use networks::bluesky::Bluesky;
 use platforms::Step;
@@ -55,6 +56,30 @@ async fn pictures_are_made_to_fit_and_shown_with_their_shape() {
     assert!(images[1]["image"]["size"].as_u64().unwrap() <= 1_000_000, "{}", images[1]);
     let ratio = |side| images[1]["aspectRatio"][side].as_f64().unwrap();
     assert!((ratio("width") / ratio("height") - 1.5).abs() < 0.01, "{}", images[1]);
+}
+
+#[tokio::test]
+async fn more_than_four_pictures_are_a_gallery_where_the_server_knows_it() {
+    let (stage, account) = connected().await;
+    assert!(account.rules.rules.contains(&Rule::max_images(10)), "{:?}", account.rules);
+    for (pictures, kind, field) in [
+        (4, "app.bsky.embed.images", "images"),
+        (5, "app.bsky.embed.gallery", "items"),
+        (10, "app.bsky.embed.gallery", "items"),
+    ] {
+        let mut files: Vec<_> = (1..=pictures).map(|number| sample(MimeType::Png, number)).collect();
+        files[1].attachment.alt_text = Some(AltText::parse("A boat").unwrap());
+
+        let record = record(&stage, &account, &format!("{pictures} pictures"), files.clone()).await;
+
+        assert_eq!(record["embed"]["$type"], kind);
+        let shown = record["embed"][field].as_array().unwrap();
+        assert_eq!(shown.len(), files.len());
+        assert!(shown.iter().all(|it| it["aspectRatio"]["width"].is_u64()), "{shown:?}");
+        assert_eq!((&shown[0]["alt"], &shown[1]["alt"]), (&json!(""), &json!("A boat")));
+        let public = stage.network.public().pop().unwrap().media;
+        assert!(public.iter().map(|it| &it.bytes).eq(files.iter().map(|it| &it.bytes)), "another order");
+    }
 }
 
 #[tokio::test]
@@ -224,6 +249,63 @@ async fn a_video_that_cannot_be_played_is_refused_in_the_services_words() {
     let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let setback = stage.deliver(&mut post).await.unwrap_err();
     assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("validated")), "{setback:?}");
+}
+
+#[tokio::test]
+async fn a_video_whose_job_failed_is_uploaded_again_twice() {
+    for code in [Some("encoding_failure"), Some("pds_upload_failure"), Some("generic_failure"), Some("new_code"), None]
+    {
+        for (failures, is_published) in [(1, true), (2, true), (3, false)] {
+            let (stage, account) = connected().await;
+            stage.network.fail_video_jobs(failures, code);
+            let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+
+            let delivered = stage.deliver(&mut post).await;
+
+            match delivered {
+                Ok(passage) => assert!(is_published && passage.setbacks.is_empty(), "{code:?}: {:?}", passage.setbacks),
+                Err(Setback::Refused { reason }) => {
+                    assert!(!is_published && reason.contains("3 times") && reason.contains("Failed to"), "{reason}");
+                }
+                Err(other) => panic!("{code:?}: {other:?}"),
+            }
+            assert_eq!(stage.network.public().len(), usize::from(is_published));
+            assert_eq!(stage.network.calls(Call::Upload), (failures + 1).min(3), "{code:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_video_that_the_accounts_server_does_not_take_is_refused_at_once() {
+    let (stage, account) = connected().await;
+    stage.network.fail_video_jobs(1, Some("pds_upload_unsupported_blob_size"));
+    let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+
+    let setback = stage.deliver(&mut post).await.unwrap_err();
+
+    let Setback::Refused { reason } = setback else { panic!("{setback:?}") };
+    assert!(reason.contains("account's server") && reason.contains("size"), "{reason}");
+    assert_eq!(stage.network.calls(Call::Upload), 1);
+}
+
+#[tokio::test]
+async fn an_upload_in_parts_that_failed_is_made_again_twice() {
+    for (failures, is_published) in [(2, true), (3, false)] {
+        let (stage, account) = connected().await;
+        stage.network.fail_uploads(failures);
+        let mut post = stage.post(&account, "moving", vec![large_video()]);
+
+        let delivered = stage.deliver(&mut post).await;
+
+        match delivered {
+            Ok(passage) => assert!(is_published && passage.setbacks.is_empty(), "{:?}", passage.setbacks),
+            Err(Setback::Refused { reason }) => {
+                assert!(!is_published && reason.contains("could not be assembled"), "{reason}");
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+        assert_eq!(stage.network.parts_taken().len(), 4 * 3);
+    }
 }
 
 #[tokio::test]

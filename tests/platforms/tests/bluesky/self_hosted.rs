@@ -133,6 +133,24 @@ async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
 }
 
 #[tokio::test]
+async fn a_server_from_before_galleries_has_posts_of_four_pictures() {
+    for (is_old, most) in [(false, 10_u8), (true, 4)] {
+        let stage = Stage::<SelfHosted>::new().await;
+        if is_old {
+            stage.network.bluesky.knows_no_galleries();
+        }
+        let account = stage.connect().await;
+        assert!(account.rules.rules.contains(&Rule::max_images(most.into())), "{:?}", account.rules);
+
+        let files = (1..=most).map(|number| sample(MimeType::Png, number)).collect();
+        let post = stage.due(&account, "as many as it takes", files).await;
+        stage.publish(&post).await.unwrap();
+
+        assert_eq!(stage.network.public()[0].media.len(), usize::from(most));
+    }
+}
+
+#[tokio::test]
 async fn a_link_is_shown_as_its_page_wants() {
     let stage = Stage::<SelfHosted>::new().await;
     let account = stage.connect().await;

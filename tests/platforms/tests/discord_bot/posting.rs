@@ -6,7 +6,7 @@ use domain::media::MimeType;
 use domain::options::OptionValue;
 use networks::discord::GUILD;
 use networks::discord::bot::{ATTACH, FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
-use platforms::conformance::network::{Call, Network};
+use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::{Post, Stage};
 use serde_json::json;
@@ -59,6 +59,35 @@ async fn a_post_in_a_forum_begins_a_thread_and_elsewhere_has_no_title() {
     let elsewhere = post(&stage, &account, (GENERAL, Some("Tides")), "how high?", Vec::new());
     assert!(refused(&stage, &elsewhere).await.starts_with("option thread_name: only posts of forum"));
     assert_eq!(stage.network.calls(Call::Publish), 1, "nothing else was sent");
+}
+
+#[tokio::test]
+async fn forum_that_requires_tags_says_what_to_do() {
+    let (stage, account) = connected().await;
+    stage.network.requires_tags();
+    let mut titled = post(&stage, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
+
+    let refused = stage.deliver(&mut titled).await.unwrap_err();
+
+    let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
+    assert!(reason.contains("switch off *Require people to select tags when posting*"), "{reason}");
+}
+
+/// The bot can read what the channel shows, so the outcome is looked up.
+#[tokio::test]
+async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
+    let (stage, account) = connected().await;
+    for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
+        let mut post =
+            post(&stage, &account, (GENERAL, None), &format!("behind {status}"), vec![sample(MimeType::Png, 1)]);
+        stage.network.trouble(Call::Publish, Trouble::Intermediary { status }, 1);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert!(!passage.setbacks.is_empty(), "{status}");
+        assert_eq!(stage.network.public().len(), sent, "{status}");
+        stage.clock.advance(TimeDelta::minutes(1));
+    }
 }
 
 /// The bot is in servers of other people, too.

@@ -2,13 +2,13 @@
 
 use domain::delivery::Setback;
 use domain::options::{OptionValue, Options};
-use networks::linkedin::{Community, LinkedIn, PAGE_URN};
+use networks::linkedin::{Advertising, Community, LinkedIn, PAGE_URN, Products, SelfServe};
 use platforms::Followed;
 use platforms::conformance::network::Network;
 use platforms::conformance::stage::Stage;
 use serde_json::json;
 
-use super::{of, stage};
+use super::of;
 
 const COMMENT: &str = "More (and #more) at https://example.com/a_b";
 
@@ -36,17 +36,22 @@ async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
     post.options = with_comment();
     let published = stage.deliver(&mut post).await.unwrap().published;
     for (status, outcome) in [(403, "Refused"), (404, "Busy"), (429, "Busy"), (400, "Refused"), (503, "Unknown")] {
-        stage.network.refuses("/rest/socialActions", status, json!({ "message": "no" }));
+        stage.network.refuses("/rest/socialActions", status, json!({ "status": status, "message": "no" }));
         let setback = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
         assert!(format!("{setback:?}").starts_with(outcome), "{status}: {setback:?}");
     }
     assert!(stage.network.comments().is_empty());
 }
 
-/// LinkedIn permits it to apps that it has approved.
+/// The scopes for comments come with "Community Management API" alone.
 #[tokio::test]
 async fn an_app_that_may_not_comment_says_so() {
-    let (stage, account) = stage().await;
+    may_not_comment::<SelfServe>().await;
+    may_not_comment::<Advertising>().await;
+}
+
+async fn may_not_comment<P: Products>() {
+    let (stage, account) = of::<P>().await;
     let mut post = stage.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
     let published = stage.deliver(&mut post).await.unwrap().published;

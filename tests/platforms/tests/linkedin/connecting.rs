@@ -2,14 +2,17 @@
 
 use chrono::TimeDelta;
 use domain::delivery::Setback;
-use networks::linkedin::{Community, CommunityAlone, LinkedIn, MEMBER_URN, PAGE_URN, Replaying, SECOND_PAGE_URN};
+use networks::linkedin::{
+    Advertising, Community, CommunityWithOpenId, LinkedIn, MEMBER_URN, PAGE_URN, Products, Replaying, SECOND_PAGE_URN,
+};
+use networks::stand_in::wire::browser;
 use platforms::conformance::network::{Call, Decision, Network};
-use platforms::conformance::stage::Stage;
-use platforms::{HandOffRefusal, Renewal};
+use platforms::conformance::stage::{Stage, returning};
+use platforms::{Departure, HandOffRefusal, Renewal};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::{of, stage};
+use super::{PAGE_OF_A_PROXY, of, stage};
 
 #[tokio::test]
 async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
@@ -82,7 +85,8 @@ async fn a_page_whose_roles_were_taken_away_says_so() {
 
     assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("role")), "{setback:?}");
     // The token serves the member and other pages as well, and is not lost.
-    stage.network.refuses("/rest/organizations", 403, json!({ "code": "ACCESS_DENIED", "message": "no" }));
+    let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
+    stage.network.refuses("/rest/organizations", 403, denied);
     let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
     assert!(matches!(about, Err(Setback::Busy { .. })), "{about:?}");
 }
@@ -135,19 +139,64 @@ async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
     assert_eq!(posted.headers["linkedin-version"], "202609");
 }
 
+/// What the service asks for by default, with `pages`, is what the only product that such an app can have includes.
 #[tokio::test]
-async fn an_app_for_pages_alone_has_no_part_in_signing_in() {
-    let stage = Stage::<LinkedIn<CommunityAlone>>::new().await;
+async fn an_app_for_pages_has_no_other_product_and_its_member_is_read_without_openid_connect() {
+    let stage = Stage::<LinkedIn<Community>>::new().await;
     let callback = stage.decided(Decision::Allow).await;
 
     let mut accounts = stage.complete(&callback).await.unwrap();
 
     assert_eq!(accounts.len(), 3);
     let member = accounts.pop().unwrap();
+    assert!(member.scopes.iter().all(|it| Community::SCOPES.contains(&it.as_str())), "{:?}", member.scopes);
     assert_eq!(member.profile.account_id, MEMBER_URN);
     assert_eq!(member.profile.username.as_deref(), Some("ada-keeper"));
     assert_eq!(member.profile.display_name.as_deref(), Some("Ada Keeper"));
     assert_eq!(member.profile.profile_url.as_deref(), Some("https://www.linkedin.com/in/ada-keeper"));
     let about = stage.connecting().about(&member.profile, &member.credentials, stage.clock.now()).await.unwrap();
     assert_eq!(about.unwrap().profile, member.profile);
+}
+
+#[tokio::test]
+async fn an_app_with_the_advertising_api_connects_pages_with_the_scopes_that_its_operator_names() {
+    let stage = Stage::<LinkedIn<Advertising>>::new().await;
+    let callback = stage.decided(Decision::Allow).await;
+
+    let accounts = stage.complete(&callback).await.unwrap();
+
+    let ids: Vec<_> = accounts.iter().map(|it| it.profile.account_id.as_str()).collect();
+    assert_eq!(ids, [PAGE_URN, SECOND_PAGE_URN, MEMBER_URN]);
+    assert_eq!(accounts[2].profile.username.as_deref(), Some("Ada Keeper"), "read by OpenID Connect");
+    stage.keep(&accounts[0].credentials);
+    let mut post = stage.post(&accounts[0], "the lamp is lit", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+}
+
+/// LinkedIn asks the person nothing then, and names the scope.
+#[tokio::test]
+async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
+    let stage = Stage::<LinkedIn<CommunityWithOpenId>>::new().await;
+    let (departure, callback) = stage.depart(&stage.network.answers()).await.unwrap();
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let page = browser().get(url).send().await.unwrap();
+    let back = page.headers()["location"].to_str().unwrap().parse().unwrap();
+
+    let refusal = stage.complete(&returning(callback, &back)).await.unwrap_err();
+
+    assert!(matches!(&refusal, HandOffRefusal::NotFromHere(words) if words.contains("scopes")), "{refusal:?}");
+}
+
+/// A page of HTML comes from a proxy, a CDN or a firewall in front of LinkedIn.
+#[tokio::test]
+async fn a_page_of_an_intermediary_does_not_end_a_connection() {
+    let (stage, account) = stage().await;
+    for status in [400, 401, 403, 404, 408, 413] {
+        stage.network.refuses("/v2/userinfo", status, json!(PAGE_OF_A_PROXY));
+        let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+    }
+    stage.network.revoke();
+    let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    assert!(matches!(about, Err(Setback::Disconnected { .. })), "{about:?}");
 }

@@ -3,12 +3,15 @@
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::{AltText, MimeType};
+use networks::linkedin::LinkedIn;
+use networks::stand_in::arrivals::Arrival;
 use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
+use platforms::conformance::stage::Stage;
 use serde_json::json;
 
-use super::stage;
+use super::{PAGE_OF_A_PROXY, stage};
 
 #[tokio::test]
 async fn pictures_go_up_one_by_one_with_their_words() {
@@ -34,21 +37,20 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
     let mut post = stage.post(&account, "a film", vec![video.clone()]);
     stage.clock.skip_to(post.publish_at - stage.lead(std::slice::from_ref(&video.attachment)).unwrap());
 
-    // Announced, and the first parts.
-    for sent in [0, 6] {
-        let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
-        post.progress = Some(progress);
-        assert_eq!(stage.network.calls(Call::Upload), sent);
-    }
-    // One of the next fails, and the worker dies.
-    stage.network.trouble(Call::Upload, Trouble::Broken, 1);
-    let setback = stage.prepare(&post).await.unwrap_err();
-    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.starts_with("file 1 of 1")), "{setback:?}");
-    let before = stage.network.calls(Call::Upload);
+    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
+    post.progress = Some(progress);
+    assert_eq!(stage.network.calls(Call::Upload), 0, "announced");
+    // One part fails, and what arrived before it is kept.
+    stage.network.refuses("/dms-uploads/5", 500, json!({ "status": 500, "message": "Internal Server Error" }));
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.calls(Call::Upload) - before, parts - 6, "only what was missing");
+    let sent = |part: usize| {
+        let arrivals = stage.network.arrivals.all();
+        let is_part = |it: &&Arrival| it.asked.starts_with("PUT ") && it.asked.ends_with(&format!("/{part}"));
+        arrivals.iter().filter(is_part).count()
+    };
+    assert!(6 < parts && (0..5).all(|it| sent(it) == 1) && sent(5) == 2, "only what was missing is sent again");
     assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
     let name = &stage.network.public()[0].id;
     assert!(name.starts_with("urn:li:ugcPost:"), "{name}");
@@ -116,11 +118,110 @@ async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
     for (mime_type, number) in [(MimeType::Png, 1), (MimeType::Mp4, 2)] {
         for status in [401, 403, 404, 410] {
             let mut post = stage.post(&account, &format!("{mime_type:?} {status}"), vec![sample(mime_type, number)]);
-            stage.network.refuses("/dms-uploads", status, json!({ "message": "the signature has expired" }));
+            stage.network.refuses(
+                "/dms-uploads",
+                status,
+                json!({ "status": status, "message": "the signature has expired" }),
+            );
 
             let passage = stage.deliver(&mut post).await.unwrap();
 
             assert!(matches!(passage.setbacks[..], [Setback::Stale { .. }]), "{status}: {:?}", passage.setbacks);
         }
+    }
+}
+
+/// What LinkedIn says of a video may be behind what was done with it.
+#[tokio::test]
+async fn a_video_is_finalized_once_although_the_read_is_behind() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(passage.setbacks.is_empty(), "{:?}", passage.setbacks);
+    let sent = stage.network.arrivals.all();
+    let finalized = sent.iter().filter(|it| it.asked == "POST /rest/videos?action=finalizeUpload").count();
+    assert_eq!(finalized, 1);
+}
+
+/// The response to the first call was lost. LinkedIn refuses the second one.
+#[tokio::test]
+async fn a_repeated_finalize_that_is_refused_does_not_end_the_post() {
+    for trouble in [Trouble::LoseAnswer, Trouble::BrokenAfter] {
+        let (stage, account) = stage().await;
+        let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+        stage.network.trouble(Call::Process, trouble, 1);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert!(passage.setbacks.is_empty(), "{trouble:?}: {:?}", passage.setbacks);
+        let sent = stage.network.arrivals.all();
+        let finalized = sent.iter().filter(|it| it.asked == "POST /rest/videos?action=finalizeUpload");
+        assert_eq!(finalized.last().unwrap().status, Some(400), "the second one");
+    }
+}
+
+/// Its parts do not fit together, so that waiting does not help.
+#[tokio::test]
+async fn a_video_that_is_never_put_together_is_uploaded_again() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let refused = json!({ "status": 400, "code": "INVALID_VALUE_FOR_FIELD", "message": "/uploadedPartIds" });
+    stage.network.refuses("/rest/videos?action=finalizeUpload", 400, refused);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    let [Setback::Stale { reason }] = &passage.setbacks[..] else { panic!("{:?}", passage.setbacks) };
+    assert!(reason.contains("did not put the parts"), "{reason}");
+}
+
+/// The address of an upload is LinkedIn's. With any other one, the file and the token would go to somebody else.
+#[tokio::test]
+async fn a_file_goes_to_linkedin_alone() {
+    let other = Stage::<LinkedIn>::new().await.network;
+    for mime_type in [MimeType::Png, MimeType::Mp4] {
+        let stage = Stage::<LinkedIn>::beside(&other.addresses()).await;
+        let account = stage.connect().await;
+        stage.network.uploads_to(&other.base_url());
+        let mut post = stage.post(&account, "not there", vec![sample(mime_type, 1)]);
+
+        let setback = loop {
+            match stage.prepare(&post).await {
+                Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
+                Ok(step) => panic!("{mime_type:?}: {step:?}"),
+                Err(setback) => break setback,
+            }
+        };
+
+        assert!(matches!(setback, Setback::Busy { .. }), "{mime_type:?}: {setback:?}");
+    }
+    assert!(other.arrivals.all().is_empty(), "{:?}", other.arrivals.all());
+}
+
+#[tokio::test]
+async fn a_page_of_an_intermediary_does_not_end_an_upload() {
+    let (stage, account) = stage().await;
+    for (path, mime_type) in [
+        ("/rest/images", MimeType::Png),
+        ("/rest/videos?action=initialize", MimeType::Mp4),
+        ("/rest/videos?action=finalize", MimeType::Mp4),
+        ("/rest/videos/", MimeType::Mp4),
+        ("/dms-uploads", MimeType::Png),
+        ("/dms-uploads", MimeType::Mp4),
+    ] {
+        for status in [400, 401, 403, 404, 408, 413] {
+            let mut post = stage.post(&account, &format!("{path} {mime_type:?} {status}"), vec![sample(mime_type, 1)]);
+            let met = || stage.network.arrivals.all().iter().filter(|it| it.status == Some(status)).count();
+            let before = met();
+            stage.network.refuses(path, status, json!(PAGE_OF_A_PROXY));
+
+            let passage = stage.deliver(&mut post).await.unwrap();
+
+            let is_passing = |it: &Setback| matches!(it, Setback::Busy { .. } | Setback::Stale { .. });
+            assert!(passage.setbacks.iter().all(is_passing), "{path} {status}: {:?}", passage.setbacks);
+            assert_eq!(met(), before + 1, "{path} {status}: one call met it");
+        }
+        stage.clock.advance(TimeDelta::days(1));
     }
 }

@@ -14,6 +14,9 @@ use networks::linkedin::{LinkedIn, Products, SelfServe};
 use platforms::Account;
 use platforms::conformance::stage::Stage;
 
+/// What a proxy, a CDN or a firewall in front of LinkedIn answers.
+const PAGE_OF_A_PROXY: &str = "<!DOCTYPE html>\n<html><body>Access denied</body></html>\n";
+
 /// A member.
 async fn stage() -> (Stage<LinkedIn>, Account) {
     of::<SelfServe>().await

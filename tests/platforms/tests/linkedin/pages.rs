@@ -4,11 +4,12 @@ use chrono::TimeDelta;
 use domain::delivery::{Resolution, Setback};
 use domain::media::MimeType;
 use networks::linkedin::{Community, PAGE_URN};
+use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::json;
 
-use super::of;
+use super::{PAGE_OF_A_PROXY, of};
 
 #[tokio::test]
 async fn a_lost_post_is_found_among_the_others_of_its_page() {
@@ -59,15 +60,26 @@ async fn what_may_be_ours_and_was_changed_is_neither_taken_nor_sent_again() {
 
 #[tokio::test]
 async fn a_page_that_may_not_be_read_says_where_to_look() {
-    for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
+    let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
+    for may_be_read_before in [true, false] {
         let (stage, account) = of::<Community>().await;
-        let post = stage.due(&account, "lost", files).await;
+        if !may_be_read_before {
+            stage.network.refuses("/rest/posts", 403, denied.clone());
+        }
+        let post = stage.due(&account, "lost", vec![sample(MimeType::Png, 1)]).await;
         let since = stage.clock.now();
         stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
         stage.publish(&post).await.unwrap_err();
-        stage.network.refuses("/rest/posts", 403, json!({ "code": "ACCESS_DENIED", "message": "no" }));
+        stage.network.refuses("/rest/posts", 403, denied.clone());
+
         let answer = stage.resolve(&post, since).await;
-        assert!(matches!(&answer, Resolution::Unknowable { advice } if advice.contains("page")), "{answer:?}");
+
+        match answer {
+            // It may be permitted again.
+            Resolution::Unclear { reason } => assert!(may_be_read_before && reason.contains("role"), "{reason}"),
+            Resolution::Unknowable { advice } => assert!(!may_be_read_before && advice.contains("account"), "{advice}"),
+            answer => panic!("{answer:?}"),
+        }
     }
 }
 
@@ -119,4 +131,79 @@ async fn an_organization_is_mentioned_as_linkedin_writes_it() {
 
     let public: Vec<_> = stage.network.public().into_iter().map(|it| it.text).collect();
     assert_eq!(public, ["built by Light & Co (again)"], "found again by its words");
+}
+
+/// A proxy may replace the response of a call that LinkedIn carried out, so the page's posts are looked through.
+#[tokio::test]
+async fn a_page_of_an_intermediary_leaves_open_whether_the_post_is_public() {
+    let (stage, account) = of::<Community>().await;
+    for status in [400, 401, 403, 404, 408, 413] {
+        let mut post = stage.post(&account, &format!("behind a proxy {status}"), Vec::new());
+        stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        stage.clock.skip_to(post.publish_at);
+        let since = stage.clock.now();
+        stage.network.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
+        let setback = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(setback, Setback::Unknown { .. }), "{status}: {setback:?}");
+
+        stage.network.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
+        let unread = stage.resolve(&post, since).await;
+        assert!(matches!(unread, Resolution::Unclear { .. }), "{status}: {unread:?}");
+        assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_behind_a_firewall_is_not_taken_for_one_that_may_not_be_read() {
+    let (stage, account) = of::<Community>().await;
+    let post = stage.post(&account, "later", Vec::<Sample>::new());
+    stage.clock.skip_to(post.publish_at);
+    stage.network.refuses("/rest/posts", 403, json!(PAGE_OF_A_PROXY));
+
+    let setback = stage.prepare(&post).await.unwrap_err();
+
+    assert!(matches!(setback, Setback::Busy { .. }), "{setback:?}");
+}
+
+/// LinkedIn says so in these words, both where a post is made and where a file is announced.
+#[tokio::test]
+async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
+    for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
+        let (stage, account) = of::<Community>().await;
+        stage.network.forgets_scope("w_organization_social");
+        let mut post = stage.post(&account, "not as a page", files);
+
+        let setback = loop {
+            stage.clock.skip_to(post.publish_at);
+            match stage.prepare(&post).await {
+                Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
+                Ok(Step::Ready { progress }) => {
+                    post.progress = progress;
+                    break stage.publish(&post).await.unwrap_err();
+                }
+                Err(setback) => break setback,
+            }
+        };
+
+        let Setback::Disconnected { reason } = &setback else { panic!("{setback:?}") };
+        assert!(reason.contains("permissions must be used when using organization as"), "{reason}");
+    }
+}
+
+/// The operator's app may not: its product is missing, or still in the development tier.
+#[tokio::test]
+async fn an_app_that_may_not_post_says_what_to_check() {
+    let message = "Not enough permissions to access: partnerApiPostsExternal.CREATE.20260801";
+    let denied = json!({ "status": 403, "serviceErrorCode": 100, "code": "ACCESS_DENIED", "message": message });
+    let (stage, account) = of::<Community>().await;
+    let post = stage.due(&account, "soon", Vec::new()).await;
+    stage.network.refuses("/rest/posts", 403, denied);
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    let Setback::Busy { reason, .. } = &setback else { panic!("{setback:?}") };
+    for part in ["operator", "development tier", "role", message] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+    stage.publish(&post).await.unwrap();
 }

@@ -10,7 +10,7 @@ use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{of, stage};
+use super::{PAGE_OF_A_PROXY, of, stage};
 
 fn seen_by(whom: &str) -> Options {
     [("visibility".to_owned(), OptionValue::Text(whom.to_owned()))].into_iter().collect()
@@ -134,18 +134,58 @@ async fn a_member_has_so_many_calls_in_a_day() {
 async fn refusals_are_told_in_linkedins_words() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "hello", Vec::new()).await;
-    for (status, body, outcome) in [
-        (400, json!({"code": "INVALID_VALUE_FOR_FIELD", "message": "no such field"}), "Refused"),
-        (403, json!({"code": "ACCESS_DENIED", "message": "Not enough permissions"}), "Disconnected"),
-        (403, json!({"code": "ACCESS_DENIED", "message": "fields [/author]"}), "Refused"),
-        (404, json!({"message": "gone"}), "Refused"),
-        (409, json!({"code": "CONFLICT", "message": "twice at once"}), "Busy"),
-        (401, json!({"code": "REVOKED_ACCESS_TOKEN", "message": "revoked"}), "Disconnected"),
-        (504, json!({}), "Unknown"),
-        (400, json!("nonsense"), "Refused"),
+    for (status, code, message, outcome) in [
+        (400, "INVALID_VALUE_FOR_FIELD", "no such field", "Refused"),
+        (403, "ACCESS_DENIED", "fields [/author]", "Refused"),
+        (404, "NOT_FOUND", "gone", "Refused"),
+        (409, "CONFLICT", "twice at once", "Busy"),
+        (401, "REVOKED_ACCESS_TOKEN", "revoked", "Disconnected"),
+        (504, "", "", "Unknown"),
     ] {
+        let body = json!({ "status": status, "code": code, "message": message });
         stage.network.refuses("/rest/posts", status, body.clone());
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(format!("{setback:?}").starts_with(outcome), "{status} {body}: {setback:?}");
+        let said = format!("{setback:?}");
+        assert!(said.starts_with(outcome) && said.contains(message), "{status} {body}: {said}");
     }
+}
+
+/// "Resource is forbidden" comes and goes. That a token is lost, LinkedIn says with 401.
+#[tokio::test]
+async fn a_member_who_is_denied_something_keeps_the_connection() {
+    let (stage, account) = stage().await;
+    for (number, message) in
+        [(1, "Accessing this resource is forbidden"), (2, "Not enough permissions to access: posts.CREATE.20260801")]
+    {
+        let mut post = stage.post(&account, &format!("number {number}"), vec![sample(MimeType::Png, number)]);
+        let denied = json!({ "status": 403, "serviceErrorCode": 100, "code": "ACCESS_DENIED", "message": message });
+        stage.network.refuses("/rest/posts", 403, denied.clone());
+        stage.network.refuses("/rest/images", 403, denied);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        let [Setback::Busy { .. }, Setback::Busy { reason, .. }] = &passage.setbacks[..] else {
+            panic!("{:?}", passage.setbacks)
+        };
+        assert!(reason.contains("connect the account again") && reason.contains(message), "{reason}");
+    }
+}
+
+/// Nothing tells whether such a call was carried out; but LinkedIn refuses the same words a second time.
+#[tokio::test]
+async fn a_page_of_an_intermediary_does_not_end_a_post() {
+    let (stage, account) = stage().await;
+    for status in [400, 401, 403, 404, 413] {
+        let mut post = stage.post(&account, &format!("behind a proxy {status}"), Vec::new());
+        stage.network.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        let [Setback::Busy { reason, .. }] = &passage.setbacks[..] else { panic!("{:?}", passage.setbacks) };
+        assert!(reason.contains("LinkedIn") && reason.contains(&status.to_string()), "{reason}");
+    }
+    let post = stage.due(&account, "too slow for a proxy", Vec::new()).await;
+    stage.network.refuses("/rest/posts", 408, json!(PAGE_OF_A_PROXY));
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
 }

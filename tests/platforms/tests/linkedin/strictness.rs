@@ -131,4 +131,7 @@ async fn a_list_is_asked_for_as_the_protocol_writes_it() {
     assert_eq!(said(find(encoded).header("X-RestLi-Method", "FINDER")).await.0, 200);
     assert_eq!(said(visit.ask(Method::GET, "/rest/organizations?ids=List(2414183)")).await.0, 200);
     assert_eq!(said(visit.ask(Method::GET, "/rest/organizations?ids=List%28241%29")).await.0, 400);
+    let video = |urn: &str| visit.ask(Method::GET, &format!("/rest/videos/{urn}"));
+    assert_eq!(said(video("urn:li:video:C5")).await.0, 400, "not encoded");
+    assert_eq!(said(video("urn%3Ali%3Avideo%3AC5")).await.0, 404);
 }

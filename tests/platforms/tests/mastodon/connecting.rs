@@ -1,12 +1,15 @@
 //! What a hand-off brings: an account, its rules and its credentials.
 
+use domain::media::AltText;
+use domain::options::Options;
 use domain::rules::{Counting, Rule};
+use domain::text::PostText;
 use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
 use platforms::conformance::network::{Decision, Network};
 use platforms::conformance::stage::Stage;
 use platforms::{Answers, Departure, HandOffRefusal};
 
-use super::stage;
+use super::{picture, stage};
 
 #[tokio::test]
 async fn each_kind_of_server_says_what_it_accepts() {
@@ -18,7 +21,11 @@ async fn each_kind_of_server_says_what_it_accepts() {
     let (mastodon, of_mastodon) = title::<Stock>().await;
     assert_eq!((mastodon.as_str(), of_mastodon.contains(&Rule::NotMixed)), ("Mastodon", true));
     let (old, of_old) = title::<OldMastodon>().await;
-    assert_eq!((old, &of_old[1..]), (mastodon, &of_mastodon[1..]));
+    let but_text = |rules: &[Rule]| -> Vec<Rule> {
+        let is_text = |it: &Rule| matches!(it, Rule::MaxText { .. } | Rule::MaxAltText { .. });
+        rules.iter().filter(|it| !is_text(it)).cloned().collect()
+    };
+    assert_eq!((old, but_text(&of_old)), (mastodon, but_text(&of_mastodon)));
     let counting = Counting::graphemes().url(23).short_mentions().with_warnings();
     assert_eq!(of_mastodon[0], Rule::max_text(500, counting));
     let counting = Counting::graphemes_of_unicode_15().url(23).short_mentions().with_warnings();
@@ -29,6 +36,30 @@ async fn each_kind_of_server_says_what_it_accepts() {
     assert_eq!((pleroma.as_str(), of_pleroma.contains(&Rule::max_image_bytes(15_999_999))), ("Pleroma", true));
     let (pixelfed, of_pixelfed) = title::<Pixelfed>().await;
     assert_eq!((pixelfed.as_str(), of_pixelfed.contains(&Rule::MediaRequired)), ("Pixelfed", true));
+}
+
+#[tokio::test]
+async fn the_longest_description_of_a_server_is_taken_by_it() {
+    async fn is_taken<K: Known>(longest: usize) {
+        let (stage, account) = stage::<K>().await;
+        let text = PostText::parse("Look").unwrap();
+        for (characters, fits) in [(longest, true), (longest + 1, false)] {
+            let Ok(words) = AltText::parse(&"é".repeat(characters)) else { continue };
+            let mut files = picture();
+            files[0].attachment.alt_text = Some(words);
+            let breaches = account.rules.breaches(&text, &[files[0].attachment.clone()], Options::NONE);
+            assert_eq!(breaches.is_empty(), fits, "{characters}: {breaches:?}");
+            let delivered = stage.deliver(&mut stage.post(&account, &format!("{characters}"), files)).await;
+            assert_eq!(delivered.is_ok(), fits, "{characters}: {delivered:?}");
+        }
+    }
+
+    is_taken::<Stock>(10_000).await;
+    is_taken::<OldMastodon>(1500).await;
+    is_taken::<GoToSocial>(1500).await;
+    is_taken::<Pleroma>(5000).await;
+    is_taken::<Pixelfed>(1000).await;
+    is_taken::<Snac>(1500).await;
 }
 
 #[tokio::test]

@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::testing::{a_connection, a_user};
 use networks::slack::{CHANNEL, PRIVATE, Rotating, Slack};
-use platforms::conformance::network::{Call, Decision, Network};
+use platforms::conformance::network::{Call, Decision, Network, Trouble};
 use platforms::conformance::stage::Stage;
-use platforms::{Account, Choosing, HandOffRefusal};
+use platforms::{Account, Choosing, HandOffRefusal, RefreshRefusal};
 use serde_json::json;
 
 use super::stage;
@@ -44,6 +44,35 @@ async fn the_channels_to_choose_from_are_those_to_which_the_app_was_invited() {
 
     stage.network.refuses("users.conversations", "missing_scope");
     assert!(matches!(choices(&stage, &account).await, Err(Setback::Disconnected { .. })));
+}
+
+#[tokio::test]
+async fn every_channel_is_listed_however_short_the_pages_are() {
+    let (stage, account) = stage().await;
+    stage.network.has_further_channels(300);
+    stage.network.has_pages_of(20);
+    assert_eq!(choices(&stage, &account).await.unwrap().len(), 302);
+
+    stage.clock.advance(TimeDelta::minutes(1));
+    stage.network.has_further_channels(1_500);
+    stage.network.has_pages_of(999);
+    assert_eq!(choices(&stage, &account).await.unwrap().len(), platforms::MAX_CHOICES);
+
+    stage.clock.advance(TimeDelta::minutes(1));
+    // A cursor follows each page, and no page has anything.
+    stage.network.has_pages_of(0);
+    assert_eq!(choices(&stage, &account).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn page_of_an_intermediary_does_not_end_a_grant() {
+    let stage = Stage::<Slack<Rotating>>::new().await;
+    stage.connect().await;
+    for status in [400, 401, 403, 404, 408, 413] {
+        stage.network.trouble(Call::Refresh, Trouble::Intermediary { status }, 1);
+        let refusal = stage.renew().await.unwrap_err();
+        assert!(matches!(refusal, RefreshRefusal::Unreachable(_)), "{status}: {refusal:?}");
+    }
 }
 
 #[tokio::test]

@@ -151,6 +151,22 @@ async fn a_channel_that_cannot_be_read_to_its_end_proves_nothing() {
     }
 }
 
+/// Slack's message can be looked up, so the page may have replaced the response of a call that was accepted.
+#[tokio::test]
+async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
+    let (stage, account) = stage().await;
+    for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
+        let mut post = stage.post(&account, &format!("behind {status}"), Vec::new());
+        stage.network.trouble(Call::Publish, Trouble::Intermediary { status }, 1);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert!(matches!(passage.setbacks[..], [Setback::Unknown { .. }]), "{status}: {:?}", passage.setbacks);
+        assert_eq!(stage.network.public().len(), sent, "{status}");
+        stage.clock.advance(TimeDelta::minutes(1));
+    }
+}
+
 #[tokio::test]
 async fn a_call_that_failed_inside_is_asked_about() {
     for code in ["internal_error", "fatal_error", "service_unavailable", "request_timeout"] {

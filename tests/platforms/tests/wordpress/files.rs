@@ -3,6 +3,7 @@
 use domain::delivery::Setback;
 use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
+use http::Method;
 use platforms::Step;
 use platforms::conformance::network::Network;
 use platforms::conformance::samples::{Sample, sample};
@@ -72,4 +73,29 @@ async fn a_file_that_is_refused_leaves_nothing_behind() {
     let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.starts_with("file 2 of 2: The uploaded file exceeds the upload_max_filesize"), "{reason}");
     assert_eq!(stage.network.keeps(), (0, 0));
+}
+
+#[tokio::test]
+async fn sizes_that_were_not_made_are_made_by_another_call() {
+    let (stage, account) = stage().await;
+    stage.network.dies_making_sizes();
+    let mut post = stage.post(&account, "a large picture", vec![sample(MimeType::Png, 1)]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!((stage.network.keeps(), stage.network.sized()), ((1, 1), 1));
+}
+
+/// Its thumbnails are the site's concern: the post goes out without them.
+#[tokio::test]
+async fn a_picture_whose_sizes_cannot_be_made_holds_no_post_up() {
+    let (stage, account) = stage().await;
+    stage.network.dies_making_sizes();
+    stage.network.intermediary().block(Method::POST, "/post-process", 403, 1);
+    let mut post = stage.post(&account, "a picture that is too large", vec![sample(MimeType::Png, 1)]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!((stage.network.intermediary().left(), stage.network.sized()), (0, 0));
+    assert_eq!(stage.network.public().len(), 1);
 }

@@ -3,6 +3,11 @@
 
 mod connecting;
 mod files;
+mod intermediary;
+mod log;
+mod mix_up;
+mod noise;
+mod oldest_version;
 mod posts;
 mod troubles;
 

@@ -1,7 +1,10 @@
 //! What is special about X.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
+mod look_up;
 mod own_app;
+mod refusals;
+mod uploads;
 
 use domain::delivery::{Resolution, Setback};
 use domain::faults::Faults;
@@ -33,7 +36,7 @@ fn list(values: &[&str]) -> OptionValue {
     OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
 }
 
-/// A video of three parts.
+/// A video of nine parts.
 fn long_video() -> Sample {
     let mut video = sample(MimeType::Mp4, 1);
     video.bytes.resize(9 << 20, 0);
@@ -186,7 +189,7 @@ async fn a_film_that_cannot_be_processed_is_refused_in_the_words_of_x() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let said = "file 1 of 1: X could not process it: Unsupported video format";
+    let said = "file 1 of 1 (video/mp4): X could not process it: Unsupported video format";
     assert!(matches!(&refused, Setback::Refused { reason } if reason == said), "{refused:?}");
 }
 
@@ -270,7 +273,7 @@ async fn the_same_words_again_are_refused_with_what_to_do() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("change them")), "{refused:?}");
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("change it")), "{refused:?}");
 }
 
 /// The call arrived before, and cannot be read yet: it is not sent again and again, and
@@ -285,7 +288,7 @@ async fn a_duplicate_of_what_may_be_ours_is_looked_for() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    assert!(matches!(&setback, Setback::Duplicate { .. }), "{setback:?}");
     let found = stage.resolve(&post, began).await;
     assert!(matches!(found, Resolution::Public(_)), "{found:?}");
 }

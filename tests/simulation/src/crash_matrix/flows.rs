@@ -45,6 +45,9 @@ pub(super) fn all() -> Vec<Flow> {
         flow("resolve, call lost", &["keyed"], soon()).with([PlatformFate::CallLost]),
         flow("resolve, done later", &["listed"], soon()).with([PlatformFate::DoneLater]),
         flow("resolve, blind", &["blind"], soon()).with([PlatformFate::AnswerLost]),
+        flow("resolve, listed late", &["lagging"], soon()).with([PlatformFate::AnswerLost]),
+        flow("resolve, listed late, second call lost", &["lagging"], soon())
+            .with([PlatformFate::AnswerLost, PlatformFate::CallLost]),
         flow("publish, recognised", &["recognised"], created(at(100))).until(160).in_pairs(),
         flow("resolve, recognised", &["recognised"], created(at(100))).with([PlatformFate::AnswerLost]).until(160),
         flow("resolve, recognised, call lost", &["recognised"], created(at(100)))

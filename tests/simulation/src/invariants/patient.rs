@@ -1,4 +1,4 @@
-//! No platform is called again and again without a pause.
+//! No platform is called again and again without a pause, or without a reason.
 
 use std::collections::BTreeMap;
 
@@ -26,4 +26,21 @@ pub(super) fn no_platform_is_hammered(history: &History<'_>) -> Vec<Broken> {
         }
     }
     broken
+}
+
+/// What a platform has refused as a duplicate is looked up and not sent again, unless the
+/// process that read the refusal has died before it was stored.
+pub(super) fn no_duplicate_is_sent_again(history: &History<'_>) -> Vec<Broken> {
+    let mut refusals: BTreeMap<_, u64> = BTreeMap::new();
+    for reference in &history.timeline.duplicates {
+        *refusals.entry(*reference).or_default() += 1;
+    }
+    let too_many = refusals.into_iter().filter(|(_, count)| 1 + history.deaths < *count);
+    too_many
+        .map(|(reference, count)| {
+            let what =
+                format!("r{} of post {} was refused as a duplicate {count} times", reference.revision, reference.post);
+            Broken::new(Kind::Other, reference.post, what)
+        })
+        .collect()
 }

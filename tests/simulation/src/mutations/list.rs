@@ -63,7 +63,7 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "what follows is done again when it is done or in doubt",
         file: "libs/domain/src/delivery/follow_up.rs",
-        before: "Err(Setback::Refused { .. } | Setback::Unknown { .. }) => ",
+        before: "_ => ",
         from: "return self.follow_up_left(now)",
         to: "None",
         on: None,
@@ -91,6 +91,22 @@ pub const ALL: &[Mutation] = &[
         before: "Resolution::NotThere if ",
         from: "certain_at <= now",
         to: "certain_at <= now.max(certain_at)",
+        on: None,
+    },
+    Mutation {
+        name: "a post is looked up from its latest call on",
+        file: "libs/publishing/src/deliver.rs",
+        before: "let Some(since) = ",
+        from: "held.delivery.in_doubt_since()",
+        to: "held.delivery.intent.as_ref().map(|it| it.at)",
+        on: None,
+    },
+    Mutation {
+        name: "a duplicate that is not listed is sent again",
+        file: "libs/domain/src/delivery/transitions.rs",
+        before: "Resolution::NotThere if ",
+        from: "intent.is_duplicate",
+        to: "intent.is_duplicate && false",
         on: None,
     },
     Mutation {

@@ -142,6 +142,10 @@ impl Adapter {
             inner.timeline.refused.insert(reference);
             return Err(Setback::Refused { reason: "it is not wanted here".to_owned() });
         }
+        if self.spec.habit == Habit::Lagging && known {
+            inner.timeline.duplicates.push(reference);
+            return Err(Setback::Duplicate { reason: "it is here already".to_owned() });
+        }
         if let (PlatformFate::Forgotten, Some(named)) = (fate, named) {
             inner.uploads.forget(named);
         }
@@ -241,7 +245,8 @@ impl Adapter {
             let is_wanted = !inner.timeline.refused.contains(&reference);
             let is_granted = inner.grants.account(&credentials, at).is_ok();
             let is_full = spec.habit == Habit::Counting && inner.timeline.opens_at(&public.account, at).is_some();
-            if is_wanted && is_granted && !is_full && inner.has_what_it_names(spec, reference, named) {
+            let is_duplicate = spec.habit == Habit::Lagging && inner.timeline.find(reference).is_some();
+            if is_wanted && is_granted && !is_full && !is_duplicate && inner.has_what_it_names(spec, reference, named) {
                 inner.timeline.publish(Public { at, ..public }, spec.certainty);
                 network.world.note(format!(
                     "public after all: {} r{} of {}",

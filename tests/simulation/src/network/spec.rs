@@ -46,6 +46,8 @@ pub(crate) enum Habit {
     Charging,
     /// Things follow each post that is public: [`FOLLOW_UPS`].
     Following,
+    /// It lists a post [`LISTED_AFTER`] its publication, and refuses a post that it has.
+    Lagging,
 }
 
 /// A platform.
@@ -66,7 +68,7 @@ pub(crate) struct Spec {
 }
 
 /// Every platform.
-pub(crate) const SPECS: [Spec; 17] = [
+pub(crate) static SPECS: [Spec; 18] = [
     spec("keyed", Certainty::Keyed, Renewal::Rotating, true, 0),
     spec("listed", Certainty::Listed, Renewal::Extending, true, 0),
     spec("blind", Certainty::Blind, Renewal::Never, true, 0),
@@ -85,7 +87,14 @@ pub(crate) const SPECS: [Spec; 17] = [
     spec("counting", Certainty::Contained, Renewal::Never, false, 2).that(Habit::Counting),
     spec("charging", Certainty::Listed, Renewal::Rotating, true, 1).that(Habit::Charging),
     spec("following", Certainty::Listed, Renewal::Rotating, true, 0).that(Habit::Following),
+    spec("lagging", Certainty::Listed, Renewal::Extending, true, 0).that(Habit::Lagging),
 ];
+
+/// The platforms of random runs. One that lags is not among them: until its list shows a
+/// post, nobody can tell whether a change of the post comes too late.
+pub(crate) fn random_specs() -> impl Iterator<Item = &'static Spec> {
+    SPECS.iter().filter(|it| it.habit != Habit::Lagging)
+}
 
 const fn spec(name: &'static str, certainty: Certainty, renewal: Renewal, ends: bool, steps: usize) -> Spec {
     Spec { name, certainty, renewal, ends, steps, habit: Habit::None }
@@ -125,6 +134,9 @@ pub(crate) const TIMEOUT: TimeDelta = TimeDelta::seconds(15);
 
 /// For how long at least a platform that rations takes no more posts.
 pub(crate) const RATIONED_FOR: Duration = Duration::from_hours(25);
+
+/// How far the list of a platform that lags is behind. Longer than [`SETTLES`].
+pub(crate) const LISTED_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// How many posts of an account a platform that counts takes within [`DAY`].
 pub(crate) const QUOTA: usize = 3;

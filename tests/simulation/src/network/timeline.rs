@@ -62,6 +62,8 @@ pub(crate) struct Timeline {
     pub(crate) paid: Vec<Reference>,
     /// Before when an account's post is not to be sent again, as its platform has said.
     pub(crate) not_before: BTreeMap<Reference, DateTime<Utc>>,
+    /// Calls that a platform has refused because it had the post.
+    pub(crate) duplicates: Vec<Reference>,
     /// What followed public posts.
     pub(crate) followers: Vec<Follower>,
     /// Posts that a platform has refused for good.

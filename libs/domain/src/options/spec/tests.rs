@@ -239,6 +239,22 @@ fn words_may_have_to_be_of_one_form() {
 }
 
 #[test]
+fn words_may_be_excluded_whatever_their_case() {
+    let spec = OptionSpec::new("name", OptionKind::TextWithout { max: 9, words: &["sea", "oz"] }, "A name.");
+    for (given, expected) in [
+        ("boat", None),
+        ("OverSEAS", Some("may not contain \"sea\"; leave that word out")),
+        ("ozone", Some("may not contain \"oz\"; leave that word out")),
+        (" ", Some("may not be blank")),
+        ("far too long", Some("may have at most 9 characters, this has 12")),
+    ] {
+        assert_eq!(spec.fault(&text(given)).as_deref(), expected, "{given}");
+    }
+    assert_eq!(spec.fault(&OptionValue::Flag(true)), Some("must be a string".to_owned()));
+    assert_eq!(spec.schema()["not"], json!({"pattern": "[Ss][Ee][Aa]|[Oo][Zz]"}));
+}
+
+#[test]
 fn an_option_may_need_another_or_go_without_it() {
     const SPECS: &[OptionSpec] = &[
         OptionSpec::new("poll", OptionKind::Flag, "Asks.").not_with("quote"),

@@ -32,6 +32,8 @@ pub(in crate::bluesky) enum Progress {
     /// To be asked again, not before this.
     Working(DateTime<Utc>),
     Done(Blob),
+    /// It failed in a way that usually passes when the file is uploaded again; the reason.
+    Failed(String),
 }
 
 #[derive(Deserialize)]
@@ -41,6 +43,7 @@ struct Status {
     state: Option<String>,
     blob: Option<Blob>,
     error: Option<String>,
+    failure_code: Option<String>,
     message: Option<String>,
 }
 
@@ -76,9 +79,9 @@ impl VideoJob {
         };
         match status {
             Status { blob: Some(blob), .. } => Ok(Progress::Done(blob)),
-            Status { state: Some(state), error, message, .. } if state == "JOB_STATE_FAILED" => {
-                let words = message.or(error).unwrap_or_else(|| "the video could not be processed".to_owned());
-                Err(Setback::Refused { reason: answer::shown(&words) })
+            Status { state: Some(state), error, failure_code, message, .. } if state == "JOB_STATE_FAILED" => {
+                let message = message.or(error).map(|it| answer::shown(&it));
+                failed(failure_code.as_deref(), message)
             }
             _ if LONGEST_JOB < now - self.since => {
                 Err(Setback::Stale { reason: "the video was not processed within 30 minutes".to_owned() })
@@ -86,6 +89,25 @@ impl VideoJob {
             // Short ones take seconds, long ones minutes.
             _ => Ok(Progress::Working(now + ((now - self.since) / 4).clamp(FIRST_LOOK, LONGEST_LOOK))),
         }
+    }
+}
+
+/// What follows when a job fails. Only these two codes are about the file; the others, and jobs without a code, usually
+/// succeed when the same file is uploaded again.
+/// Source: the lexicon `app.bsky.video.defs` of July 2026; issue 55 of `twitter-to-bluesky`, issue 407 of
+/// `bluesky-social/atproto-website`.
+fn failed(code: Option<&str>, message: Option<String>) -> Result<Progress, Setback> {
+    let because = message.map_or_else(String::new, |it| format!(": {it}"));
+    match code {
+        Some("validation_failure") => Err(Setback::Refused {
+            reason: format!("Bluesky's video service does not accept this file as a video{because}"),
+        }),
+        Some("pds_upload_unsupported_blob_size") => Err(Setback::Refused {
+            reason: format!(
+                "the account's server does not accept a video of this size. Use a shorter or smaller one{because}"
+            ),
+        }),
+        _ => Ok(Progress::Failed(format!("the video could not be processed{because}"))),
     }
 }
 

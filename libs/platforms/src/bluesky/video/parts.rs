@@ -57,6 +57,8 @@ pub(in crate::bluesky) enum Sent {
     Again(DateTime<Utc>),
     /// All of it is there, and worked on.
     All(VideoJob),
+    /// The upload failed, and the file is to be uploaded again; the reason.
+    Failed(String),
 }
 
 /// How a file is cut.
@@ -139,7 +141,10 @@ impl Upload {
         match (status.state.as_str(), status.completed_job_id) {
             ("completed", Some(id)) => VideoJob::named(id, job.now).map(Sent::All).ok_or_else(faults::unreadable),
             ("finishing", _) => Ok(Sent::Again(job.now + SOON)),
-            ("failed", _) => Err(refused(status.failure_reason)),
+            ("failed", _) => {
+                let reason = status.failure_reason.unwrap_or_else(|| "the upload failed".to_owned());
+                Ok(Sent::Failed(answer::shown(&reason)))
+            }
             ("created", _) if status.plan.fits(file.size_bytes) => {
                 let missing = (1..=status.plan.part_count).filter(|it| !status.received_parts.contains(it));
                 let missing: Vec<u64> = missing.take(IN_A_STEP).collect();
@@ -221,7 +226,8 @@ fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, Setback> {
     match reply.error().as_deref() {
         Some("UploadNotFound" | "UploadExpired" | "UploadAborted") => Err(forgotten(reply.words())),
         Some("UploadNotReady" | "UploadAlreadyCompleted" | "MissingParts") => Ok(Sent::Again(now + SOON)),
-        Some("UploadFailed" | "UnsupportedContentType") => Err(Setback::Refused { reason: reply.words() }),
+        Some("UploadFailed") => Ok(Sent::Failed(reply.words())),
+        Some("UnsupportedContentType") => Err(Setback::Refused { reason: reply.words() }),
         _ => Err(Setback::Busy { retry_at: reply.retry_at(now), reason: reply.words() }),
     }
 }
@@ -230,11 +236,6 @@ fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, Setback> {
 /// as well.
 fn forgotten(reason: String) -> Setback {
     Setback::Stale { reason }
-}
-
-fn refused(reason: Option<String>) -> Setback {
-    let reason = reason.unwrap_or_else(|| "the video could not be processed".to_owned());
-    Setback::Refused { reason: answer::shown(&reason) }
 }
 
 #[cfg(test)]

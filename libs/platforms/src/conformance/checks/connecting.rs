@@ -107,6 +107,29 @@ pub async fn the_code_of_one_server_is_not_brought_to_another<N: Network>() {
     assert_eq!((stage.network.grants(), honest.grants()), (0, 0));
 }
 
+/// A hostile server leads the user to the page of an honest one, which gives its code or
+/// password to the redirect URI that it is asked to give it to.
+pub async fn a_server_gets_no_proof_of_another_one<N: Network>() {
+    let (hostile, honest) = Stage::<N>::beside_another().await;
+    let Some(answers) = hostile.network.answers_naming_it() else { return };
+    if !hostile.network.lead_users_to(&honest) {
+        return;
+    }
+    let (url, callback) = match hostile.depart(&answers).await {
+        Ok((Departure::Page { url, .. }, callback)) => (url, callback),
+        Ok((departure, _)) => panic!("{departure:?}"),
+        // It is noticed before the user goes anywhere.
+        Err(refusal) => return assert!(matches!(refusal, HandOffRefusal::Field { .. } | HandOffRefusal::Refused(_))),
+    };
+    let before = hostile.network.calls(Call::Exchange);
+
+    let back = honest.send_back(&url, Decision::Allow).await;
+    let connected = hostile.complete(&returning(callback, &back)).await;
+
+    assert!(matches!(connected, Err(HandOffRefusal::Refused(_))), "{connected:?}");
+    assert_eq!(hostile.network.calls(Call::Exchange), before, "the hostile server has the proof of the honest one");
+}
+
 /// After an hour no platform accepts the code any more. Where there is none, the
 /// hand-off itself has ended.
 pub async fn an_answer_that_comes_too_late_connects_nothing<N: Network>() {

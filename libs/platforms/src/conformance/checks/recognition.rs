@@ -1,6 +1,7 @@
 //! No post is taken for another one, whatever else its account publishes.
 
 use chrono::TimeDelta;
+use domain::delivery::Resolution;
 use domain::media::MimeType;
 
 use super::publishing::needs_media;
@@ -96,7 +97,14 @@ pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
         }
 
         assert_eq!(stage.settle(&lost, since, true).await, None, "it is certainly not there");
-        let sent = stage.publish(&lost).await.unwrap();
+        let again_at = stage.clock.now();
+        let sent = match stage.publish(&lost).await {
+            Ok(sent) => sent,
+            Err(setback) => {
+                assert!(!stage.network.confirms_files(), "{setback:?}");
+                stage.settle(&lost, again_at, true).await.expect("it is there now")
+            }
+        };
 
         assert!(stage.clock.now() <= since + SOON, "{}", stage.clock.now() - since);
         let public = stage.network.public();
@@ -125,5 +133,91 @@ pub async fn everyday_texts_are_recognised<N: Network>() {
         assert_eq!(public.len(), sent + 1, "{text}");
         assert_eq!(public[sent].id, passage.published.platform_post_id, "{text}");
         assert!(stage.clock.now() <= due + SOON, "{text}: {}", stage.clock.now() - due);
+    }
+}
+
+/// How long look-ups go on, from the end of the publish call.
+const LOOK_UPS: [TimeDelta; 4] =
+    [TimeDelta::seconds(5), TimeDelta::minutes(2), TimeDelta::minutes(10), TimeDelta::hours(3)];
+
+/// More posts than one page of any list has, and more than an adapter reads. What is not
+/// found among them is not known; it is never absent, and never another post.
+pub async fn a_lost_post_is_not_missed_among_posts_by_hand<N: Network>() {
+    for (count, has_picture) in [(25, false), (25, true), (400, false), (400, true)] {
+        let stage = Stage::<N>::new().await;
+        let account = stage.connect().await;
+        if !stage.network.can_be_asked() {
+            return;
+        }
+        let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { pictures(&account, 1) };
+        let lost = stage.due(&account, "lost among many", files).await;
+        let since = stage.clock.now();
+        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.publish(&lost).await.unwrap_err();
+        stage.clock.advance(TimeDelta::seconds(30));
+        stage.network.others_post(count);
+
+        let mut answers = Vec::new();
+        for wait in LOOK_UPS {
+            stage.clock.skip_to(since + TimeDelta::seconds(30) + wait);
+            answers.push(stage.resolve(&lost, since).await);
+        }
+
+        let shown = stage.network.shown(&lost.text);
+        let (ours, others): (Vec<_>, Vec<_>) = stage.network.public().into_iter().partition(|it| it.text == shown);
+        assert_eq!(ours.len(), 1, "{count} posts, picture: {has_picture}: {answers:?}");
+        for answer in &answers {
+            let is_right = match answer {
+                Resolution::Public(found) | Resolution::Recognised(found) => {
+                    !others.iter().any(|it| it.id == found.platform_post_id)
+                }
+                Resolution::Unclear { .. } | Resolution::Unknowable { .. } => true,
+                Resolution::NotThere | Resolution::Refused { .. } | Resolution::Disconnected { .. } => false,
+            };
+            assert!(is_right, "{count} posts, picture: {has_picture}: {answer:?}");
+        }
+    }
+}
+
+/// The call did not arrive. None of the others is claimed, and the post is sent again
+/// only when a complete list does not have it.
+pub async fn posts_by_hand_are_not_claimed<N: Network>() {
+    for has_picture in [false, true] {
+        let stage = Stage::<N>::new().await;
+        let account = stage.connect().await;
+        if !stage.network.can_be_asked() {
+            return;
+        }
+        let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { pictures(&account, 1) };
+        let mut lost = stage.due(&account, "never arrived", files).await;
+        let since = stage.clock.now();
+        stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+        stage.publish(&lost).await.unwrap_err();
+        stage.clock.advance(TimeDelta::seconds(30));
+        stage.network.others_post(25);
+
+        let mut answers = Vec::new();
+        for wait in LOOK_UPS {
+            stage.clock.skip_to(since + TimeDelta::seconds(30) + wait);
+            answers.push(stage.resolve(&lost, since).await);
+        }
+
+        // Where the look-up repeats the call under its key, it is public by now.
+        let shown = stage.network.shown(&lost.text);
+        let ours = || stage.network.public().into_iter().find(|it| it.text == shown).map(|it| it.id);
+        for answer in &answers {
+            let is_right = match answer {
+                Resolution::Public(found) | Resolution::Recognised(found) => {
+                    Some(&found.platform_post_id) == ours().as_ref()
+                }
+                Resolution::NotThere | Resolution::Unclear { .. } | Resolution::Unknowable { .. } => true,
+                Resolution::Refused { .. } | Resolution::Disconnected { .. } => false,
+            };
+            assert!(is_right, "picture: {has_picture}: {answer:?}");
+        }
+        if matches!(answers.last(), Some(Resolution::NotThere)) {
+            let sent = stage.deliver(&mut lost).await.unwrap().published;
+            assert_eq!(ours(), Some(sent.platform_post_id));
+        }
     }
 }

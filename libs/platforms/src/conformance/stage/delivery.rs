@@ -1,7 +1,7 @@
 //! Posts on their way: prepared, published, and asked about when an answer is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,8 +44,8 @@ pub struct Post<'a> {
     pub progress: Option<String>,
     /// Whether another program publishes it, so that no delivery claims it.
     pub elsewhere: bool,
-    /// Whether a public call may have had an effect.
-    doubted: AtomicBool,
+    /// When the first public call began that may have had an effect.
+    doubted_since: Mutex<Option<DateTime<Utc>>>,
     files: Shelf,
     attachments: Vec<Attachment>,
 }
@@ -87,7 +87,7 @@ impl<N: Network> Stage<N> {
             publish_at,
             progress,
             elsewhere: false,
-            doubted: AtomicBool::new(false),
+            doubted_since: Mutex::default(),
             files,
             attachments,
         }
@@ -140,20 +140,23 @@ impl<N: Network> Stage<N> {
         let claims = self.claimed(post);
         let job = self.job(post, &credentials, &claims);
         let published = self.heard(self.publishing().publish(&job).await);
-        let may_have_arrived = matches!(published, Ok(_) | Err(Setback::Unknown { .. }));
-        post.doubted.fetch_or(may_have_arrived, Ordering::SeqCst);
+        if matches!(published, Ok(_) | Err(Setback::Unknown { .. } | Setback::Duplicate { .. })) {
+            post.doubted_since.lock().unwrap().get_or_insert(job.now);
+        }
         if let Ok(Published { platform_post_id, .. }) = &published {
             self.claim(post, platform_post_id);
         }
         published
     }
 
-    /// Asks how a public call ended that began at `since`.
-    pub async fn resolve(&self, post: &Post<'_>, since: DateTime<Utc>) -> Resolution {
+    /// Asks how a public call ended that began at `called_at`.
+    pub async fn resolve(&self, post: &Post<'_>, called_at: DateTime<Utc>) -> Resolution {
         let claims = self.claimed(post);
         match self.credentials().await {
             Ok(credentials) => {
-                let answer = self.publishing().resolve(&self.job(post, &credentials, &claims), since).await;
+                let job = Job { called_at, ..self.job(post, &credentials, &claims) };
+                let since = post.doubted_since.lock().unwrap().map_or(called_at, |it| it.min(called_at));
+                let answer = self.publishing().resolve(&job, since).await;
                 self.has_heard(&answer);
                 answer
             }
@@ -170,7 +173,7 @@ impl<N: Network> Stage<N> {
 
     /// Delivers a post: it is prepared and published. When an answer is lost, the
     /// platform is asked, and the call is repeated only when it is certain that
-    /// the post is not there.
+    /// the post is not there. Where nobody can be asked, it ends with the lost answer.
     pub async fn deliver(&self, post: &mut Post<'_>) -> Result<Passage, Setback> {
         let mut setbacks = Vec::new();
         self.prepare_all(post, &mut setbacks).await?;
@@ -179,11 +182,18 @@ impl<N: Network> Stage<N> {
             let since = self.clock.now();
             match self.publish(post).await {
                 Ok(published) => return Ok(Passage { published, setbacks }),
+                Err(lost @ Setback::Unknown { .. }) if !self.network.can_be_asked() => return Err(lost),
                 Err(Setback::Unknown { may_still_run, reason }) => {
                     setbacks.push(Setback::Unknown { may_still_run, reason });
                     if let Some(published) = self.settle(post, since, may_still_run).await {
                         return Ok(Passage { published, setbacks });
                     }
+                }
+                Err(Setback::Duplicate { reason }) => {
+                    setbacks.push(Setback::Duplicate { reason });
+                    let published = self.look_up(post, since, None).await;
+                    let published = published.expect("only a published post ends the look-ups");
+                    return Ok(Passage { published, setbacks });
                 }
                 Err(Setback::Stale { reason }) => {
                     setbacks.push(Setback::Stale { reason });
@@ -222,8 +232,9 @@ impl<N: Network> Stage<N> {
             options: &post.options,
             reference: &post.reference,
             progress: post.progress.as_deref(),
-            doubted: post.doubted.load(Ordering::SeqCst),
+            doubted: post.doubted_since.lock().unwrap().is_some(),
             publish_at: post.publish_at,
+            called_at: self.clock.now(),
             files: &post.files,
             claims,
             now: self.clock.now(),
@@ -234,10 +245,21 @@ impl<N: Network> Stage<N> {
     /// not there.
     pub async fn settle(&self, post: &Post<'_>, since: DateTime<Utc>, may_still_run: bool) -> Option<Published> {
         let certain_at = if may_still_run { since + self.publishing().settles() } else { since };
+        self.look_up(post, since, Some(certain_at)).await
+    }
+
+    /// Asks until the post is found. From `certain_at` on, if there is such a time, it is
+    /// believed that the post is not there.
+    async fn look_up(
+        &self,
+        post: &Post<'_>,
+        called_at: DateTime<Utc>,
+        certain_at: Option<DateTime<Utc>>,
+    ) -> Option<Published> {
         let mut seen: Option<(String, DateTime<Utc>)> = None;
         for _ in 0..ATTEMPTS {
             self.clock.advance(TimeDelta::seconds(5));
-            match self.resolve(post, since).await {
+            match self.resolve(post, called_at).await {
                 Resolution::Public(published) => {
                     self.claim(post, &published.platform_post_id);
                     return Some(published);
@@ -246,13 +268,13 @@ impl<N: Network> Stage<N> {
                     let now = self.clock.now();
                     let known = seen.take().filter(|(id, _)| *id == published.platform_post_id);
                     let (id, at) = known.unwrap_or_else(|| (published.platform_post_id.clone(), now));
-                    if at + UNCLAIMED_FOR <= now && certain_at <= now {
+                    if at + UNCLAIMED_FOR <= now && certain_at.is_none_or(|it| it <= now) {
                         self.claim(post, &id);
                         return Some(published);
                     }
                     seen = Some((id, at));
                 }
-                Resolution::NotThere if certain_at <= self.clock.now() => return None,
+                Resolution::NotThere if certain_at.is_some_and(|it| it <= self.clock.now()) => return None,
                 Resolution::NotThere | Resolution::Unclear { .. } => {}
                 Resolution::Disconnected { .. } => _ = self.renew().await.unwrap(),
                 Resolution::Refused { reason } => panic!("it was taken and then refused: {reason}"),
@@ -271,7 +293,10 @@ impl<N: Network> Stage<N> {
                 }
             }
             Setback::Refused { .. } | Setback::Disconnected { .. } => return Err(setback),
-            Setback::Busy { retry_at: None, .. } | Setback::Stale { .. } | Setback::Unknown { .. } => {}
+            Setback::Busy { retry_at: None, .. }
+            | Setback::Stale { .. }
+            | Setback::Duplicate { .. }
+            | Setback::Unknown { .. } => {}
         }
         self.clock.advance(TimeDelta::seconds(5));
         setbacks.push(setback);

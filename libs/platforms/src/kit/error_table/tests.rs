@@ -43,6 +43,7 @@ fn outcome(setback: &Setback) -> &'static str {
         Setback::Busy { .. } => "retry",
         Setback::Disconnected { .. } => "unauthorized",
         Setback::Stale { .. } => "expired",
+        Setback::Duplicate { .. } => "duplicate",
         Setback::Unknown { may_still_run: true, .. } => "unknown, may run",
         Setback::Unknown { may_still_run: false, .. } => "unknown, ended",
     }
@@ -130,7 +131,7 @@ fn duplicate_after_an_unknown_outcome_was_published_by_the_earlier_call() {
     let duplicate =
         |is_known| classify(&TABLE, Effect::Public, 403, r#"{"code":"duplicate"}"#).may_have_published(is_known).into();
     assert_eq!(outcome(&duplicate(false)), "refused");
-    assert_eq!(outcome(&duplicate(true)), "unknown, ended");
+    assert_eq!(outcome(&duplicate(true)), "duplicate");
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl<'a, C: Containers> Publication<'a, C> {
         Ok(standing)
     }
 
-    /// What became of a public call that was begun at `since`.
+    /// What became of the public calls, the first of which began at `since`.
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.of.graph().title();
         let is_public = match self.standing().await {
@@ -133,7 +133,7 @@ impl<'a, C: Containers> Publication<'a, C> {
         match found {
             Some(published) if is_public => Resolution::Public(published),
             Some(published) => Resolution::Recognised(published),
-            None if is_public && since + LISTED_WITHIN < self.job.now => {
+            None if is_public && self.job.called_at + LISTED_WITHIN < self.job.now => {
                 Resolution::Public(Published::new(self.container.id.clone(), self.job.now))
             }
             None if is_public => {

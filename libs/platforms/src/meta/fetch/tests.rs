@@ -54,6 +54,7 @@ async fn asked(at: Option<String>) -> Result<String, Setback> {
         progress: None,
         doubted: false,
         publish_at: noon(),
+        called_at: noon(),
         files: &shelf,
         claims: &NobodyElse,
         now: noon(),

@@ -84,7 +84,7 @@ pub(super) fn adapter_at(base_url: &str) -> Sandbox {
 
 pub(super) fn adapter_of(base_url: &str, app: Arc<dyn AppSource>) -> Sandbox {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Sandbox::at(base_url, HttpClients::new(AddressPolicy::PublicOnly), app)
+    Sandbox::at(base_url.parse().unwrap(), HttpClients::new(AddressPolicy::PublicOnly), app)
 }
 
 async fn form(State(network): State<Network>, Form(form): Form<BTreeMap<String, String>>) -> Response {

@@ -3,6 +3,7 @@
 use domain::delivery::GIVE_UP_AFTER;
 use platforms::Registry;
 
+use super::follow_ups::Log;
 use super::*;
 
 #[tokio::test]
@@ -14,6 +15,22 @@ async fn a_lost_answer_is_found_and_nothing_is_sent_again() {
 
     assert_published_once(&rig, &post, "Hello").await;
     assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
+}
+
+/// It is no sign of an outage, so the operator is not alerted.
+#[tokio::test]
+async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
+    for is_confirmed_later in [false, true] {
+        let (log, _kept) = Log::kept();
+        let network = Network { is_confirmed_later, ..Network::default() }.fated([Fate::LostAnswer]);
+        let rig = Rig::with(1, network).await;
+        let post = rig.schedule("Hello", later(5)).await;
+
+        rig.live(later(3600)).await;
+
+        assert_published_once(&rig, &post, "Hello").await;
+        assert_eq!(log.text().contains("unknown_outcomes=1"), !is_confirmed_later);
+    }
 }
 
 #[tokio::test]
@@ -118,4 +135,44 @@ async fn a_platform_is_told_of_an_earlier_call_only_while_it_may_have_had_an_eff
 
     assert_published_once(&rig, &post, "Hello").await;
     assert_eq!(*rig.network.doubted.lock().unwrap(), [false, false, false, true, true]);
+}
+
+/// A platform whose list is behind by more than a call may still run, and which refuses
+/// what it has already.
+fn listing_late(after: TimeDelta) -> Network {
+    Network { listed_after: after, ..Network::default() }.fated([Fate::LostAnswer, Fate::Duplicate])
+}
+
+#[tokio::test]
+async fn a_post_that_is_listed_late_is_found_and_not_sent_again() {
+    let rig = Rig::with(1, listing_late(TimeDelta::minutes(30))).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(600)).await;
+    let words = rig.post(&post).await.targets[0].error_message.clone().unwrap();
+    assert!(words.contains("refused the post as a duplicate"), "{words}");
+    rig.live(later(7200)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    let calls = rig.network.calls.lock().unwrap().clone();
+    assert_eq!(calls.len(), 2);
+    assert_eq!(rig.post(&post).await.targets[0].published_at, Some(calls[0]), "the first call made it");
+    let looked = rig.network.looked_since.lock().unwrap().clone();
+    assert!(looked.iter().all(|(since, _)| *since <= calls[0]), "{looked:?}");
+    assert!(looked.iter().all(|(_, called_at)| calls.iter().any(|it| *called_at <= *it)), "{looked:?}");
+    assert!(looked.last().unwrap().1 > calls[0], "about the second call: {looked:?}");
+}
+
+#[tokio::test]
+async fn a_duplicate_that_is_never_listed_ends_a_day_later_and_says_that_it_may_be_public() {
+    let rig = Rig::with(1, listing_late(TimeDelta::days(9))).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(3600)).await;
+    rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5));
+    rig.live(later(5) + GIVE_UP_AFTER + TimeDelta::hours(1)).await;
+
+    let words = failure(&rig, &post).await;
+    assert!(words.starts_with("The post may be public."), "{words}");
+    assert_eq!(rig.network.calls(), 2);
 }

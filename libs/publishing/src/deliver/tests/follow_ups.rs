@@ -26,19 +26,23 @@ fn followed(rig: &Rig) -> Vec<String> {
 
 /// What is logged on this thread.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    fn kept() -> (Self, DefaultGuard) {
+    pub(super) fn kept() -> (Self, DefaultGuard) {
         let log = Self::default();
         let writer = log.clone();
         let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
         (log, tracing::subscriber::set_default(lines))
     }
 
+    pub(super) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
     /// What was not done and why, as it was told.
     fn missed(&self) -> Vec<String> {
-        let lines = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let lines = self.text();
         let field = |line: &str, name: &str| {
             let value = line.split_once(&format!("{name}=")).map(|it| it.1.split(' ').next().unwrap().replace('"', ""));
             value.unwrap_or_default()

@@ -18,11 +18,13 @@ pub(in crate::bluesky) struct Parts {
     pub(in crate::bluesky) part_bytes: Option<u64>,
     /// How often each part was recorded, by upload and number.
     pub(in crate::bluesky) taken: BTreeMap<(String, u64), usize>,
+    /// How many uploads fail next when they are finished.
+    pub(in crate::bluesky) failing: usize,
 }
 
 impl Default for Parts {
     fn default() -> Self {
-        Self { uploads: BTreeMap::new(), part_bytes: Some(5 << 20), taken: BTreeMap::new() }
+        Self { uploads: BTreeMap::new(), part_bytes: Some(5 << 20), taken: BTreeMap::new(), failing: 0 }
     }
 }
 
@@ -34,13 +36,22 @@ pub(in crate::bluesky) struct Upload {
     pub(in crate::bluesky) expires_at: DateTime<Utc>,
     /// The job that was made of it.
     pub(in crate::bluesky) job: Option<String>,
+    /// Why it failed.
+    pub(in crate::bluesky) failure: Option<&'static str>,
 }
 
 impl Parts {
     /// Starts one; its id.
     pub(in crate::bluesky) fn start(&mut self, size_bytes: u64, part_bytes: u64, now: DateTime<Utc>) -> String {
         let id = jose::random("");
-        let upload = Upload { size_bytes, part_bytes, parts: BTreeMap::new(), expires_at: now + LIVES, job: None };
+        let upload = Upload {
+            size_bytes,
+            part_bytes,
+            parts: BTreeMap::new(),
+            expires_at: now + LIVES,
+            job: None,
+            failure: None,
+        };
         self.uploads.insert(id.clone(), upload);
         id
     }

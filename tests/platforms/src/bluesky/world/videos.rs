@@ -18,13 +18,22 @@ pub(in crate::bluesky) struct Videos {
     pub(in crate::bluesky) left: u64,
     /// Whether `uploadVideo` answers as its lexicon says.
     pub(in crate::bluesky) by_lexicon: bool,
+    /// How many jobs fail next, and with which `failureCode`.
+    pub(in crate::bluesky) failing: (usize, Option<&'static str>),
     /// Those that arrive in parts.
     pub(in crate::bluesky) parts: Parts,
 }
 
 impl Default for Videos {
     fn default() -> Self {
-        Self { jobs: BTreeMap::new(), polls: 2, left: 25, by_lexicon: false, parts: Parts::default() }
+        Self {
+            jobs: BTreeMap::new(),
+            polls: 2,
+            left: 25,
+            by_lexicon: false,
+            failing: (0, None),
+            parts: Parts::default(),
+        }
     }
 }
 
@@ -36,9 +45,17 @@ pub(in crate::bluesky) struct Job {
 
 /// How far a job is.
 pub(in crate::bluesky) enum Work {
-    Encoding { bytes: Bytes, polls_left: usize },
-    Done { blob: Value },
-    Failed,
+    Encoding {
+        bytes: Bytes,
+        polls_left: usize,
+    },
+    Done {
+        blob: Value,
+    },
+    /// `None`: from before July 2026, when there were no codes.
+    Failed {
+        code: Option<&'static str>,
+    },
 }
 
 impl Videos {
@@ -47,7 +64,7 @@ impl Videos {
     pub(in crate::bluesky) fn job_of(&mut self, bytes: Bytes, blobs: &Blobs) -> Option<(String, bool)> {
         let cid = cid::of_bytes(&bytes);
         let same = |it: &Job| match &it.work {
-            Work::Failed => false,
+            Work::Failed { .. } => false,
             Work::Encoding { .. } => it.cid == cid,
             Work::Done { .. } => it.cid == cid && blobs.get(&cid).is_some(),
         };
@@ -61,10 +78,17 @@ impl Videos {
         Some((id, true))
     }
 
+    /// The code of the next job that ends, if that is to fail.
+    pub(in crate::bluesky) fn next_failure(&mut self) -> Option<Option<&'static str>> {
+        let (left, code) = &mut self.failing;
+        *left = left.checked_sub(1)?;
+        Some(*code)
+    }
+
     /// Makes a job fail: its file is no video that can be played.
     pub(in crate::bluesky) fn fail(&mut self, id: &str) {
         if let Some(job) = self.jobs.get_mut(id) {
-            job.work = Work::Failed;
+            job.work = Work::Failed { code: Some("validation_failure") };
         }
     }
 }
@@ -83,11 +107,20 @@ impl Job {
                 status["progress"] = 100.into();
                 status["blob"] = blob.clone();
             }
-            Work::Failed => {
+            Work::Failed { code } => {
                 status["state"] = "JOB_STATE_FAILED".into();
-                status["error"] = "validation_failure".into();
-                status["failureCode"] = "validation_failure".into();
-                status["message"] = "The video could not be validated".into();
+                status["error"] = code.unwrap_or("Job failed").into();
+                if let Some(code) = code {
+                    status["failureCode"] = (*code).into();
+                }
+                status["message"] = match code {
+                    Some("validation_failure") => "The video could not be validated",
+                    Some("encoding_failure") => "Failed to encode the video",
+                    Some("pds_upload_failure") => "Failed to upload the video to the PDS",
+                    Some("pds_upload_unsupported_blob_size") => "The PDS does not accept a blob of this size",
+                    _ => "Failed to process the video",
+                }
+                .into();
             }
         }
         status

@@ -14,6 +14,7 @@ use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::messages::Said;
 use super::{DiscordBot, GENERAL, Here, Message, SERVER, TOKEN};
 use crate::discord::webhooks;
 use crate::stand_in::front::Front;
@@ -67,7 +68,7 @@ impl Network for DiscordBot {
     }
 
     fn can(&self, call: Call, _: Trouble) -> bool {
-        matches!(call, Call::Exchange | Call::Publish | Call::Revoke | Call::LookUp)
+        matches!(call, Call::Exchange | Call::Publish | Call::Revoke | Call::LookUp | Call::Account)
     }
 
     fn echo(&self) -> bool {
@@ -82,6 +83,23 @@ impl Network for DiscordBot {
 
     /// They do not end.
     fn end_access_tokens(&self) {}
+
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
+    /// By another program with the same bot.
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            let text = format!("by hand, number {number}");
+            let said = Said { text, media: Vec::new(), names: Vec::new() };
+            let id = memory.id(now);
+            memory.post(said, (GENERAL.to_owned(), id), None, serde_json::Map::new(), now);
+        }
+    }
 
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
@@ -112,9 +130,14 @@ impl Front for Here {
             Method::POST if path == TOKEN => Some(Call::Exchange),
             Method::POST if is_of_messages => Some(Call::Publish),
             Method::GET if is_of_messages => Some(Call::LookUp),
+            Method::GET if path.starts_with("/api/v10/guilds/") => Some(Call::Account),
             Method::DELETE => Some(Call::Revoke),
             _ => None,
         }
+    }
+
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&["/message", "/error_description"])
     }
 
     fn meet(&self, call: Call) -> Option<Trouble> {

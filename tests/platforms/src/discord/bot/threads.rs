@@ -63,6 +63,9 @@ pub(super) async fn begin(
     let mut message = Fields(message);
     let said = Said::read(&mut message, files)?;
     message.none_left()?;
+    if memory.requires_tags {
+        return Err(Refusal::tag_required());
+    }
     let now = here.clock.now();
     let id = memory.id(now);
     memory.threads.push(Thread { id: id.clone(), forum, name, archived_at: None });

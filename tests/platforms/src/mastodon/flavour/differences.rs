@@ -54,6 +54,12 @@ pub(crate) struct Differences {
     pub(crate) image_limit: usize,
     /// A video has fewer bytes than this.
     pub(crate) video_limit: usize,
+    /// The most characters of a description.
+    pub(crate) description_limit: usize,
+    /// Whether `/api/v2/instance` says so.
+    pub(crate) tells_description_limit: bool,
+    /// Whether a status that does not say who sees it is seen as the account has set it; otherwise everybody sees it.
+    pub(crate) applies_own_visibility: bool,
     /// Whether `Idempotency-Key` is looked at.
     pub(crate) idempotency: bool,
     /// How `X-RateLimit-Reset` is written.

@@ -6,7 +6,7 @@ use platforms::conformance::network::{Call, Network, Trouble};
 use reqwest::Response;
 use serde_json::json;
 
-use super::{PNG, Visit, error, part, read, refused};
+use super::{PNG, Visit, error, part, post_json, read, refused};
 use crate::mastodon::Flavour;
 
 #[tokio::test]
@@ -41,6 +41,21 @@ async fn thirty_files_in_half_an_hour_are_enough() {
     assert_eq!(error(visit.upload(&part("image/png"), PNG).await), refused(429, "Too many requests"));
     visit.clock.advance(TimeDelta::minutes(30));
     visit.picture().await;
+}
+
+#[tokio::test]
+async fn five_apps_in_ten_minutes_are_enough() {
+    let visit = Visit::usual().await;
+    let app = json!({"client_name": "Us", "redirect_uris": "https://us.example/callback", "scopes": "read"});
+    // The visit has registered one.
+    for _ in 1..5 {
+        assert_eq!(post_json(&visit.server, "/api/v1/apps", &app).await.status(), 200);
+    }
+
+    let refusal = post_json(&visit.server, "/api/v1/apps", &app).await;
+    assert_eq!(error(read(refusal).await), refused(429, "Too many requests"));
+    visit.clock.advance(TimeDelta::minutes(10));
+    assert_eq!(post_json(&visit.server, "/api/v1/apps", &app).await.status(), 200);
 }
 
 #[tokio::test]

@@ -131,7 +131,7 @@ async fn instances_describe_themselves_in_their_ways() {
     let (_, old) = ask(Flavour::OldMastodon, "/api/v1/instance").await;
     let (_, pleroma) = ask(Flavour::Pleroma, "/api/v1/instance").await;
 
-    assert_eq!(mastodon["version"], "4.6.2");
+    assert_eq!(mastodon["version"], "4.7.3");
     assert_eq!(mastodon["configuration"]["media_attachments"]["video_size_limit"], 103_809_024);
     assert_eq!(old["configuration"]["statuses"]["characters_reserved_per_url"], 23);
     assert_eq!((&pleroma["max_toot_chars"], &pleroma["configuration"]), (&json!(5000), &Value::Null));

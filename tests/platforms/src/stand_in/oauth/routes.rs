@@ -42,6 +42,12 @@ pub trait Authorizes: Send + Sync + 'static {
         fault.into_response()
     }
 
+    /// The answer to somebody who opens the page by a request with a fault.
+    fn page_refusal(&self, params: &Params, fault: &Fault) -> Response {
+        let _ = params;
+        (fault.status(), fault.words()).into_response()
+    }
+
     /// The `error` with which somebody who declines is sent back.
     fn denial(&self) -> &'static str {
         "access_denied"
@@ -63,9 +69,10 @@ pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) 
 }
 
 async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
-    match platform.oauth().asked(&params) {
+    let asked = platform.oauth().asked(&params);
+    match asked {
         Ok(asked) => Html(asked.page(platform.accounts())).into_response(),
-        Err(fault) => (fault.status(), fault.words()).into_response(),
+        Err(fault) => platform.page_refusal(&params, &fault),
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Adapter, looks};
 use crate::network::fates::{PlatformFate, question_chances};
 use crate::network::reference::Reference;
 use crate::network::reviews::Verdict;
-use crate::network::spec::{Certainty, Habit, SETTLES};
+use crate::network::spec::{Certainty, Habit, LISTED_AFTER, SETTLES};
 use crate::network::timeline::Public;
 use crate::network::uploads::Progress;
 
@@ -23,10 +23,10 @@ impl Adapter {
         match certainty {
             Certainty::Blind => unknowable(),
             Certainty::Recognised => looks::resolve(self, job).await,
-            Certainty::Listed | Certainty::Drafted | Certainty::Contained => self.look_up(job).await,
+            Certainty::Listed | Certainty::Drafted | Certainty::Contained => self.look_up(job, since).await,
             Certainty::Keyed | Certainty::Nonce | Certainty::Transaction => match certainty.key_lasts() {
                 Some(lasts) if is_known(lasts) => self.repeat(job).await,
-                _ if certainty == Certainty::Transaction => self.look_up(job).await,
+                _ if certainty == Certainty::Transaction => self.look_up(job, since).await,
                 _ => unknowable(),
             },
         }
@@ -45,13 +45,13 @@ impl Adapter {
     }
 
     /// Asks for the post by its reference, or for its draft or container.
-    async fn look_up(&self, job: &Job<'_>) -> Resolution {
+    async fn look_up(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         let unclear = |reason: String| Resolution::Unclear { reason };
         let fates = question_chances(&self.network.world.weather);
         let (call, fate) = self.call(format!("look up {} {}", self.spec.name, job.reference), &fates);
         call.go().await;
         let account = self.account(job.credentials);
-        let found = self.listed(job);
+        let found = self.listed(job, since);
         call.come_back().await;
         match (fate, account) {
             (PlatformFate::Fine, Ok(_)) => {
@@ -66,12 +66,16 @@ impl Adapter {
         }
     }
 
-    /// What the platform's list, or the draft or container, says of a post.
-    fn listed(&self, job: &Job<'_>) -> Resolution {
+    /// What the platform's list since that time, or the draft or container, says of a post.
+    fn listed(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         let (reference, named) = (Reference::read(job.reference), job.progress.map(Progress::read));
         let inner = self.network.lock();
         let found = inner.timeline.find(reference);
-        let is_it = |it: &&Public| !self.spec.certainty.is_of_what_was_prepared() || it.named == named;
+        let is_behind = |it: &Public| self.spec.habit == Habit::Lagging && self.now() < it.at + LISTED_AFTER;
+        let is_it = |it: &&Public| match self.spec.certainty.is_of_what_was_prepared() {
+            true => it.named == named,
+            false => since <= it.at && !is_behind(it),
+        };
         if let Some(it) = found.filter(is_it) {
             return Resolution::Public(Published::new(it.id.clone(), it.at));
         }

@@ -1,0 +1,237 @@
+//! Responses that are not, or not wholly, the platform's: error pages of proxies, CDNs
+//! and firewalls, and bodies that are cut off or missing.
+
+use chrono::TimeDelta;
+use domain::delivery::{Resolution, Setback};
+use domain::media::MimeType;
+
+use super::publishing::needs_media;
+use crate::conformance::network::{Call, Network, Trouble};
+use crate::conformance::samples::sample;
+use crate::conformance::stage::Stage;
+use crate::handoff::RefreshRefusal;
+
+/// With these, nginx, Cloudflare and firewalls answer by themselves; 5xx is with the
+/// other troubles.
+const STATUSES: [u16; 6] = [400, 401, 403, 404, 408, 413];
+
+/// What a check finds wrong. All statuses are tried before it fails.
+#[derive(Default)]
+struct Wrong(Vec<String>);
+
+impl Wrong {
+    fn unless(&mut self, is_right: bool, what: String) {
+        if !is_right {
+            self.0.push(what);
+        }
+    }
+
+    fn none(self) {
+        assert!(self.0.is_empty(), "{}", self.0.join("\n"));
+    }
+}
+
+fn ends_the_post(setback: &Setback) -> bool {
+    matches!(setback, Setback::Refused { .. } | Setback::Disconnected { .. })
+}
+
+fn copies<N: Network>(stage: &Stage<N>, text: &str) -> usize {
+    let shown = stage.network.shown(text);
+    stage.network.public().iter().filter(|it| it.text == shown).count()
+}
+
+/// Each page once, and twice in a row. An intermediary cannot refuse a post, and knows
+/// nothing of its grant.
+pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let mut wrong = Wrong::default();
+    for status in STATUSES {
+        let trouble = Trouble::Intermediary { status };
+        if !stage.network.can(Call::Publish, trouble) {
+            continue;
+        }
+        for count in [1, 2] {
+            let text = format!("behind {count} pages with {status}");
+            let mut post = stage.post(&account, &text, vec![sample(MimeType::Png, 1)]);
+            stage.network.trouble(Call::Publish, trouble, count);
+
+            let delivered = stage.deliver(&mut post).await;
+
+            let copies = copies(&stage, &text);
+            let is_right = match &delivered {
+                Ok(passage) => copies == 1 && !passage.setbacks.iter().any(ends_the_post),
+                // 408: the server may have the request, and nobody can look it up.
+                Err(Setback::Unknown { .. }) => status == 408 && !stage.network.can_be_asked(),
+                Err(_) => false,
+            };
+            wrong.unless(is_right, format!("{text}: {copies} posts, {delivered:?}"));
+            stage.network.trouble(Call::Publish, trouble, 0);
+            stage.clock.advance(TimeDelta::minutes(1));
+        }
+    }
+    wrong.none();
+}
+
+/// An intermediary replaced the response to a call that was carried out.
+pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
+    let trouble = Trouble::IntermediaryAfter { status: 403 };
+    for files in [vec![sample(MimeType::Png, 1)], Vec::new()] {
+        let stage = Stage::<N>::new().await;
+        let account = stage.connect().await;
+        if !stage.network.can_be_asked() || !stage.network.can(Call::Publish, trouble) {
+            return;
+        }
+        if files.is_empty() && needs_media(&account) {
+            continue;
+        }
+        let mut post = stage.post(&account, "behind a page", files);
+        stage.network.trouble(Call::Publish, trouble, 1);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
+        assert_eq!(public, [passage.published.platform_post_id], "{:?}", passage.setbacks);
+    }
+}
+
+/// The call was carried out, and its response has no id.
+pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let mut wrong = Wrong::default();
+    let troubles = [Trouble::CutBody, Trouble::EmptyBody];
+    for trouble in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+        let text = format!("{trouble:?}");
+        let post = stage.due(&account, &text, vec![sample(MimeType::Png, 1)]).await;
+        let since = stage.clock.now();
+        stage.network.trouble(Call::Publish, trouble, 1);
+
+        let outcome = stage.publish(&post).await;
+
+        let is_unknown = matches!(outcome, Err(Setback::Unknown { may_still_run: true, .. }));
+        wrong.unless(is_unknown, format!("{trouble:?}: {outcome:?}"));
+        if stage.network.can_be_asked() {
+            let found = stage.settle(&post, since, true).await.expect("it is public");
+            assert_eq!(stage.network.public().pop().unwrap().id, found.platform_post_id, "{trouble:?}");
+        } else {
+            let answer = stage.resolve(&post, since).await;
+            assert!(matches!(answer, Resolution::Unknowable { .. }), "{trouble:?}: {answer:?}");
+        }
+        assert_eq!(copies(&stage, &text), 1, "{trouble:?}");
+        stage.clock.advance(TimeDelta::minutes(1));
+    }
+    wrong.none();
+}
+
+/// With each upload call and with processing.
+pub async fn a_response_that_is_not_the_platforms_delays_a_file<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let mut wrong = Wrong::default();
+    let pages = STATUSES.map(|status| Trouble::Intermediary { status });
+    for (call, mime_type) in
+        [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
+    {
+        for trouble in pages.into_iter().chain([Trouble::CutBody, Trouble::EmptyBody]) {
+            if !stage.network.can(call, trouble) {
+                continue;
+            }
+            let text = format!("{call:?} of {mime_type:?} meets {trouble:?}");
+            let mut post = stage.post(&account, &text, vec![sample(mime_type, 1)]);
+            let before = stage.network.calls(call);
+            stage.network.trouble(call, trouble, 1);
+
+            let delivered = stage.deliver(&mut post).await;
+
+            stage.network.trouble(call, trouble, 0);
+            if stage.network.calls(call) == before {
+                // The platform has no such call for this file.
+                break;
+            }
+            let copies = copies(&stage, &text);
+            let is_right = match &delivered {
+                Ok(passage) => copies == 1 && !passage.setbacks.iter().any(ends_the_post),
+                Err(_) => false,
+            };
+            wrong.unless(is_right, format!("{text}: {copies} posts, {delivered:?}"));
+            stage.clock.advance(TimeDelta::minutes(1));
+        }
+    }
+    wrong.none();
+}
+
+/// The post is public all the time.
+pub async fn an_error_page_at_a_look_up_proves_nothing<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    if !stage.network.can_be_asked() {
+        return;
+    }
+    let post = stage.due(&account, "in doubt", vec![sample(MimeType::Png, 1)]).await;
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.publish(&post).await.unwrap_err();
+    stage.clock.advance(TimeDelta::minutes(5));
+
+    let mut wrong = Wrong::default();
+    // Some look up by repeating the call, or ask first how far the file is.
+    let calls = [Call::LookUp, Call::Publish, Call::Process];
+    for trouble in STATUSES.map(|status| Trouble::Intermediary { status }) {
+        if !stage.network.can(Call::LookUp, trouble) {
+            continue;
+        }
+        for call in calls {
+            stage.network.trouble(call, trouble, 3);
+        }
+        let answer = stage.resolve(&post, since).await;
+        wrong.unless(matches!(answer, Resolution::Unclear { .. }), format!("{trouble:?}: {answer:?}"));
+        for call in calls {
+            stage.network.trouble(call, trouble, 0);
+        }
+    }
+    wrong.none();
+    let found = stage.settle(&post, since, true).await.expect("it is public");
+    let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
+    assert_eq!(public, [found.platform_post_id]);
+}
+
+/// Only the platform itself can end a grant.
+pub async fn an_error_page_does_not_end_a_grant<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let mut wrong = Wrong::default();
+    let pages = STATUSES.map(|status| Trouble::Intermediary { status });
+    let reads = [Call::Account, Call::Exchange];
+    for trouble in pages {
+        if !reads.iter().any(|it| stage.network.can(*it, trouble)) {
+            continue;
+        }
+        let asked = || reads.iter().map(|it| stage.network.calls(*it)).sum::<usize>();
+        let before = asked();
+        for call in reads {
+            stage.network.trouble(call, trouble, 5);
+        }
+        let said = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        assert!(before < asked() || matches!(said, Ok(None)), "{trouble:?} was not met: {said:?}");
+        let is_right = !matches!(&said, Err(setback) if ends_the_post(setback));
+        wrong.unless(is_right, format!("account, {trouble:?}: {said:?}"));
+        for call in reads {
+            stage.network.trouble(call, trouble, 0);
+        }
+    }
+    if stage.can_renew() {
+        if stage.renews_what_lives() {
+            // Young tokens are not lengthened everywhere.
+            stage.clock.advance(TimeDelta::days(2));
+        }
+        for trouble in pages.into_iter().filter(|it| stage.network.can(Call::Refresh, *it)) {
+            stage.network.trouble(Call::Refresh, trouble, 1);
+            let renewed = stage.renew().await.map(|_| ());
+            let is_right = matches!(renewed, Err(RefreshRefusal::Unreachable(_)));
+            wrong.unless(is_right, format!("refresh, {trouble:?}: {renewed:?}"));
+        }
+        stage.renew().await.unwrap();
+    }
+    wrong.none();
+}

@@ -1,0 +1,184 @@
+//! Finds out whether a publish call whose response was lost took effect.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Claim, Resolution};
+use serde_json::Value;
+
+use super::call_error::CallError;
+use super::publish_adapter::{Prepared, PublishAdapter};
+use crate::job::Job;
+use crate::recognition::{self, Before, Found, Likeness, Listed, Newer, Timeline};
+
+/// The most pages of a list that one look-up reads. What lies behind is neither found nor excluded.
+const MAX_PAGES: usize = 10;
+
+/// How far a platform's clock may be behind ours.
+const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
+
+/// How the outcome of a lost publish call is found out.
+pub(crate) enum LookUpMethod {
+    /// Posts carry our reference and can be found by it.
+    Reference,
+    /// The account's posts are listed and compared. With a snapshot, a post is newer than the publish call if the list
+    /// did not show it before; without, the list is asked for posts since the call.
+    List { snapshot: bool },
+    /// Nothing can be read. Where the user can look.
+    None { advice: String },
+}
+
+impl LookUpMethod {
+    pub(super) const fn needs_snapshot(&self) -> bool {
+        matches!(self, Self::List { snapshot: true })
+    }
+}
+
+/// A page of an account's posts, newest first.
+pub(crate) struct PostPage {
+    pub(crate) posts: Vec<ListedPost>,
+    /// Where the next page is. `None` is the platform's word that there are no more posts.
+    pub(crate) next: Option<String>,
+    /// Whether the order is documented, so that a post older than the publish call ends the search.
+    pub(crate) is_sorted: bool,
+}
+
+/// A post as its account lists it.
+pub(crate) struct ListedPost {
+    pub(crate) id: String,
+    pub(crate) at: Option<DateTime<Utc>>,
+    pub(crate) url: Option<String>,
+    /// What [`PublishAdapter::compare`] needs.
+    pub(crate) content: Value,
+}
+
+impl Listed for ListedPost {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn at(&self) -> Option<DateTime<Utc>> {
+        self.at
+    }
+
+    fn url(&self) -> Option<String> {
+        self.url.clone()
+    }
+}
+
+pub(super) async fn resolve<A: PublishAdapter>(
+    adapter: &A,
+    job: &Job<'_>,
+    prepared: &Prepared<'_, A::Uploaded>,
+    snapshot: Option<&Before>,
+    since: DateTime<Utc>,
+) -> Resolution {
+    let known = match (adapter.look_up_method(job), snapshot) {
+        (LookUpMethod::Reference, _) => {
+            return match adapter.find_post(job).await {
+                Ok(found) => found.map_or(Resolution::NotThere, Resolution::Public),
+                Err(error) => error.resolution(),
+            };
+        }
+        (LookUpMethod::None { advice }, _) => return adapter.without_look_up(job, prepared, since, advice).await,
+        (LookUpMethod::List { snapshot: true }, Some(Before::Showed(known))) => known.as_slice(),
+        (LookUpMethod::List { snapshot: true }, _) => {
+            let advice = format!("{} did not list the account's posts before; look at the account", A::TITLE);
+            return adapter.without_look_up(job, prepared, since, advice).await;
+        }
+        (LookUpMethod::List { snapshot: false }, _) => &[],
+    };
+    let list = List { adapter, job, prepared, has_possible: AtomicBool::new(false) };
+    let found = match list.newer(known, since - CLOCK_SKEW).await {
+        Ok(newer) => recognition::among(&list, newer, job.claims, job.now).await,
+        Err(error) => Err(error),
+    };
+    match found {
+        // Another look-up would show the same, and each is billed.
+        Ok(Found::Unclear { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
+            Resolution::Unknowable { advice: look_at(job) }
+        }
+        Ok(found) => found.into(),
+        Err(error) => error.resolution(),
+    }
+}
+
+fn look_at(job: &Job<'_>) -> String {
+    let account = job.profile.profile_url.as_deref().unwrap_or("the account");
+    format!("a post that may be this one is there; look at {account} before you post it again")
+}
+
+/// The account's posts, as the adapter lists and compares them.
+struct List<'a, A: PublishAdapter> {
+    adapter: &'a A,
+    job: &'a Job<'a>,
+    prepared: &'a Prepared<'a, A::Uploaded>,
+    /// Whether a post may be ours, without being recognized.
+    has_possible: AtomicBool,
+}
+
+impl<A: PublishAdapter> List<'_, A> {
+    /// The posts that are newer than the publish call: until one that was known before, one that is older than the
+    /// call, or the platform's word that there are no more.
+    async fn newer(&self, known: &[String], since: DateTime<Utc>) -> Result<Newer<ListedPost>, CallError> {
+        let (mut posts, mut next): (Vec<ListedPost>, Option<String>) = (Vec::new(), None);
+        for _ in 0..MAX_PAGES {
+            let asks_since = known.is_empty().then_some(since);
+            let page = self.adapter.list_posts(self.job, asks_since, next.as_deref()).await?;
+            let is_known = |it: &ListedPost| known.contains(&it.id);
+            // With a snapshot, clocks are not compared.
+            let is_older = |it: &ListedPost| known.is_empty() && it.at.is_some_and(|at| at < since);
+            let has_reached_call = page.posts.iter().any(|it| is_known(it) || is_older(it));
+            let is_new =
+                |it: &ListedPost| !is_known(it) && !is_older(it) && posts.iter().all(|other| other.id != it.id);
+            let newer: Vec<_> = page.posts.into_iter().filter(is_new).collect();
+            let is_found = self.has_ours(&newer).await;
+            posts.extend(newer);
+            if is_found {
+                return Ok(Newer { posts, is_all: false });
+            }
+            if has_reached_call && (page.is_sorted || !known.is_empty()) {
+                return Ok(Newer { posts, is_all: true });
+            }
+            match page.next {
+                // A cursor that does not move would be read for ever.
+                Some(it) if Some(&it) != next.as_ref() => next = Some(it),
+                Some(_) => break,
+                // An account that showed posts before and shows none now is a server in trouble.
+                None => return Ok(Newer { is_all: known.is_empty() || !posts.is_empty(), posts }),
+            }
+        }
+        Ok(Newer { posts, is_all: false })
+    }
+
+    /// Whether one of these is certainly ours. Other pages cannot change that, and reading them may be billed.
+    async fn has_ours(&self, posts: &[ListedPost]) -> bool {
+        let is_certain = |it: &&ListedPost| self.adapter.compare(self.job, self.prepared, it) == Likeness::It;
+        let ids: Vec<_> = posts.iter().filter(is_certain).map(|it| it.id.clone()).collect();
+        if ids.is_empty() {
+            return false;
+        }
+        let is_ours = |claims: Vec<(String, Claim)>| {
+            ids.iter().any(|id| !claims.iter().any(|(it, claim)| it == id && *claim == Claim::Others))
+        };
+        self.job.claims.of(&ids).await.is_ok_and(is_ours)
+    }
+}
+
+#[async_trait::async_trait]
+impl<A: PublishAdapter> Timeline for List<'_, A> {
+    type Post = ListedPost;
+    type Failure = CallError;
+
+    async fn page(&self, _: Option<&str>) -> Result<Vec<ListedPost>, CallError> {
+        Ok(Vec::new())
+    }
+
+    fn likeness(&self, post: &ListedPost) -> Option<Likeness> {
+        let likeness = self.adapter.compare(self.job, self.prepared, post);
+        if likeness == Likeness::Doubtful {
+            self.has_possible.store(true, Ordering::Relaxed);
+        }
+        Some(likeness)
+    }
+}

@@ -1,0 +1,392 @@
+//! What an adapter contributes to publishing. The kit has the rest of [`Publish`]: the loop over files and parts, stored
+//! progress, fitted pictures, public URLs, the snapshot of a list, paging, claims, time limits.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Looks, Published, Resolution, Setback};
+use domain::media::Attachment;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::call_error::{CallError, Effect, ErrorKind};
+use super::look_up::{self, ListedPost, LookUpMethod, PostPage};
+use super::upload::{self, File, MediaSource, Part, Progressed, UploadState, UploadStep};
+use crate::job::Job;
+use crate::picture::{self, Awaited, Look, Source};
+use crate::platform::{FollowUp, Followed, Platform, Publish, Step};
+use crate::recognition::{Before, Likeness};
+use crate::watch;
+
+/// How long before the due second the account's newest posts are recorded. Late, because everything that is published
+/// in between has to be compared when a response is lost.
+const SNAPSHOT_LEAD: TimeDelta = TimeDelta::seconds(20);
+
+/// How long after its due second a post waits for that.
+const SNAPSHOT_TIMEOUT: TimeDelta = TimeDelta::minutes(2);
+
+/// What an adapter contributes to publishing.
+#[async_trait::async_trait]
+pub(crate) trait PublishAdapter: Platform {
+    /// The platform, for the user.
+    const TITLE: &'static str;
+
+    /// How long a publish call that was cut off may still take effect, and appear in lists.
+    const SETTLE_TIME: TimeDelta = TimeDelta::seconds(60);
+
+    /// Whether look-ups are billed.
+    const LOOK_UPS_ARE_BILLED: bool = false;
+
+    /// Whether a look-up may recognize a post by its content. False where a key or a reference identifies it: then no
+    /// delivery claims its post.
+    const RECOGNIZES: bool = true;
+
+    /// The option with the text of a first comment.
+    const COMMENT_OPTION: Option<&'static str> = None;
+
+    /// An uploaded file, stored as progress.
+    type Uploaded: Serialize + DeserializeOwned + Clone + Send + Sync;
+
+    /// Where the bytes of a file come from.
+    fn media_source(&self, job: &Job<'_>, file: &Attachment) -> MediaSource;
+
+    /// The first step of a file: the upload, or the beginning of one. Repeated after a crash.
+    async fn upload(&self, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<Self::Uploaded>, CallError>;
+
+    /// Sends one part of [`UploadStep::Parts`]; what the platform returned for it, which may be empty.
+    async fn send_part(
+        &self,
+        job: &Job<'_>,
+        file: &File<'_>,
+        state: &UploadState,
+        part: Part,
+    ) -> Result<String, CallError> {
+        let _ = (job, file, state, part);
+        Err(not_implemented("sends no parts"))
+    }
+
+    /// Called once all parts have arrived.
+    async fn finish_upload(
+        &self,
+        job: &Job<'_>,
+        file: &File<'_>,
+        state: &UploadState,
+    ) -> Result<UploadStep<Self::Uploaded>, CallError> {
+        let _ = (job, file, state);
+        Err(not_implemented("finishes no uploads"))
+    }
+
+    /// How far the platform is with a file that it processes.
+    async fn upload_status(
+        &self,
+        job: &Job<'_>,
+        file: &File<'_>,
+        state: &UploadState,
+    ) -> Result<UploadStep<Self::Uploaded>, CallError> {
+        let _ = (job, file, state);
+        Err(not_implemented("processes no files"))
+    }
+
+    /// What else the post needs before the publish call, such as the thumbnail of a link, and how long the platform
+    /// takes to process it. Called once after all files; a JSON value that is not null is passed to `create_post`.
+    async fn prepare_post(&self, job: &Job<'_>) -> Result<(Value, TimeDelta), CallError> {
+        let _ = job;
+        Ok((Value::Null, TimeDelta::zero()))
+    }
+
+    /// The publish call, and no other call.
+    async fn create_post(&self, job: &Job<'_>, prepared: &Prepared<'_, Self::Uploaded>)
+    -> Result<Published, CallError>;
+
+    /// How the outcome of a lost publish call is found out.
+    fn look_up_method(&self, job: &Job<'_>) -> LookUpMethod;
+
+    /// The post with our reference; for [`LookUpMethod::Reference`].
+    async fn find_post(&self, job: &Job<'_>) -> Result<Option<Published>, CallError> {
+        let _ = job;
+        Err(not_implemented("finds no post by its reference"))
+    }
+
+    /// A page of the account's posts, newest first; for [`LookUpMethod::List`]. `since` is a little before the publish
+    /// call; `None` asks for the newest posts before it.
+    async fn list_posts(
+        &self,
+        job: &Job<'_>,
+        since: Option<DateTime<Utc>>,
+        page: Option<&str>,
+    ) -> Result<PostPage, CallError> {
+        let _ = (job, since, page);
+        Err(not_implemented("lists no posts"))
+    }
+
+    /// How much a listed post is like ours.
+    fn compare(&self, job: &Job<'_>, prepared: &Prepared<'_, Self::Uploaded>, listed: &ListedPost) -> Likeness {
+        let _ = (job, prepared, listed);
+        Likeness::Doubtful
+    }
+
+    /// The last resort where nothing can be read.
+    async fn without_look_up(
+        &self,
+        job: &Job<'_>,
+        prepared: &Prepared<'_, Self::Uploaded>,
+        since: DateTime<Utc>,
+        advice: String,
+    ) -> Resolution {
+        let _ = (job, prepared, since);
+        Resolution::Unknowable { advice }
+    }
+
+    /// Adds the first comment. Its effect is public.
+    async fn comment(&self, job: &Job<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+        let _ = (job, published, text);
+        Err(not_implemented("adds no comments"))
+    }
+}
+
+fn not_implemented(what: &str) -> CallError {
+    CallError::new(ErrorKind::NotSent, Effect::Private, format!("the adapter {what}"))
+}
+
+/// What preparation has reached.
+pub(crate) struct Prepared<'a, U> {
+    pub(crate) files: Vec<PreparedFile<'a, U>>,
+    /// The value of [`PublishAdapter::prepare_post`].
+    pub(crate) extra: &'a Value,
+}
+
+/// A file that is ready for the publish call.
+pub(crate) struct PreparedFile<'a, U> {
+    pub(crate) attachment: &'a Attachment,
+    pub(crate) uploaded: &'a U,
+    /// For [`MediaSource::PublicUrl`]: where the platform can fetch it for an hour.
+    pub(crate) url: Option<String>,
+}
+
+/// Stored between the steps, so that a step that is repeated after a crash repeats one call, not all of them.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "U: Serialize + DeserializeOwned", default)]
+struct Progress<U> {
+    /// The files that are ready, in the order of the post.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<Ready<U>>,
+    /// The picture that is being fitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<Awaited>,
+    /// The file that is sent, or processed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upload: Option<UploadState>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot: Option<Before>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Ready<U> {
+    uploaded: U,
+    /// For [`MediaSource::PublicUrl`]: which file is fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<Source>,
+}
+
+impl<U> Default for Progress<U> {
+    fn default() -> Self {
+        Self { files: Vec::new(), picture: None, upload: None, extra: None, snapshot: None }
+    }
+}
+
+impl<U: Serialize + DeserializeOwned> Progress<U> {
+    fn store(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.extra.is_none() && self.snapshot.is_none()
+    }
+
+    fn again(&self, at: DateTime<Utc>) -> Step {
+        Step::Again { progress: self.store(), at }
+    }
+}
+
+#[async_trait::async_trait]
+impl<A: PublishAdapter> Publish for A {
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        watch::step(A::TITLE, job, next_step(self, job)).await
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let progress: Progress<A::Uploaded> = job.reached();
+        let prepared = prepared(self, job, &progress, true).await?;
+        Ok(self.create_post(job, &prepared).await?)
+    }
+
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        let progress: Progress<A::Uploaded> = job.reached();
+        if progress.files.len() != job.media.len() {
+            // The publish call comes after all files, so it was never made.
+            return Resolution::NotThere;
+        }
+        let looked_up = async {
+            let prepared = match prepared(self, job, &progress, false).await {
+                Ok(prepared) => prepared,
+                Err(setback) => return Resolution::Unclear { reason: setback.into_reason() },
+            };
+            look_up::resolve(self, job, &prepared, progress.snapshot.as_ref(), since).await
+        };
+        watch::look(A::TITLE, job, looked_up).await
+    }
+
+    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+        A::COMMENT_OPTION.filter(|it| job.options.text(it).is_some()).into_iter().collect()
+    }
+
+    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+        if A::COMMENT_OPTION == Some(it.name)
+            && let Some(text) = job.options.text(it.name)
+        {
+            self.comment(job, it.published, text).await?;
+        }
+        Ok(Followed::Done)
+    }
+
+    fn recognises(&self) -> bool {
+        A::RECOGNIZES
+    }
+
+    fn settles(&self) -> TimeDelta {
+        A::SETTLE_TIME
+    }
+
+    fn looks(&self) -> Looks {
+        Looks { settles: A::SETTLE_TIME, are_paid: A::LOOK_UPS_ARE_BILLED }
+    }
+}
+
+async fn prepared<'a, A: PublishAdapter>(
+    adapter: &A,
+    job: &Job<'a>,
+    progress: &'a Progress<A::Uploaded>,
+    needs_urls: bool,
+) -> Result<Prepared<'a, A::Uploaded>, Setback> {
+    if progress.files.len() != job.media.len() {
+        return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
+    }
+    let mut files = Vec::new();
+    for (attachment, Ready { uploaded, source }) in job.media.iter().zip(&progress.files) {
+        let url = match (adapter.media_source(job, attachment), source) {
+            (MediaSource::PublicUrl(bounds), Some(source)) if needs_urls => {
+                Some(picture::public_url(job, attachment, bounds, *source).await?)
+            }
+            _ => None,
+        };
+        files.push(PreparedFile { attachment, uploaded, url });
+    }
+    Ok(Prepared { files, extra: progress.extra.as_ref().unwrap_or(&Value::Null) })
+}
+
+async fn next_step<A: PublishAdapter>(adapter: &A, job: &Job<'_>) -> Result<Step, Setback> {
+    let mut progress: Progress<A::Uploaded> = job.reached();
+    if let Some(attachment) = job.media.get(progress.files.len()) {
+        let place = job.place(attachment);
+        let stepped = file_step(adapter, job, attachment, &mut progress).await;
+        let at = stepped.map_err(|it| it.in_words(|why| format!("{place}: {why}")))?;
+        if let Some(at) = at.or_else(|| (progress.files.len() < job.media.len()).then_some(job.now)) {
+            return Ok(progress.again(at));
+        }
+    }
+    if progress.extra.is_none() {
+        let (extra, processing) = adapter.prepare_post(job).await?;
+        let is_extra = !extra.is_null();
+        progress.extra = is_extra.then_some(extra);
+        if is_extra && TimeDelta::zero() < processing {
+            return Ok(progress.again(job.now + processing));
+        }
+    }
+    if adapter.look_up_method(job).needs_snapshot() && progress.snapshot.is_none() {
+        let at = job.publish_at - SNAPSHOT_LEAD;
+        if job.now < at {
+            return Ok(progress.again(at));
+        }
+        progress.snapshot = Some(snapshot(adapter, job).await?);
+    }
+    Ok(Step::Ready { progress: if progress.is_empty() { None } else { Some(progress.store()) } })
+}
+
+/// The ids of the account's newest posts. A post that it shows later is then known to be newer.
+async fn snapshot<A: PublishAdapter>(adapter: &A, job: &Job<'_>) -> Result<Before, Setback> {
+    match adapter.list_posts(job, None, None).await {
+        Ok(page) => Ok(Before::showed(&page.posts)),
+        Err(error) if error.kind == ErrorKind::Forbidden => Ok(Before::Unreadable),
+        Err(error) => match error.into() {
+            Setback::Busy { .. } if job.publish_at + SNAPSHOT_TIMEOUT <= job.now => Ok(Before::Unreadable),
+            setback => Err(setback),
+        },
+    }
+}
+
+/// One step of one file; when the next one is due, `None` once the file is ready.
+async fn file_step<A: PublishAdapter>(
+    adapter: &A,
+    job: &Job<'_>,
+    attachment: &Attachment,
+    progress: &mut Progress<A::Uploaded>,
+) -> Result<Option<DateTime<Utc>>, Setback> {
+    let media_source = adapter.media_source(job, attachment);
+    let (mut fitted, mut source) = (None, None);
+    // An upload in parts, or one that is processed, has its bytes already.
+    let bounds = if progress.upload.is_some() { None } else { bounds(job, attachment, media_source, progress).await? };
+    match (media_source, bounds) {
+        (MediaSource::PublicUrl(bounds), _) => {
+            match picture::source(job, attachment, bounds, progress.picture).await? {
+                Look::Ready(ready) => source = Some(ready),
+                Look::Again(awaited, at) => {
+                    progress.picture = Some(awaited);
+                    return Ok(Some(at));
+                }
+            }
+        }
+        (_, Some(bounds)) => match picture::fitted(job, attachment, bounds, progress.picture).await? {
+            Look::Ready((picture, _)) => fitted = Some(picture),
+            Look::Again(awaited, at) => {
+                progress.picture = Some(awaited);
+                return Ok(Some(at));
+            }
+        },
+        (_, None) => {}
+    }
+    let file = File { attachment, picture: fitted };
+    match upload::step(adapter, job, &file, progress.upload.take()).await? {
+        Progressed::Uploaded(uploaded) => {
+            progress.picture = None;
+            progress.files.push(Ready { uploaded, source });
+            Ok(None)
+        }
+        Progressed::At(state, at) => {
+            progress.upload = Some(state);
+            Ok(Some(at))
+        }
+    }
+}
+
+/// The bounds within which a picture has to be fitted; `None` where the original is sent.
+async fn bounds<U>(
+    job: &Job<'_>,
+    attachment: &Attachment,
+    source: MediaSource,
+    progress: &Progress<U>,
+) -> Result<Option<domain::media::PictureBounds>, Setback> {
+    Ok(match source {
+        MediaSource::Original | MediaSource::PublicUrl(_) => None,
+        MediaSource::Fitted(bounds) => Some(bounds),
+        MediaSource::FittedIfLarger(bounds) => {
+            let is_larger = progress.picture.is_some()
+                || bounds.max_bytes < attachment.size_bytes
+                || picture::is_longer(job, attachment, bounds.max_side).await?;
+            is_larger.then_some(bounds)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

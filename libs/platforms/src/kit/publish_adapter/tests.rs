@@ -1,0 +1,344 @@
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use bytes::Bytes;
+use domain::connection::Profile;
+use domain::delivery::Claim;
+use domain::media::{MimeType, PictureBounds};
+use domain::options::Options;
+use domain::testing::{a_connection, a_user, an_attachment, noon};
+use futures::{StreamExt, stream};
+use http::StatusCode;
+
+use super::*;
+use crate::account::Credentials;
+use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
+use crate::recognition::{Claims, ClaimsUnreadable};
+
+const PART_BYTES: u64 = 4;
+
+type Responses<T> = Mutex<VecDeque<Result<T, CallError>>>;
+
+/// Answers as a test ordered, and records what was called.
+#[derive(Default)]
+struct Scripted {
+    /// Parts that fail, each once.
+    failing_parts: Mutex<Vec<u64>>,
+    finishes: Responses<()>,
+    /// Pages of the list, with the cursor of the next one.
+    pages: Vec<(Vec<&'static str>, Option<&'static str>)>,
+    needs_snapshot: bool,
+    calls: Mutex<Vec<String>>,
+}
+
+impl Scripted {
+    fn record(&self, call: impl Into<String>) {
+        self.calls.lock().unwrap().push(call.into());
+    }
+
+    fn calls(&self) -> Vec<String> {
+        std::mem::take(&mut self.calls.lock().unwrap())
+    }
+}
+
+#[async_trait::async_trait]
+impl Platform for Scripted {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+}
+
+#[async_trait::async_trait]
+impl PublishAdapter for Scripted {
+    const TITLE: &'static str = "Scripted";
+
+    type Uploaded = String;
+
+    fn media_source(&self, _: &Job<'_>, _: &Attachment) -> MediaSource {
+        MediaSource::Original
+    }
+
+    async fn upload(&self, _: &Job<'_>, _: &File<'_>) -> Result<UploadStep<String>, CallError> {
+        self.record("begin");
+        let expires_at = Some(noon() + TimeDelta::hours(1));
+        Ok(UploadStep::Parts(UploadState::in_parts("u1", PART_BYTES).expires_at(expires_at)))
+    }
+
+    async fn send_part(&self, _: &Job<'_>, _: &File<'_>, _: &UploadState, part: Part) -> Result<String, CallError> {
+        self.record(format!("part {}: {:?}", part.index, part.range));
+        let mut failing = self.failing_parts.lock().unwrap();
+        match failing.iter().position(|it| *it == part.index) {
+            Some(at) => {
+                failing.remove(at);
+                Err(CallError::new(ErrorKind::NoResponse, Effect::Private, "timeout"))
+            }
+            None => Ok(format!("tag {}", part.index)),
+        }
+    }
+
+    async fn finish_upload(
+        &self,
+        _: &Job<'_>,
+        _: &File<'_>,
+        state: &UploadState,
+    ) -> Result<UploadStep<String>, CallError> {
+        self.record(format!("finish {}", state.part_tags.join(", ")));
+        self.finishes.lock().unwrap().pop_front().unwrap_or(Ok(()))?;
+        Ok(UploadStep::Processing(state.clone(), None))
+    }
+
+    async fn upload_status(
+        &self,
+        _: &Job<'_>,
+        _: &File<'_>,
+        state: &UploadState,
+    ) -> Result<UploadStep<String>, CallError> {
+        self.record("status");
+        Ok(UploadStep::Uploaded(state.id.clone()))
+    }
+
+    async fn create_post(&self, _: &Job<'_>, _: &Prepared<'_, String>) -> Result<Published, CallError> {
+        Ok(Published::new("1", noon()))
+    }
+
+    fn look_up_method(&self, _: &Job<'_>) -> LookUpMethod {
+        LookUpMethod::List { snapshot: self.needs_snapshot }
+    }
+
+    async fn list_posts(
+        &self,
+        _: &Job<'_>,
+        _: Option<DateTime<Utc>>,
+        page: Option<&str>,
+    ) -> Result<PostPage, CallError> {
+        let at = page.map_or(0, |it| it.parse().unwrap());
+        let (texts, next) = self.pages.get(at).cloned().unwrap_or_default();
+        let post = |(index, text): (usize, &'static str)| ListedPost {
+            id: format!("{at}-{index}"),
+            at: None,
+            url: None,
+            content: text.into(),
+        };
+        let posts = texts.into_iter().enumerate().map(post).collect();
+        Ok(PostPage { posts, next: next.map(str::to_owned), is_sorted: true })
+    }
+
+    fn compare(&self, job: &Job<'_>, _: &Prepared<'_, String>, listed: &ListedPost) -> Likeness {
+        if listed.content == job.text { Likeness::Same } else { Likeness::Other }
+    }
+}
+
+struct Files;
+
+#[async_trait::async_trait]
+impl MediaReader for Files {
+    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+        let bytes = vec![1; usize::try_from(attachment.size_bytes).unwrap()];
+        Ok(stream::iter([Ok(Bytes::from(bytes))]).boxed())
+    }
+
+    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+        panic!("originals are sent")
+    }
+
+    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+        panic!("originals are sent")
+    }
+}
+
+/// Other deliveries made these posts.
+struct Claimed(&'static [&'static str]);
+
+#[async_trait::async_trait]
+impl Claims for Claimed {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
+        let claimed = ids.iter().filter(|it| self.0.contains(&it.as_str()));
+        Ok(claimed.map(|it| (it.clone(), Claim::Others)).collect())
+    }
+}
+
+/// A post with one file of 10 bytes, and how far it is.
+struct Target {
+    profile: Profile,
+    credentials: Credentials,
+    media: Vec<Attachment>,
+    options: Options,
+    claims: Claimed,
+    progress: Option<String>,
+    now: DateTime<Utc>,
+}
+
+impl Target {
+    fn new() -> Self {
+        Self {
+            profile: a_connection(&a_user()).profile,
+            credentials: Credentials::of("access".into()),
+            media: vec![Attachment { mime_type: MimeType::Mp4, ..an_attachment(10) }],
+            options: Options::default(),
+            claims: Claimed(&[]),
+            progress: None,
+            now: noon(),
+        }
+    }
+
+    fn without_files() -> Self {
+        Self { media: Vec::new(), ..Self::new() }
+    }
+
+    fn job(&self) -> Job<'_> {
+        Job {
+            profile: &self.profile,
+            credentials: &self.credentials,
+            text: "Hello",
+            media: &self.media,
+            options: &self.options,
+            reference: "post-1",
+            progress: self.progress.as_deref(),
+            doubted: false,
+            called_at: noon(),
+            publish_at: noon(),
+            files: &Files,
+            claims: &self.claims,
+            now: self.now,
+        }
+    }
+
+    /// One step, with its progress stored.
+    async fn step(&mut self, adapter: &Scripted) -> Result<bool, Setback> {
+        let (progress, is_ready) = match adapter.prepare(&self.job()).await? {
+            Step::Ready { progress } => (progress, true),
+            Step::Again { progress, at } => {
+                self.now = self.now.max(at);
+                (Some(progress), false)
+            }
+        };
+        self.progress = progress;
+        Ok(is_ready)
+    }
+}
+
+fn error(kind: ErrorKind, status: Option<u16>) -> CallError {
+    let error = CallError::new(kind, Effect::Private, "No.");
+    CallError { status: status.map(|it| StatusCode::from_u16(it).unwrap()), ..error }
+}
+
+#[tokio::test]
+async fn file_goes_up_in_parts_and_is_finished_once() {
+    let (adapter, mut target) = (Scripted::default(), Target::new());
+    while !target.step(&adapter).await.unwrap() {}
+    let parts = ["part 0: 0..4", "part 1: 4..8", "part 2: 8..10"];
+    assert_eq!(adapter.calls(), [&["begin"], &parts[..], &["finish tag 0, tag 1, tag 2", "status"]].concat());
+}
+
+#[tokio::test]
+async fn parts_that_arrived_before_the_failed_one_are_not_sent_again() {
+    let adapter = Scripted { failing_parts: Mutex::new(vec![1]), ..Scripted::default() };
+    let mut target = Target::new();
+    target.step(&adapter).await.unwrap();
+    target.step(&adapter).await.unwrap();
+    adapter.calls();
+
+    while !target.step(&adapter).await.unwrap() {}
+
+    let calls = adapter.calls();
+    assert_eq!(calls, ["part 1: 4..8", "part 2: 8..10", "finish tag 0, tag 1, tag 2", "status"]);
+}
+
+#[tokio::test]
+async fn file_whose_first_part_failed_is_tried_again() {
+    let adapter = Scripted { failing_parts: Mutex::new(vec![0]), ..Scripted::default() };
+    let mut target = Target::new();
+    target.step(&adapter).await.unwrap();
+
+    let failed = target.step(&adapter).await.unwrap_err();
+    assert!(matches!(failed, Setback::Busy { .. }), "{failed:?}");
+    while !target.step(&adapter).await.unwrap() {}
+}
+
+#[tokio::test]
+async fn finish_without_a_response_is_accepted_when_its_repetition_is_refused() {
+    let lost = [ErrorKind::NoResponse, ErrorKind::ServerError, ErrorKind::Intermediary];
+    for kind in lost {
+        let finishes = [Err(error(kind, None)), Err(error(ErrorKind::InvalidPost, Some(400)))];
+        let adapter = Scripted { finishes: Mutex::new(finishes.into()), ..Scripted::default() };
+        let mut target = Target::new();
+        while !target.step(&adapter).await.unwrap() {}
+        let calls = adapter.calls();
+        assert_eq!(calls.iter().filter(|it| it.starts_with("finish")).count(), 2, "{kind:?}: {calls:?}");
+        assert_eq!(calls.last().map(String::as_str), Some("status"), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn finish_that_is_refused_at_once_refuses_the_file() {
+    let finishes = [Err(error(ErrorKind::InvalidPost, Some(400)))];
+    let adapter = Scripted { finishes: Mutex::new(finishes.into()), ..Scripted::default() };
+    let mut target = Target::new();
+    target.step(&adapter).await.unwrap();
+    target.step(&adapter).await.unwrap();
+    let refused = target.step(&adapter).await.unwrap_err();
+    assert_eq!(refused, Setback::Refused { reason: "file 1 of 1 (video/mp4): No.".to_owned() });
+}
+
+#[tokio::test]
+async fn upload_that_expired_is_begun_again() {
+    let (adapter, mut target) = (Scripted::default(), Target::new());
+    target.step(&adapter).await.unwrap();
+    target.now += TimeDelta::hours(1);
+    assert!(matches!(target.step(&adapter).await, Err(Setback::Stale { .. })));
+}
+
+#[tokio::test]
+async fn publish_call_without_all_files_was_never_made() {
+    let resolution = Scripted::default().resolve(&Target::new().job(), noon()).await;
+    assert_eq!(resolution, Resolution::NotThere);
+}
+
+#[tokio::test]
+async fn only_a_complete_list_proves_that_a_post_is_not_there() {
+    let other = vec!["Other"; 3];
+    for (pages, is_complete) in [
+        (vec![(vec![], None)], true),
+        (vec![(other.clone(), None)], true),
+        (vec![(other.clone(), Some("1")), (other.clone(), None)], true),
+        // A cursor that does not move, and more pages than one look-up reads.
+        (vec![(other.clone(), Some("0"))], false),
+        ((1..30).map(|it| (other.clone(), Some(["1", "2"][it % 2]))).collect(), false),
+    ] {
+        let adapter = Scripted { pages, ..Scripted::default() };
+        let resolution = adapter.resolve(&Target::without_files().job(), noon()).await;
+        assert_eq!(matches!(resolution, Resolution::NotThere), is_complete, "{:?}: {resolution:?}", adapter.pages);
+        assert!(is_complete || matches!(resolution, Resolution::Unclear { .. }), "{resolution:?}");
+    }
+}
+
+#[tokio::test]
+async fn post_on_a_later_page_is_found_and_those_of_other_deliveries_are_not() {
+    let pages = vec![(vec!["Other", "Hello"], Some("1")), (vec!["Hello"], None)];
+    let adapter = Scripted { pages, ..Scripted::default() };
+    let found = |resolution| match resolution {
+        Resolution::Recognised(Published { platform_post_id, .. }) => platform_post_id,
+        other => panic!("{other:?}"),
+    };
+    let mut target = Target::without_files();
+    assert_eq!(found(adapter.resolve(&target.job(), noon()).await), "1-0", "the oldest, which followed the call");
+
+    target.claims = Claimed(&["1-0"]);
+    assert_eq!(found(adapter.resolve(&target.job(), noon()).await), "0-1");
+
+    target.claims = Claimed(&["1-0", "0-1"]);
+    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+}
+
+#[tokio::test]
+async fn post_that_the_snapshot_shows_is_older_than_the_call() {
+    let pages = vec![(vec!["Hello"], None)];
+    let adapter = Scripted { pages, needs_snapshot: true, ..Scripted::default() };
+    let mut target = Target::without_files();
+    target.now = noon() - TimeDelta::minutes(5);
+    assert!(!target.step(&adapter).await.unwrap());
+    assert_eq!(target.now, noon() - SNAPSHOT_LEAD);
+    assert!(target.step(&adapter).await.unwrap());
+
+    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+}

@@ -1,0 +1,286 @@
+//! One file on its way to a platform: fitted, sent whole or in parts, and processed there.
+
+use std::future::ready;
+use std::ops::Range;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use domain::media::{AltText, Attachment, FileType, MimeType, PictureBounds};
+use futures::{StreamExt, stream};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::call_error::{CallError, ErrorKind};
+use super::publish_adapter::PublishAdapter;
+use crate::job::{Job, MediaBytes, Picture};
+
+/// How many bytes of parts are sent in one step, and how many parts at the same time.
+const STEP_BYTES: u64 = 24 << 20;
+const PARALLEL_PARTS: usize = 3;
+
+/// How long a step begins with further parts. On a slow line fewer parts arrive in a step, but they are stored.
+const BEGIN_PARTS_FOR: Duration = Duration::from_secs(15);
+
+/// The pause before a finish whose response was lost is repeated.
+const FINISH_AGAIN: TimeDelta = TimeDelta::seconds(5);
+
+/// The pauses between two status calls while a file is processed, unless the platform names one.
+const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(5);
+const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(40);
+
+/// Where the bytes of a file come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MediaSource {
+    /// The user's file as it is.
+    Original,
+    /// A picture within these bounds, without metadata.
+    Fitted(PictureBounds),
+    /// The user's file as it is, unless it is larger than this.
+    FittedIfLarger(PictureBounds),
+    /// The platform fetches a picture within these bounds by URL during the publish call.
+    PublicUrl(PictureBounds),
+}
+
+/// A file of the post, as the adapter sends it.
+pub(crate) struct File<'a> {
+    pub(crate) attachment: &'a Attachment,
+    /// The fitted picture, where [`MediaSource`] asks for one.
+    pub(super) picture: Option<Picture>,
+}
+
+impl File<'_> {
+    pub(crate) fn is_video(&self) -> bool {
+        self.attachment.mime_type.file_type() == FileType::Video
+    }
+
+    pub(crate) fn alt_text(&self) -> Option<&AltText> {
+        self.attachment.alt_text.as_ref()
+    }
+
+    pub(crate) fn mime_type(&self) -> MimeType {
+        self.picture.as_ref().map_or(self.attachment.mime_type, |it| it.mime_type)
+    }
+
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.picture.as_ref().map_or(self.attachment.size_bytes, |it| it.bytes.len() as u64)
+    }
+
+    /// All bytes.
+    pub(crate) async fn open(&self, job: &Job<'_>) -> Result<MediaBytes, CallError> {
+        match &self.picture {
+            Some(picture) => {
+                let bytes = picture.bytes.clone();
+                Ok(stream::once(async { Ok(bytes) }).boxed())
+            }
+            None => Ok(job.files.open(self.attachment).await?),
+        }
+    }
+}
+
+/// The result of one step of one file.
+pub(crate) enum UploadStep<U> {
+    /// The platform has it.
+    Uploaded(U),
+    /// It goes up in the parts of this state.
+    Parts(UploadState),
+    /// The platform processes it: [`PublishAdapter::upload_status`] is called next, after this pause where it names one.
+    Processing(UploadState, Option<TimeDelta>),
+    /// The platform will not have it; why, for the user.
+    Refused(String),
+}
+
+/// How far one file is, stored between the steps.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct UploadState {
+    /// The platform's id of the upload.
+    pub(crate) id: String,
+    /// Anything else that the adapter needs again.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(crate) extra: Value,
+    /// When the platform forgets it.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub(crate) expires_at: Option<DateTime<Utc>>,
+    /// What the platform returned for each part that has arrived, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) part_tags: Vec<String>,
+    /// The size of all parts but the last; 0 where the file is not sent in parts.
+    #[serde(default)]
+    part_bytes: u64,
+    /// How often finish was called without a response.
+    #[serde(default)]
+    finish_attempts: u32,
+    #[serde(default)]
+    is_finished: bool,
+    /// How often the status was read.
+    #[serde(default)]
+    status_reads: u32,
+}
+
+impl UploadState {
+    /// An upload of one call, or one that is complete.
+    pub(crate) fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extra: Value::Null,
+            expires_at: None,
+            part_tags: Vec::new(),
+            part_bytes: 0,
+            finish_attempts: 0,
+            is_finished: true,
+            status_reads: 0,
+        }
+    }
+
+    /// An upload in parts of this size.
+    pub(crate) fn in_parts(id: impl Into<String>, part_bytes: u64) -> Self {
+        Self { part_bytes: part_bytes.max(1), is_finished: false, ..Self::new(id) }
+    }
+
+    #[must_use]
+    pub(crate) fn with_extra(self, extra: Value) -> Self {
+        Self { extra, ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn expires_at(self, expires_at: Option<DateTime<Utc>>) -> Self {
+        Self { expires_at, ..self }
+    }
+
+    fn part_count(&self, size_bytes: u64) -> u64 {
+        if self.part_bytes == 0 { 0 } else { size_bytes.div_ceil(self.part_bytes) }
+    }
+
+    fn sent(&self) -> u64 {
+        self.part_tags.len() as u64
+    }
+
+    fn pause(&self) -> TimeDelta {
+        (FIRST_PAUSE * (1 << self.status_reads.min(3))).min(LONGEST_PAUSE)
+    }
+}
+
+/// One part of a file.
+pub(crate) struct Part {
+    /// From 0.
+    pub(crate) index: u64,
+    pub(crate) range: Range<u64>,
+    pub(crate) bytes: MediaBytes,
+}
+
+/// What the next step is.
+pub(super) enum Progressed<U> {
+    Uploaded(U),
+    /// The step is to be continued at this time.
+    At(UploadState, DateTime<Utc>),
+}
+
+/// One step of one file.
+pub(super) async fn step<A: PublishAdapter>(
+    adapter: &A,
+    job: &Job<'_>,
+    file: &File<'_>,
+    state: Option<UploadState>,
+) -> Result<Progressed<A::Uploaded>, Setback> {
+    let Some(mut state) = state else {
+        return progressed(job, adapter.upload(job, file).await?);
+    };
+    let is_complete = state.part_count(file.size_bytes()) <= state.sent();
+    if !(is_complete && state.is_finished) && state.expires_at.is_some_and(|it| it <= job.now) {
+        return Err(Setback::Stale { reason: "the time to upload the file is over".to_owned() });
+    }
+    if !is_complete {
+        send_parts(adapter, job, file, &mut state).await?;
+        return Ok(Progressed::At(state, job.now));
+    }
+    if !state.is_finished {
+        return finish(adapter, job, file, state).await;
+    }
+    state.status_reads = state.status_reads.saturating_add(1);
+    progressed(job, adapter.upload_status(job, file, &state).await?)
+}
+
+fn progressed<U>(job: &Job<'_>, step: UploadStep<U>) -> Result<Progressed<U>, Setback> {
+    Ok(match step {
+        UploadStep::Uploaded(uploaded) => Progressed::Uploaded(uploaded),
+        UploadStep::Parts(state) => Progressed::At(state, job.now),
+        UploadStep::Processing(state, pause) => {
+            let at = job.now + pause.unwrap_or_else(|| state.pause()).max(TimeDelta::seconds(1));
+            Progressed::At(state, at)
+        }
+        UploadStep::Refused(reason) => return Err(Setback::Refused { reason }),
+    })
+}
+
+/// Sends the next parts. What arrived before the first part that failed is kept.
+async fn send_parts<A: PublishAdapter>(
+    adapter: &A,
+    job: &Job<'_>,
+    file: &File<'_>,
+    state: &mut UploadState,
+) -> Result<(), Setback> {
+    let size_bytes = file.size_bytes();
+    let in_a_step = (STEP_BYTES / state.part_bytes).max(1);
+    let next = state.sent()..state.part_count(size_bytes).min(state.sent() + in_a_step);
+    let (part_bytes, sending) = (state.part_bytes, &*state);
+    let send = |index: u64| async move {
+        let range = index * part_bytes..size_bytes.min((index + 1) * part_bytes);
+        let bytes = job.files.open_range(file.attachment, range.clone()).await?;
+        adapter.send_part(job, file, sending, Part { index, range, bytes }).await
+    };
+    let ends = Instant::now() + BEGIN_PARTS_FOR;
+    let begun = stream::iter(next).take_while(|_| ready(Instant::now() < ends));
+    // All are awaited, so that none is cut off by the failure of another.
+    let sent: Vec<_> = begun.map(send).buffered(PARALLEL_PARTS).collect().await;
+    let mut arrived = Vec::new();
+    for tag in sent {
+        match tag {
+            Ok(tag) => arrived.push(tag),
+            Err(_) if !arrived.is_empty() => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    state.part_tags.extend(arrived);
+    Ok(())
+}
+
+/// Ends an upload in parts. A lost response is remembered: a repeated finish that is refused says that the first one
+/// was accepted.
+async fn finish<A: PublishAdapter>(
+    adapter: &A,
+    job: &Job<'_>,
+    file: &File<'_>,
+    mut state: UploadState,
+) -> Result<Progressed<A::Uploaded>, Setback> {
+    match adapter.finish_upload(job, file, &state).await {
+        Ok(step) => progressed(job, finished(step)),
+        Err(error) if is_outcome_unknown(&error) => {
+            state.finish_attempts = state.finish_attempts.saturating_add(1);
+            Ok(Progressed::At(state, job.now + FINISH_AGAIN))
+        }
+        Err(error) if 0 < state.finish_attempts && error.status.is_some_and(is_refused) => {
+            state.is_finished = true;
+            Ok(Progressed::At(state, job.now))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn finished<U>(step: UploadStep<U>) -> UploadStep<U> {
+    let finished = |state| UploadState { is_finished: true, ..state };
+    match step {
+        UploadStep::Processing(state, pause) => UploadStep::Processing(finished(state), pause),
+        UploadStep::Parts(state) => UploadStep::Processing(finished(state), None),
+        other @ (UploadStep::Uploaded(_) | UploadStep::Refused(_)) => other,
+    }
+}
+
+fn is_outcome_unknown(error: &CallError) -> bool {
+    matches!(error.kind, ErrorKind::NoResponse | ErrorKind::ServerError | ErrorKind::Intermediary)
+}
+
+fn is_refused(status: StatusCode) -> bool {
+    matches!(status, StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY)
+}

@@ -1,0 +1,228 @@
+//! What LinkedIn's errors mean. Sources: `shared/api-guide/concepts/error-handling`, `shares/posts-api`, and what
+//! clients report (the fact sheet, "Errors").
+
+use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
+use http::StatusCode;
+use serde_json::Value;
+
+use super::{TITLE, organizations};
+use crate::job::Job;
+use crate::kit::{CallError, Effect, ErrorKind, ErrorRule, ErrorTable};
+
+/// How long after a post was due a used-up quota is tried again soon. Later the post waits for the next quota: quotas
+/// are those of a day, which begins at midnight UTC.
+const SOON: TimeDelta = TimeDelta::seconds(15);
+
+/// How long after a post was due a file is waited for that seems not to have arrived.
+const PATIENCE: TimeDelta = TimeDelta::minutes(2);
+
+/// How long LinkedIn still processes a file, or a little less.
+const PROCESSING: TimeDelta = TimeDelta::seconds(5);
+
+const OUTDATED: &str = "LinkedIn wants this service to be updated by its operator; it is tried again";
+const APP_MAY_NOT_POST: &str = "LinkedIn does not let this service's app create the post. The operator checks that the \
+                                app has the product for it, and that Community Management API is not in its \
+                                development tier any more; of a page, check your role, too, and connect the account \
+                                again";
+const DENIED_FOR_PAGE: &str = "LinkedIn does not permit it: ask an administrator of the page for a role that may post, \
+                               or connect the account again";
+const DENIED_FOR_MEMBER: &str = "LinkedIn does not permit it for now. If that goes on, connect the account again";
+
+const BASE: ErrorTable = ErrorTable {
+    title: TITLE,
+    code_at: &["/code", "/errorDetails/inputErrors/*/code", "/serviceErrorCode"],
+    message_at: &["/message"],
+    // LinkedIn repeats the status in the body.
+    is_own: |body| body["status"].is_u64(),
+    ..ErrorTable::STANDARD
+};
+
+/// What a page has posted can be listed. A 403 says that the member has lost the role for the page, while the token
+/// still serves the member and other pages.
+pub(super) static OF_PAGES: ErrorTable = ErrorTable {
+    rules: &rules(ErrorRule::status(403).kind(ErrorKind::Forbidden).user_message(DENIED_FOR_PAGE)),
+    ..BASE
+};
+
+/// What a member has posted cannot be listed. A 403 comes and goes (gitroomhq/postiz-app repeats the call); that a
+/// token is lost, LinkedIn says with 401.
+static OF_MEMBERS: ErrorTable = ErrorTable {
+    rules: &rules(ErrorRule::status(403).kind(ErrorKind::Unavailable).user_message(DENIED_FOR_MEMBER)),
+    can_look_up: false,
+    ..BASE
+};
+
+/// The errors of calls for this author.
+pub(super) fn of(author: &str) -> &'static ErrorTable {
+    if author.starts_with(organizations::PREFIX) { &OF_PAGES } else { &OF_MEMBERS }
+}
+
+const fn rules(denied: ErrorRule) -> [ErrorRule; 16] {
+    use ErrorKind::{AppMisconfigured, Duplicate, InvalidPost, NotReady, PreparationExpired, RateLimited, Unavailable};
+    let same_post = "LinkedIn does not accept the same post twice within a while; change it";
+    [
+        // "Organization permissions …" and "Organization Or Events permissions …", as author and as owner.
+        ErrorRule::status(400)
+            .message_contains(&["permissions must be used when using organization as"])
+            .kind(ErrorKind::Unauthorized),
+        // An author that is not the token's is our fault, and stays so.
+        ErrorRule::status(403).message_contains(&["[/author]"]).kind(InvalidPost),
+        ErrorRule::status(403)
+            .message_contains(&["partnerapipostsexternal.create"])
+            .kind(AppMisconfigured)
+            .user_message(APP_MAY_NOT_POST),
+        ErrorRule::status(409).kind(Unavailable),
+        ErrorRule::status(426).kind(AppMisconfigured).user_message(OUTDATED),
+        ErrorRule::codes(&["VERSION_MISSING"]).kind(AppMisconfigured).user_message(OUTDATED),
+        ErrorRule::codes(&["EXPIRED_UPLOAD_URL"]).kind(PreparationExpired),
+        // The code, or the message where it is the only word of it.
+        ErrorRule::codes(&["MEDIA_ASSET_PROCESSING_FAILED"]).kind(InvalidPost),
+        ErrorRule::status(400).message_contains(&["processing_failed"]).kind(InvalidPost),
+        ErrorRule::codes(&[WAITING_UPLOAD, "MEDIA_ASSET_PROCESSING"]).kind(NotReady).retry_after(PROCESSING),
+        ErrorRule::status(400)
+            .message_contains(&["waiting_upload", "media_asset_processing"])
+            .kind(NotReady)
+            .retry_after(PROCESSING),
+        ErrorRule::status(422).and_codes(&["DUPLICATE_POST"]).kind(Duplicate).user_message(same_post),
+        ErrorRule::status(422).message_contains(&["duplicate of"]).kind(Duplicate).user_message(same_post),
+        ErrorRule::status(429)
+            .message_contains(&["day limit"])
+            .kind(RateLimited)
+            .user_message("LinkedIn takes no more today; its day ends at 00:00 UTC"),
+        ErrorRule::status(429).kind(RateLimited).user_message("LinkedIn takes no more for now"),
+        denied,
+    ]
+}
+
+const WAITING_UPLOAD: &str = "MEDIA_ASSET_WAITING_UPLOAD";
+
+/// What also depends on how late the post is.
+pub(super) fn timed(mut error: CallError, job: &Job<'_>) -> CallError {
+    let says = |part: &str| error.value("/message").and_then(Value::as_str).is_some_and(|it| it.contains(part));
+    let late = job.now - job.publish_at;
+    match error.kind {
+        ErrorKind::RateLimited if error.retry_at.is_none() && SOON <= late && says("DAY limit") => {
+            error.retry_at = Some(midnight_after(job.now));
+        }
+        ErrorKind::NotReady if PATIENCE <= late && (error.has_code(&[WAITING_UPLOAD]) || says("WAITING_UPLOAD")) => {
+            error.kind = ErrorKind::PreparationExpired;
+        }
+        _ => {}
+    }
+    error
+}
+
+/// For upload URLs: these statuses mean that the URL expired, whoever answers. The token may still be valid.
+pub(super) fn of_upload_url(mut error: CallError) -> CallError {
+    if error.status.is_some_and(|it| matches!(it.as_u16(), 401 | 403 | 404 | 410)) {
+        error.kind = ErrorKind::PreparationExpired;
+    }
+    error
+}
+
+/// For a video: what LinkedIn does not know has to be uploaded again.
+pub(super) fn of_video(mut error: CallError) -> CallError {
+    if error.is_status(StatusCode::NOT_FOUND) {
+        (error.kind, error.effect) = (ErrorKind::PreparationExpired, Effect::Private);
+    }
+    error
+}
+
+/// For what follows a publication: a post that is not found is not known everywhere yet.
+pub(super) fn of_follow_up(mut error: CallError) -> CallError {
+    if error.is_status(StatusCode::NOT_FOUND) {
+        error.kind = ErrorKind::Unavailable;
+    }
+    error
+}
+
+/// The post of which this one is refused as a duplicate.
+pub(super) fn duplicate_of(error: &CallError) -> Option<&str> {
+    let is_post = |it: &&str| {
+        let id = it.strip_prefix("urn:li:share:").or_else(|| it.strip_prefix("urn:li:ugcPost:"));
+        id.is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()))
+    };
+    let message = error.value("/message").filter(|_| error.kind == ErrorKind::Duplicate)?.as_str()?;
+    message.split(|it: char| it.is_whitespace() || matches!(it, ',' | '"' | '\'' | '.' | ')')).find(is_post)
+}
+
+fn midnight_after(now: DateTime<Utc>) -> DateTime<Utc> {
+    (now.date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+    use http::HeaderMap;
+    use serde_json::json;
+
+    use super::*;
+
+    fn error(author: &str, status: u16, body: &Value) -> CallError {
+        let status = StatusCode::from_u16(status).unwrap();
+        of(author).classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon())
+    }
+
+    fn coded(status: u16, code: &str, message: &str) -> CallError {
+        error("urn:li:organization:1", status, &json!({"status": status, "code": code, "message": message}))
+    }
+
+    #[test]
+    fn error_table_classifies_documented_responses() {
+        use ErrorKind as K;
+        for (status, code, message, kind) in [
+            (401, "REVOKED_ACCESS_TOKEN", "", K::Unauthorized),
+            (400, "X", "Organization permissions must be used when using organization as author", K::Unauthorized),
+            (403, "ACCESS_DENIED", "Not enough permissions to access: posts.CREATE", K::Forbidden),
+            (
+                403,
+                "ACCESS_DENIED",
+                "Not enough permissions to access: partnerApiPostsExternal.CREATE",
+                K::AppMisconfigured,
+            ),
+            (403, "ACCESS_DENIED", "Field Value validation failed in REQUEST_BODY: [/author]", K::InvalidPost),
+            (426, "NONEXISTENT_VERSION", "", K::AppMisconfigured),
+            (400, "VERSION_MISSING", "", K::AppMisconfigured),
+            (400, "MEDIA_ASSET_WAITING_UPLOAD", "", K::NotReady),
+            (400, "MEDIA_ASSET_PROCESSING", "", K::NotReady),
+            (400, "MEDIA_ASSET_PROCESSING_FAILED", "", K::InvalidPost),
+            (400, "", "MEDIA_ASSET_PROCESSING_FAILED for urn:li:image:1", K::InvalidPost),
+            (400, "", "urn:li:image:1 is WAITING_UPLOAD", K::NotReady),
+            (400, "EXPIRED_UPLOAD_URL", "", K::PreparationExpired),
+            (400, "MISSING_FIELD", "", K::InvalidPost),
+            (404, "NOT_FOUND", "", K::InvalidPost),
+            (409, "CONFLICT", "", K::Unavailable),
+            (429, "TOO_MANY_REQUESTS", "slow down", K::RateLimited),
+            (503, "", "", K::ServerError),
+        ] {
+            assert_eq!(coded(status, code, message).kind, kind, "{status} {code} {message}");
+        }
+        let denied = json!({"status": 403, "message": "Accessing this resource is forbidden."});
+        assert_eq!(error("urn:li:person:1", 403, &denied).kind, K::Unavailable);
+        for body in [json!({"message": "Forbidden"}), json!("<html></html>"), Value::Null] {
+            assert_eq!(error("urn:li:person:1", 403, &body).kind, K::Intermediary, "{body}");
+        }
+    }
+
+    #[test]
+    fn duplicate_names_the_post_that_is_there() {
+        let details = json!({"inputErrors": [{"code": "DUPLICATE_POST"}]});
+        let message = "Content is a duplicate of urn:li:share:7431329065766260736";
+        let body = json!({"status": 422, "message": message, "errorDetails": details});
+        let duplicate = error("urn:li:person:1", 422, &body);
+
+        assert_eq!(duplicate_of(&duplicate), Some("urn:li:share:7431329065766260736"));
+        for other in [
+            coded(422, "DUPLICATE_POST", "urn:li:share:x"),
+            coded(422, "", "no urn:li:share:1"),
+            coded(400, "", message),
+        ] {
+            assert_eq!(duplicate_of(&other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn day_of_quotas_begins_at_midnight() {
+        assert_eq!(midnight_after(noon()), noon() + TimeDelta::hours(12));
+    }
+}

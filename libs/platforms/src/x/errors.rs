@@ -1,0 +1,125 @@
+//! What X's error responses mean.
+//!
+//! They are problems (RFC 9457), whose type ends with a name, or lists of errors with a number. Where a problem has no
+//! type, X's words are the only difference. Source: fact sheet, "Errors".
+
+use ErrorKind as K;
+
+use super::TITLE;
+use crate::kit::{ErrorKind, ErrorRule, ErrorTable, Reset};
+
+/// For accounts that were connected with the operator's app.
+pub(super) const ERRORS: ErrorTable = ErrorTable { rules: &RULES, ..FORMAT };
+
+/// For accounts that were connected with an app of their owner's.
+pub(super) const OWN_APP_ERRORS: ErrorTable = ErrorTable { rules: &OWN_APP_RULES, ..FORMAT };
+
+const RULES: [ErrorRule; 9] =
+    rules(K::AppMisconfigured, "X does not serve this service at the moment; its operator is notified");
+
+/// The operator can correct nothing, so the log has no error.
+const OWN_APP_RULES: [ErrorRule; 9] =
+    rules(K::Unavailable, "X does not serve your app; look at its credits and settings at console.x.com");
+
+const FORMAT: ErrorTable = ErrorTable {
+    title: TITLE,
+    code_at: &["/type", "/errors/*/code"],
+    message_at: &["/errors/0/message", "/errors/0/detail", "/detail", "/title"],
+    // The limit of the day first, where that is the one.
+    resets: &[
+        Reset::UnixWhenUsedUp { remaining: "x-user-limit-24hour-remaining", reset: "x-user-limit-24hour-reset" },
+        Reset::UnixWhenUsedUp { remaining: "x-app-limit-24hour-remaining", reset: "x-app-limit-24hour-reset" },
+        Reset::UnixWhenUsedUp { remaining: "x-rate-limit-remaining", reset: "x-rate-limit-reset" },
+    ],
+    ..ErrorTable::STANDARD
+};
+
+/// `app` is what it means when X does not serve the app.
+const fn rules(app: ErrorKind, app_message: &'static str) -> [ErrorRule; 9] {
+    [
+        // The credits of the app are used up.
+        ErrorRule::status(402).kind(app).user_message(app_message),
+        ErrorRule::status(403)
+            .and_codes(&["client-forbidden", "client-not-enrolled", UNSUPPORTED_AUTHENTICATION])
+            .kind(app)
+            .user_message(app_message),
+        ErrorRule::status(400).message_contains(&["media ids are invalid"]).kind(K::PreparationExpired),
+        ErrorRule::status(403).message_contains(&["duplicate content"]).kind(K::Duplicate).user_message(DUPLICATE),
+        ErrorRule::status(403).and_codes(&["duplicate-rules"]).kind(K::Duplicate).user_message(DUPLICATE),
+        ErrorRule::status(403).and_codes(&["user-suspended"]).kind(K::Unauthorized),
+        // Not "locked" alone: "blocked" has it, and is about the post.
+        ErrorRule::status(403)
+            .message_contains(&["is temporarily locked", "account is suspended"])
+            .kind(K::Unauthorized),
+        // Limits of X's edge on a request. They say nothing about the file.
+        ErrorRule::status(413).kind(K::Unavailable),
+        ErrorRule::status(431).kind(K::Unavailable),
+    ]
+}
+
+/// A token of the wrong kind, or a fault of X that passes.
+pub(super) const UNSUPPORTED_AUTHENTICATION: &str = "unsupported-authentication";
+
+const DUPLICATE: &str = "X does not accept the same text twice within a while; change it";
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+    use domain::testing::noon;
+    use http::{HeaderMap, StatusCode};
+
+    use super::*;
+    use crate::kit::{CallError, Effect};
+
+    fn classify(table: &ErrorTable, status: u16, headers: &HeaderMap, body: &str) -> CallError {
+        let status = StatusCode::from_u16(status).unwrap();
+        table.classify(Effect::Public, status, headers, body.as_bytes(), noon())
+    }
+
+    #[test]
+    fn error_table_classifies_documented_responses() {
+        let problem = |name: &str| format!(r#"{{"type":"https://api.twitter.com/2/problems/{name}","title":"x"}}"#);
+        let detail = |words: &str| format!(r#"{{"title":"Forbidden","type":"about:blank","detail":"{words}"}}"#);
+        for (status, body, expected) in [
+            (401, detail("Unauthorized"), K::Unauthorized),
+            (402, r#"{"title":"CreditsDepleted"}"#.to_owned(), K::AppMisconfigured),
+            (403, problem("client-not-enrolled"), K::AppMisconfigured),
+            (403, problem("client-forbidden"), K::AppMisconfigured),
+            (403, problem(UNSUPPORTED_AUTHENTICATION), K::AppMisconfigured),
+            (403, detail("You are not allowed to create a Tweet with duplicate content."), K::Duplicate),
+            (403, problem("duplicate-rules"), K::Duplicate),
+            (403, detail("Your account is suspended and is not permitted to access this feature."), K::Unauthorized),
+            (403, detail("This account is temporarily locked."), K::Unauthorized),
+            (403, problem("user-suspended"), K::Unauthorized),
+            (403, detail("You have been blocked by the author."), K::Forbidden),
+            (403, detail("This user is not allowed to post a video longer than 2 minutes"), K::Forbidden),
+            (400, problem("invalid-request"), K::InvalidPost),
+            (400, detail("Your media IDs are invalid."), K::PreparationExpired),
+            (413, detail("too large"), K::Unavailable),
+            (431, detail("too large"), K::Unavailable),
+            (404, detail("Not Found"), K::InvalidPost),
+            (404, "nothing here".to_owned(), K::Intermediary),
+            (413, String::new(), K::Intermediary),
+            (429, r#"{"errors":[{"code":88,"message":"Rate limit exceeded"}]}"#.to_owned(), K::RateLimited),
+            (500, "{}".to_owned(), K::ServerError),
+        ] {
+            assert_eq!(classify(&ERRORS, status, &HeaderMap::new(), &body).kind, expected, "{status} {body}");
+        }
+        let of_own_app = classify(&OWN_APP_ERRORS, 402, &HeaderMap::new(), r#"{"title":"CreditsDepleted"}"#);
+        assert_eq!(of_own_app.kind, K::Unavailable);
+    }
+
+    #[test]
+    fn limit_that_is_used_up_says_when_it_begins_anew() {
+        let retry_at = |pairs: &[(&'static str, &str)]| {
+            let headers = pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+            classify(&ERRORS, 429, &headers, "{}").retry_at
+        };
+        let at = |seconds| -> Option<DateTime<Utc>> { DateTime::from_timestamp(seconds, 0) };
+        let short = [("x-rate-limit-remaining", "0"), ("x-rate-limit-reset", "1800000000")];
+        assert_eq!(retry_at(&short), at(1_800_000_000));
+        let day = [("x-user-limit-24hour-remaining", "0"), ("x-user-limit-24hour-reset", "1800050000")];
+        assert_eq!(retry_at(&[&short[..], &day].concat()), at(1_800_050_000));
+        assert_eq!(retry_at(&[("x-rate-limit-remaining", "3"), short[1]]), None);
+    }
+}

@@ -1,0 +1,390 @@
+//! Files, the publish call, and the look-up.
+//!
+//! Facts: pictures are sent with one call. Other files are announced with their size, sent in numbered parts, at most a
+//! thousand, and finalized; X processes them then, and says when to look again. A part may be sent again. What no post
+//! shows is forgotten after a day. Source: fact sheet, "Media".
+
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use domain::delivery::Published;
+use domain::media::{AltText, Attachment, FileType, MimeType, PictureBounds};
+use http::StatusCode;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::errors::UNSUPPORTED_AUTHENTICATION;
+use super::listed_text::{Entities, is_same_text};
+use super::{Data, MAX_SECONDS, TITLE, X, is_id, post};
+use crate::answer;
+use crate::job::Job;
+use crate::kit::{
+    Auth, Call, CallError, Effect, ErrorKind, File, ListedPost, LookUpMethod, MediaSource, Part, PostPage, Prepared,
+    PublishAdapter, UploadState, UploadStep,
+};
+use crate::multipart::Form;
+use crate::recognition::Likeness;
+
+/// Pictures outside these bounds are resized.
+pub(super) const BOUNDS: PictureBounds = PictureBounds::new(5_000_000, 8_192);
+
+/// The largest file has 489 parts. X's guide and the most used clients send as much; 5 MB were answered with 413.
+const PART_BYTES: u64 = 1 << 20;
+
+/// For a picture, or a part.
+const FILE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Long, because finding out what it did costs money.
+const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The longest pause between two status calls of a file, in seconds.
+const LONGEST_PAUSE: u32 = 60;
+
+/// How long X may refuse the kind of a token until the user has to connect again: X has answered so by mistake.
+const REFUSED_TOKEN_TIMEOUT: TimeDelta = TimeDelta::hours(1);
+
+/// A page of 100 long posts.
+const PAGE_BYTES: usize = 4 << 20;
+
+/// Fields of posts by their two names: since July 2026 X's description says "post", its guides say "tweet".
+const FIELDS: [(&str, &str); 2] = [
+    ("tweet.fields", "created_at,text,attachments,entities,note_tweet"),
+    ("post.fields", "created_at,text,attachments,entities,note_post"),
+];
+
+/// A file that a post can show.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Media {
+    pub(super) id: String,
+    /// Its name in posts that show it.
+    key: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MediaResponse {
+    id: String,
+    media_key: Option<String>,
+    expires_after_secs: Option<u32>,
+    processing_info: Option<ProcessingInfo>,
+}
+
+#[derive(Deserialize)]
+struct ProcessingInfo {
+    state: String,
+    check_after_secs: Option<u32>,
+    error: Option<ProcessingError>,
+}
+
+#[derive(Deserialize)]
+struct ProcessingError {
+    message: Option<String>,
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CreatedPost {
+    id: String,
+}
+
+/// A page of an account's posts.
+#[derive(Deserialize)]
+struct Posts {
+    /// Absent where there are none.
+    #[serde(default)]
+    data: Vec<Post>,
+    meta: Meta,
+    /// What is missing in `data`.
+    #[serde(default)]
+    errors: Vec<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    result_count: usize,
+    next_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Post {
+    id: String,
+    text: String,
+    created_at: DateTime<Utc>,
+    #[serde(default)]
+    attachments: Attachments,
+    #[serde(default)]
+    entities: Entities,
+    /// The whole text of a long one.
+    note_tweet: Option<Note>,
+    note_post: Option<Note>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Attachments {
+    media_keys: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Note {
+    text: String,
+    #[serde(default)]
+    entities: Entities,
+}
+
+/// What [`PublishAdapter::compare`] needs of a post.
+#[derive(Serialize, Deserialize)]
+struct Content {
+    has_our_text: bool,
+    media_keys: Vec<String>,
+}
+
+#[async_trait::async_trait]
+impl PublishAdapter for X {
+    const TITLE: &'static str = TITLE;
+    const LOOK_UPS_ARE_BILLED: bool = true;
+
+    type Uploaded = Media;
+
+    fn media_source(&self, _: &Job<'_>, file: &Attachment) -> MediaSource {
+        if is_picture(file) { MediaSource::FittedIfLarger(BOUNDS) } else { MediaSource::Original }
+    }
+
+    async fn upload(&self, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<Media>, CallError> {
+        if is_picture(file.attachment) {
+            let form = Form::new().text("media_category", "tweet_image");
+            let form = form.file(("media", "media"), file.mime_type(), file.size_bytes(), file.open(job).await?);
+            let media = self.media(self.upload_call(job, &[]).timeout(FILE_TIMEOUT).multipart(form)).await?;
+            let state = UploadState::new(media.id).with_extra(json!({ "key": media.media_key }));
+            return Ok(match alt_text(file) {
+                Some(_) => UploadStep::Processing(state, Some(TimeDelta::zero())),
+                None => UploadStep::Uploaded(uploaded(&state)),
+            });
+        }
+        let body = json!({
+            "media_type": file.mime_type().as_str(),
+            "total_bytes": file.size_bytes(),
+            "media_category": category(file),
+        });
+        let media = self.media(self.upload_call(job, &["initialize"]).json(&body)).await?;
+        let expires_at = media.expires_after_secs.map(|it| job.now + TimeDelta::seconds(it.into()));
+        let state = UploadState::in_parts(media.id, PART_BYTES).with_extra(json!({ "key": media.media_key }));
+        Ok(UploadStep::Parts(state.expires_at(expires_at)))
+    }
+
+    async fn send_part(
+        &self,
+        job: &Job<'_>,
+        file: &File<'_>,
+        state: &UploadState,
+        Part { index, range, bytes }: Part,
+    ) -> Result<String, CallError> {
+        let form = Form::new().text("segment_index", &index.to_string());
+        let form = form.file(("media", "media"), file.mime_type(), range.end - range.start, bytes);
+        let call = self.upload_call(job, &[&state.id, "append"]).timeout(FILE_TIMEOUT).multipart(form);
+        // The description has a body, X's own playground has none.
+        call.done().await.map_err(expired).map(|()| String::new())
+    }
+
+    async fn finish_upload(
+        &self,
+        job: &Job<'_>,
+        file: &File<'_>,
+        state: &UploadState,
+    ) -> Result<UploadStep<Media>, CallError> {
+        // X wants a JSON object, although its description names no body.
+        let call = self.upload_call(job, &[&state.id, "finalize"]).json(&json!({}));
+        let media = self.media(call).await.map_err(expired)?;
+        let mut state = state.clone();
+        state.extra["is_finalized"] = true.into();
+        Ok(match (processed(&state, media.processing_info), alt_text(file)) {
+            (UploadStep::Uploaded(_), Some(_)) => UploadStep::Processing(state, Some(TimeDelta::zero())),
+            (step, _) => step,
+        })
+    }
+
+    async fn upload_status(
+        &self,
+        job: &Job<'_>,
+        file: &File<'_>,
+        state: &UploadState,
+    ) -> Result<UploadStep<Media>, CallError> {
+        let step = if is_picture(file.attachment) {
+            UploadStep::Uploaded(uploaded(state))
+        } else {
+            let status = [("command", "STATUS"), ("media_id", &state.id)];
+            // A failure leads to what the failure of an upload leads to.
+            let call =
+                self.api(job.credentials).get(Auth::post(job), &["2", "media", "upload"]).effect(Effect::Private);
+            let media = self.media(call.query(&status)).await.map_err(expired)?;
+            // The status of an upload that was never finalized looks like that of a ready one.
+            if media.processing_info.is_none() && state.extra["is_finalized"] != true {
+                let message = "X did not say whether the upload is complete";
+                return Err(CallError::new(ErrorKind::PreparationExpired, Effect::Private, message));
+            }
+            processed(state, media.processing_info)
+        };
+        if let (UploadStep::Uploaded(media), Some(words)) = (&step, alt_text(file)) {
+            let body = json!({ "id": media.id, "metadata": { "alt_text": { "text": words.as_str() } } });
+            let call = self.api(job.credentials).post(Auth::post(job), &["2", "media", "metadata"]);
+            call.effect(Effect::Private).json(&body).done().await.map_err(expired)?;
+        }
+        Ok(step)
+    }
+
+    async fn create_post(&self, job: &Job<'_>, prepared: &Prepared<'_, Media>) -> Result<Published, CallError> {
+        let post = post::new_post(job, prepared)?;
+        let call = self.api(job.credentials).post(Auth::post(job), &["2", "tweets"]).effect(Effect::Public);
+        let created: Result<Data<CreatedPost>, _> = call.json(&post).timeout(PUBLISH_TIMEOUT).read().await;
+        let Data { data: CreatedPost { id } } = created.map_err(|mut error| {
+            let lasts = job.publish_at + REFUSED_TOKEN_TIMEOUT < job.now;
+            if lasts && error.has_code(&[UNSUPPORTED_AUTHENTICATION]) {
+                error.kind = ErrorKind::Unauthorized;
+            }
+            error
+        })?;
+        if !is_id(&id) {
+            return Err(self.api(job.credentials).unreadable(Effect::Public));
+        }
+        let url = match &job.profile.username {
+            Some(name) => format!("https://x.com/{name}/status/{id}"),
+            None => post_url(&id),
+        };
+        Ok(Published::new(id, job.now).seen_at(Some(url)))
+    }
+
+    fn look_up_method(&self, _: &Job<'_>) -> LookUpMethod {
+        LookUpMethod::List { snapshot: false }
+    }
+
+    async fn list_posts(
+        &self,
+        job: &Job<'_>,
+        since: Option<DateTime<Utc>>,
+        page: Option<&str>,
+    ) -> Result<PostPage, CallError> {
+        let [tweet, post] = FIELDS;
+        let listed = match self.posts(job, since, page, tweet).await {
+            Err(error) if error.is_status(StatusCode::BAD_REQUEST) && error.message.contains(tweet.0) => {
+                self.posts(job, since, page, post).await
+            }
+            listed => listed,
+        };
+        let Posts { data, meta, errors } = listed?;
+        if !errors.is_empty() || meta.result_count != data.len() {
+            return Err(self.api(job.credentials).unreadable(Effect::Read));
+        }
+        let posts = data.into_iter().map(|post| {
+            let (text, entities) = match post.note_post.or(post.note_tweet) {
+                Some(note) => (note.text, note.entities),
+                None => (post.text, post.entities),
+            };
+            let has_our_text = is_same_text(job.text.trim(), &text, &entities);
+            let content = json!(Content { has_our_text, media_keys: post.attachments.media_keys });
+            ListedPost { url: Some(post_url(&post.id)), id: post.id, at: Some(post.created_at), content }
+        });
+        Ok(PostPage { posts: posts.collect(), next: meta.next_token, is_sorted: true })
+    }
+
+    /// No other post has a file that we uploaded. X accepts the text of a post without files once in a while, so it is
+    /// ours, or X refused ours because the owner of the account had published the same.
+    fn compare(&self, _: &Job<'_>, prepared: &Prepared<'_, Media>, listed: &ListedPost) -> Likeness {
+        let Ok(Content { has_our_text, media_keys }) = Content::deserialize(&listed.content) else {
+            return Likeness::Doubtful;
+        };
+        let ours: Vec<&str> = prepared.files.iter().filter_map(|it| it.uploaded.key.as_deref()).collect();
+        if !ours.is_empty() && media_keys == ours {
+            return Likeness::It;
+        }
+        match (has_our_text && media_keys.len() == prepared.files.len(), prepared.files.is_empty()) {
+            (true, true) => Likeness::It,
+            // Should X name files anew.
+            (true, false) => Likeness::Doubtful,
+            (false, _) => Likeness::Other,
+        }
+    }
+}
+
+impl X {
+    /// A call about files: nothing is public, and it may be repeated.
+    fn upload_call(&self, job: &Job<'_>, path: &[&str]) -> Call {
+        let path = [&["2", "media", "upload"], path].concat();
+        self.api(job.credentials).post(Auth::post(job), &path).effect(Effect::Private)
+    }
+
+    async fn media(&self, call: Call) -> Result<MediaResponse, CallError> {
+        let Data { data: media } = call.read::<Data<MediaResponse>>().await?;
+        if is_id(&media.id) { Ok(media) } else { Err(CallError::unreadable(TITLE, Effect::Private)) }
+    }
+
+    /// A page of the account's posts. With replies: X counts a text that begins with a mention as one.
+    async fn posts(
+        &self,
+        job: &Job<'_>,
+        since: Option<DateTime<Utc>>,
+        page: Option<&str>,
+        fields: (&str, &str),
+    ) -> Result<Posts, CallError> {
+        let call = self.api(job.credentials).get(Auth::post(job), &["2", "users", &job.profile.account_id, "tweets"]);
+        let call = call.query(&[("max_results", "100"), ("exclude", "retweets"), fields]);
+        let since = since.map(|it| ("start_time", it.to_rfc3339_opts(SecondsFormat::Secs, true)));
+        let page = page.map(|it| ("pagination_token", it.to_owned()));
+        call.query(&since.into_iter().chain(page).collect::<Vec<_>>()).max_bytes(PAGE_BYTES).read().await
+    }
+}
+
+/// GIFs are processed like videos.
+fn is_picture(file: &Attachment) -> bool {
+    file.mime_type != MimeType::Gif && file.mime_type.file_type() == FileType::Image
+}
+
+/// Videos have none.
+fn alt_text<'a>(file: &'a File<'_>) -> Option<&'a AltText> {
+    file.alt_text().filter(|_| !file.is_video())
+}
+
+fn category(file: &File<'_>) -> &'static str {
+    let duration_ms = file.attachment.facts.and_then(|it| it.duration_ms).unwrap_or_default();
+    if !file.is_video() {
+        "tweet_gif"
+    } else if u64::from(MAX_SECONDS) * 1_000 < duration_ms {
+        // Only accounts that pay X have such videos.
+        "amplify_video"
+    } else {
+        "tweet_video"
+    }
+}
+
+fn uploaded(state: &UploadState) -> Media {
+    Media { id: state.id.clone(), key: state.extra["key"].as_str().map(str::to_owned) }
+}
+
+/// How far X is with a file. Without `processing_info` it is ready.
+fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Media> {
+    let Some(ProcessingInfo { state: progress, check_after_secs, error }) = info else {
+        return UploadStep::Uploaded(uploaded(state));
+    };
+    match progress.as_str() {
+        "succeeded" => UploadStep::Uploaded(uploaded(state)),
+        "failed" => {
+            let why = error.and_then(|it| it.message.or(it.name)).unwrap_or_else(|| "no reason given".to_owned());
+            UploadStep::Refused(format!("X could not process it: {}", answer::shown(&why)))
+        }
+        _ => {
+            let pause = check_after_secs.unwrap_or(5).clamp(1, LONGEST_PAUSE);
+            UploadStep::Processing(state.clone(), Some(TimeDelta::seconds(pause.into())))
+        }
+    }
+}
+
+/// X knows an upload no more: it is sent anew.
+fn expired(mut error: CallError) -> CallError {
+    if error.is_status(StatusCode::NOT_FOUND) {
+        error.kind = ErrorKind::PreparationExpired;
+    }
+    error
+}
+
+fn post_url(id: &str) -> String {
+    format!("https://x.com/i/web/status/{id}")
+}

@@ -1,0 +1,88 @@
+//! What is special about Pinterest.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use domain::options::OptionValue;
+use domain::testing::{a_connection, a_user};
+use networks::pinterest::{BOARD, Pinterest};
+use platforms::Choosing;
+use platforms::conformance::samples::sample;
+use platforms::conformance::stage::Stage;
+use serde_json::json;
+
+type PinterestStage = Stage<Pinterest>;
+
+#[tokio::test]
+async fn boards_are_choices_and_those_for_advertisements_are_left_out() {
+    let stage = PinterestStage::new().await;
+    let account = stage.connect().await;
+
+    let mut connection = a_connection(&a_user());
+    connection.profile = account.profile.clone();
+    let credentials = &account.credentials;
+    let asked = Choosing { option: "board", query: None, connection: &connection, credentials };
+    let choices = stage.connecting().choices(&asked, stage.clock.now()).await.unwrap();
+
+    let choices: Vec<_> = choices.iter().map(|it| (it.value.as_str(), it.label.as_str())).collect();
+    assert_eq!(choices, [(BOARD, "Boats")], "the second page has it");
+}
+
+#[tokio::test]
+async fn pin_has_title_link_and_cover() {
+    let stage = PinterestStage::new().await;
+    let account = stage.connect().await;
+    let mut post = stage.post(&account, "First line\nand more", vec![sample(MimeType::Mp4, 1)]);
+    let link = ("link".to_owned(), OptionValue::Text("https://example.com/".to_owned()));
+    let cover = ("cover_ms".to_owned(), OptionValue::Number(2_900));
+    let board = ("board".to_owned(), OptionValue::Text(BOARD.to_owned()));
+    post.options = [board, cover, link].into_iter().collect();
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let request = stage.network.latest_request();
+    assert_eq!((&request["title"], &request["link"]), (&json!("First line"), &json!("https://example.com/")));
+    assert_eq!(request["media_source"]["cover_image_key_frame_time"], 2);
+}
+
+#[tokio::test]
+async fn app_with_trial_access_is_no_fault_of_the_post() {
+    let stage = PinterestStage::new().await;
+    let account = stage.connect().await;
+    let mut post = stage.post(&account, "Hello", vec![sample(MimeType::Png, 1)]);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    stage.clock.skip_to(post.publish_at);
+    let trial = json!({ "code": 29, "message": "Apps with Trial access may not create Pins in production." });
+    stage.network.refuses("/v5/pins", 403, trial);
+
+    let refused = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(&refused, Setback::Busy { reason, .. } if reason.contains("Standard access")), "{refused:?}");
+}
+
+#[tokio::test]
+async fn picture_that_pinterest_cannot_fetch_is_tried_again() {
+    let stage = PinterestStage::new().await;
+    let account = stage.connect().await;
+    let unreachable = json!({ "code": 1, "message": "Sorry! We were unable to reach the URL." });
+    stage.network.refuses("/v5/pins", 400, unreachable);
+    let mut post = stage.post(&account, "Hello", vec![sample(MimeType::Png, 1)]);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(matches!(passage.setbacks.as_slice(), [Setback::Busy { .. }]), "{:?}", passage.setbacks);
+}
+
+#[tokio::test]
+async fn video_is_sent_to_pinterest_alone() {
+    let stage = PinterestStage::new().await;
+    let account = stage.connect().await;
+    stage.network.stores_files_at("http://127.0.0.1:9/storage");
+    let post = stage.post(&account, "Hello", vec![sample(MimeType::Mp4, 1)]);
+    stage.clock.skip_to(post.publish_at - TimeDelta::minutes(1));
+
+    let refused = stage.prepare(&post).await.unwrap_err();
+
+    assert!(matches!(&refused, Setback::Busy { reason, .. } if reason.contains("could not be read")), "{refused:?}");
+}

@@ -1,0 +1,59 @@
+//! Pages of a proxy or firewall in place of the site's answers.
+
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use http::Method;
+use platforms::conformance::network::Network;
+use platforms::conformance::samples::sample;
+
+use super::stage;
+
+/// What a firewall, a CDN or a web server answers without asking WordPress.
+const STATUSES: [u16; 6] = [400, 401, 403, 404, 408, 413];
+
+#[tokio::test]
+async fn a_page_of_an_intermediary_ends_no_grant() {
+    let (stage, account) = stage().await;
+    for status in STATUSES {
+        let block = |method, path| stage.network.intermediary().block(method, path, status, 1);
+        block(Method::GET, "/users/me");
+        let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+        block(Method::GET, "/introspect");
+        let revoked = stage.connecting().revoke(&account.credentials, stage.clock.now()).await;
+        assert!(matches!(revoked, Err(Setback::Busy { .. })), "{status}: {revoked:?}");
+        assert_eq!(stage.network.intermediary().left(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_an_intermediary_ends_no_post() {
+    let (stage, account) = stage().await;
+    let mut sent = 0;
+    for status in STATUSES {
+        for (method, path) in [
+            (Method::GET, "/wp/v2/posts"),
+            (Method::POST, "/wp/v2/posts"),
+            (Method::GET, "/wp/v2/media"),
+            (Method::POST, "/wp/v2/media"),
+            // The public call.
+            (Method::POST, "/wp/v2/posts/"),
+        ] {
+            let mut post = stage.post(&account, &format!("{status} {method} {path}"), vec![sample(MimeType::Png, 1)]);
+            if path.ends_with('/') {
+                stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+            }
+            stage.network.intermediary().block(method, path, status, 1);
+
+            let passage = stage.deliver(&mut post).await;
+
+            sent += 1;
+            let setbacks = passage.unwrap_or_else(|it| panic!("{status} {path}: {it:?}")).setbacks;
+            assert!(
+                matches!(&setbacks[..], [Setback::Busy { .. } | Setback::Unknown { .. }]),
+                "{status}: {setbacks:?}"
+            );
+            assert_eq!((stage.network.public().len(), stage.network.keeps()), (sent, (sent, sent)), "{status} {path}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Looking for a post whose publish call had an unknown outcome.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Resolution, Setback};
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::stage::{Post, Stage};
+use serde_json::json;
+
+use super::{X, stage};
+
+/// Posts made by hand between the call and the look-up.
+fn others_post(stage: &Stage<X>, count: usize) {
+    for number in 0..count {
+        stage.network.posts_by_hand(&format!("by hand {number}"));
+    }
+}
+
+/// Publishes; the outcome is unknown. Returns when the call began.
+async fn with_unknown_outcome(stage: &Stage<X>, post: &Post<'_>, trouble: Trouble) -> DateTime<Utc> {
+    let began = stage.clock.now();
+    stage.network.trouble(Call::Publish, trouble, 1);
+    let setback = stage.publish(post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Unknown { .. }), "{setback:?}");
+    began
+}
+
+#[tokio::test]
+async fn post_is_found_behind_the_first_page() {
+    for count in [25, 99, 250] {
+        let (stage, account) = stage().await;
+        let post = stage.due(&account, "a lighthouse", Vec::new()).await;
+        let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+        others_post(&stage, count);
+
+        let found = stage.resolve(&post, began).await;
+
+        assert!(matches!(found, Resolution::Public(_)), "{count}: {found:?}");
+        assert_eq!(stage.network.posts_read(), count + 1);
+    }
+}
+
+#[tokio::test]
+async fn missing_post_is_not_there_only_after_the_last_page() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "a lighthouse", Vec::new()).await;
+    let began = with_unknown_outcome(&stage, &post, Trouble::CutBefore).await;
+    others_post(&stage, 250);
+
+    assert_eq!(stage.resolve(&post, began).await, Resolution::NotThere);
+
+    assert_eq!(stage.network.posts_read(), 250);
+}
+
+/// Each post that is read is billed.
+#[tokio::test]
+async fn look_up_stops_at_the_page_that_has_the_post() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "a lighthouse", Vec::new()).await;
+    others_post(&stage, 250);
+    let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+
+    assert!(matches!(stage.resolve(&post, began).await, Resolution::Public(_)));
+
+    assert_eq!((stage.network.posts_read(), stage.network.calls(Call::LookUp)), (100, 1));
+}
+
+#[tokio::test]
+async fn look_up_of_too_many_posts_is_unclear_and_bounded() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "a lighthouse", Vec::new()).await;
+    let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+    others_post(&stage, 1_100);
+
+    let unclear = stage.resolve(&post, began).await;
+
+    assert!(matches!(unclear, Resolution::Unclear { .. }), "{unclear:?}");
+    assert_eq!(stage.network.posts_read(), 1_000);
+}
+
+/// X says with `meta` whether a list is complete, and with `errors` what is missing.
+#[tokio::test]
+async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "a lighthouse", Vec::new()).await;
+    let began = with_unknown_outcome(&stage, &post, Trouble::CutBefore).await;
+    let hidden =
+        json!({ "title": "Authorization Error", "type": "https://api.x.com/2/problems/not-authorized-for-resource" });
+    for list in [
+        json!({}),
+        json!({ "data": [] }),
+        json!({ "meta": { "result_count": 3 } }),
+        json!({ "meta": { "result_count": 0 }, "errors": [hidden] }),
+    ] {
+        stage.network.refuses("/2/users/", 200, list.clone());
+        let unclear = stage.resolve(&post, began).await;
+        assert!(matches!(unclear, Resolution::Unclear { .. }), "{list}: {unclear:?}");
+    }
+}
+
+/// X counts a text that begins with a mention as a reply.
+#[tokio::test]
+async fn post_that_begins_with_a_mention_is_found() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "@XDevelopers look at this", Vec::new());
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.calls(Call::Publish), 1);
+}
+
+#[tokio::test]
+async fn text_is_recognized_whatever_x_makes_of_its_links() {
+    for text in [
+        "example.com",
+        "see Example.com/about and https://example.org/a?b=c&d=e, or not",
+        "https://example.com/a example.com & <example.net/>",
+    ] {
+        let (stage, account) = stage().await;
+        let mut post = stage.post(&account, text, Vec::new());
+        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+
+        stage.deliver(&mut post).await.unwrap();
+
+        assert_eq!(stage.network.calls(Call::Publish), 1, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn long_text_is_recognized_by_both_spellings_of_its_field() {
+    for is_renamed in [false, true] {
+        let (stage, account) = stage().await;
+        stage.network.subscribes("Premium");
+        if is_renamed {
+            stage.network.renames_fields();
+        }
+        let text = format!("example.com {}", "a long story & a good one ".repeat(20));
+        let post = stage.due(&account, &text, Vec::new()).await;
+        let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+        others_post(&stage, 120);
+
+        let found = stage.resolve(&post, began).await;
+
+        assert!(matches!(found, Resolution::Public(_)), "{is_renamed}: {found:?}");
+    }
+}
+
+/// The earlier call made the post, and lists are behind by more than the settle time.
+#[tokio::test]
+async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
+    let (stage, account) = stage().await;
+    stage.network.lists_after(TimeDelta::minutes(10));
+    let post = stage.due(&account, "good morning", Vec::new()).await;
+    let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+    stage.clock.advance(TimeDelta::minutes(2));
+    assert_eq!(stage.resolve(&post, began).await, Resolution::NotThere);
+
+    for duplicate in [
+        None,
+        Some(json!({ "title": "Forbidden", "type": "https://api.x.com/2/problems/duplicate-rules", "status": 403 })),
+    ] {
+        if let Some(body) = duplicate {
+            stage.network.refuses("/2/tweets", 403, body);
+        }
+        let setback = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(&setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    }
+    stage.clock.advance(TimeDelta::minutes(10));
+    assert!(matches!(stage.resolve(&post, began).await, Resolution::Public(_)));
+}

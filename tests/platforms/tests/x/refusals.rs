@@ -1,0 +1,111 @@
+//! What X refuses, and what follows.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use platforms::conformance::samples::sample;
+use serde_json::{Value, json};
+
+use super::stage;
+
+fn problem(name: &str) -> Value {
+    json!({ "title": "Forbidden", "type": format!("https://api.x.com/2/problems/{name}"), "detail": "No." })
+}
+
+fn detail(words: &str) -> Value {
+    json!({ "title": "Forbidden", "type": "about:blank", "status": 403, "detail": words })
+}
+
+#[tokio::test]
+async fn publish_call_refused_with_403_says_whether_the_account_or_the_post_is_meant() {
+    let (stage, account) = stage().await;
+    for (body, is_the_account) in [
+        (
+            detail("To protect our users from spam and other malicious activity, this account is temporarily locked."),
+            true,
+        ),
+        (detail("Your account is suspended and is not permitted to access this feature."), true),
+        (problem("user-suspended"), true),
+        (detail("You have been blocked by the author of this post."), false),
+        (detail("This community is locked."), false),
+    ] {
+        let post = stage.due(&account, "hello", Vec::new()).await;
+        stage.network.refuses("/2/tweets", 403, body.clone());
+
+        let setback = stage.publish(&post).await.unwrap_err();
+
+        assert_eq!(matches!(setback, Setback::Disconnected { .. }), is_the_account, "{body}: {setback:?}");
+        assert_eq!(matches!(setback, Setback::Refused { .. }), !is_the_account, "{body}: {setback:?}");
+    }
+}
+
+#[tokio::test]
+async fn duplicate_tells_the_user_that_x_does_not_accept_a_text_twice() {
+    let (stage, account) = stage().await;
+    for body in [problem("duplicate-rules"), detail("You are not allowed to create a Tweet with duplicate content.")] {
+        let post = stage.due(&account, "good morning", Vec::new()).await;
+        stage.network.refuses("/2/tweets", 403, body);
+
+        let setback = stage.publish(&post).await.unwrap_err();
+
+        let is_explained = |it: &str| it.contains("X does not accept the same text twice");
+        assert!(matches!(&setback, Setback::Refused { reason } if is_explained(reason)), "{setback:?}");
+    }
+}
+
+#[tokio::test]
+async fn unreadable_success_is_unknown_and_may_still_run() {
+    let (stage, account) = stage().await;
+    for body in [json!("{\"data\":{\"id\":\"1"), json!({}), json!({ "data": { "id": "../1" } })] {
+        let post = stage.due(&account, "hello", Vec::new()).await;
+        stage.network.refuses("/2/tweets", 201, body.clone());
+
+        let setback = stage.publish(&post).await.unwrap_err();
+
+        assert!(matches!(&setback, Setback::Unknown { may_still_run: true, .. }), "{body}: {setback:?}");
+    }
+    let post = stage.due(&account, "hello", Vec::new()).await;
+    stage.network.refuses("/2/tweets", 302, json!({}));
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(&setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+}
+
+#[tokio::test]
+async fn account_is_connected_where_x_refuses_to_say_what_it_pays() {
+    let (stage, account) = stage().await;
+    stage.network.subscribes("Premium");
+    stage.network.hides_subscription();
+
+    let again = stage.connect().await;
+
+    assert_eq!((&again.profile, &again.rules), (&account.profile, &account.rules));
+    let about = stage.publishing().about(&again.profile, &again.credentials, stage.clock.now()).await;
+    assert_eq!(about.unwrap().unwrap().profile, again.profile);
+}
+
+#[tokio::test]
+async fn pictures_without_a_text_are_published_with_an_empty_text() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "", vec![sample(MimeType::Png, 1)]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let sent = stage.network.arrivals.latest("POST /2/tweets").unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&sent.body).unwrap()["text"], "");
+}
+
+/// X's glitch passes; a token of the wrong kind does not.
+#[tokio::test]
+async fn unsupported_authentication_wants_the_user_after_an_hour() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "hello", Vec::new()).await;
+    let refused = async || {
+        stage.network.refuses("/2/tweets", 403, problem("unsupported-authentication"));
+        stage.publish(&post).await.unwrap_err()
+    };
+    assert!(matches!(refused().await, Setback::Busy { .. }));
+
+    stage.clock.advance(TimeDelta::minutes(61));
+
+    assert!(matches!(refused().await, Setback::Disconnected { .. }));
+}

@@ -1,0 +1,115 @@
+//! Files on their way to X.
+
+use domain::delivery::Setback;
+use domain::media::{Facts, MimeType};
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::{Sample, sample};
+use serde_json::{Value, json};
+
+use super::{long_video, stage};
+
+/// A video whose movie header says so many seconds.
+fn video_of(seconds: u32) -> Sample {
+    let mut video = sample(MimeType::Mp4, 1);
+    let header = [&b"mvhd"[..], &[0; 12], &1_u32.to_be_bytes(), &seconds.to_be_bytes()].concat();
+    video.bytes.extend(header);
+    video.attachment.size_bytes = video.bytes.len() as u64;
+    video.attachment.facts = Some(Facts { duration_ms: Some(u64::from(seconds) * 1_000), ..Facts::default() });
+    video
+}
+
+#[tokio::test]
+async fn video_of_several_parts_arrives_whole() {
+    let (stage, account) = stage().await;
+    let video = long_video();
+
+    stage.deliver(&mut stage.post(&account, "a film", vec![video.clone()])).await.unwrap();
+
+    assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
+    let ended = stage.network.arrivals.all().into_iter().find(|it| it.asked.ends_with("/finalize")).unwrap();
+    assert_eq!((ended.body.as_str(), &ended.headers["content-type"]), ("{}", &"application/json".parse().unwrap()));
+}
+
+#[tokio::test]
+async fn long_videos_of_paying_accounts_are_uploaded_in_their_own_category() {
+    for (seconds, category) in [(140, "tweet_video"), (141, "amplify_video")] {
+        let (stage, _) = stage().await;
+        stage.network.subscribes("Premium");
+        let account = stage.connect().await;
+
+        stage.deliver(&mut stage.post(&account, "a film", vec![video_of(seconds)])).await.unwrap();
+
+        let begun = stage.network.arrivals.latest("POST /2/media/upload/initialize").unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&begun.body).unwrap()["media_category"], category);
+    }
+}
+
+/// Their bodies are empty: they say that a part is too large for X's edge, and nothing of the
+/// file.
+#[tokio::test]
+async fn part_that_is_too_large_never_ends_the_post() {
+    let (stage, account) = stage().await;
+    for (status, body) in [(413, json!(null)), (413, json!({ "title": "Payload Too Large" })), (431, json!(null))] {
+        let mut post = stage.post(&account, &format!("{status} {body}"), vec![sample(MimeType::Mp4, 1)]);
+        stage.network.refuses("/2/media/upload/append", status, body);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert!(matches!(&passage.setbacks[..], [Setback::Busy { .. }]), "{status}: {:?}", passage.setbacks);
+    }
+}
+
+#[tokio::test]
+async fn page_of_an_intermediary_does_not_confirm_a_part() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    stage.network.trouble(Call::Upload, Trouble::Gibberish, 1);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(matches!(&passage.setbacks[..], [Setback::Busy { .. }]), "{:?}", passage.setbacks);
+    assert_eq!(stage.network.calls(Call::Upload), 2);
+}
+
+/// The status of an upload that was never finalized looks like that of a ready one.
+#[tokio::test]
+async fn refused_finalize_does_not_make_an_upload_ready() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let words = "Segments do not add up to provided total file size.";
+    let body = json!({ "errors": [{ "message": words }], "title": "Invalid Request", "type": "https://api.x.com/2/problems/invalid-request" });
+    stage.network.refuses("/2/media/upload/finalize", 400, body);
+
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+
+    let said = format!("file 1 of 1 (video/mp4): {words}");
+    assert!(matches!(&refused, Setback::Refused { reason } if *reason == said), "{refused:?}");
+    assert_eq!(stage.network.calls(Call::Publish), 0);
+}
+
+#[tokio::test]
+async fn finalize_whose_response_was_lost_is_not_needed_again() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    stage.network.trouble(Call::Process, Trouble::LoseAnswer, 1);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!((stage.network.public().len(), stage.network.calls(Call::Upload)), (1, 1));
+}
+
+/// The first finalize did not arrive, and the second one is refused: nothing says that the upload
+/// is complete.
+#[tokio::test]
+async fn upload_whose_finalize_is_uncertain_is_sent_anew() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    stage.network.trouble(Call::Process, Trouble::CutBefore, 1);
+    let body = json!({ "title": "Invalid Request", "type": "https://api.x.com/2/problems/invalid-request" });
+    stage.network.refuses("/2/media/upload/finalize", 400, body);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(matches!(&passage.setbacks[..], [Setback::Stale { .. }]), "{:?}", passage.setbacks);
+    assert_eq!((stage.network.calls(Call::Upload), stage.network.calls(Call::Publish)), (2, 1));
+}
