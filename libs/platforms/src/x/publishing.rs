@@ -92,7 +92,7 @@ struct CreatedPost {
 struct Posts {
     /// Absent where there are none.
     #[serde(default)]
-    data: Vec<Post>,
+    data: Vec<AccountPost>,
     meta: Meta,
     /// What is missing in `data`.
     #[serde(default)]
@@ -106,7 +106,7 @@ struct Meta {
 }
 
 #[derive(Deserialize)]
-struct Post {
+struct AccountPost {
     id: String,
     text: String,
     created_at: DateTime<Utc>,
