@@ -43,7 +43,7 @@ use domain::rules::{Counting, Rule, Rules};
 use serde::Deserialize;
 
 use self::api::{Api, Device};
-use self::errors::{GONE, not_renewed};
+use self::errors::{is_gone, not_renewed};
 use self::grant::Grant;
 use crate::account::{About, Account, Credentials};
 use crate::choices::{Choice, Choosing};
@@ -225,7 +225,7 @@ impl Connect for Matrix {
             (ended, _) => ended,
         };
         match ended {
-            Err(error) if !error.has_code(GONE) => Err(error.into()),
+            Err(error) if !is_gone(&error) => Err(error.into()),
             Ok(()) | Err(_) => Ok(()),
         }
     }

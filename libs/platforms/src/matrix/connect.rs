@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
-use http::StatusCode;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
@@ -224,15 +223,17 @@ async fn said_to_be(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
 }
 
 fn refused_login(error: CallError, server: &Homeserver) -> HandOffRefusal {
-    if error.has_code(&["M_FORBIDDEN"]) {
-        return wrong(PASSWORD, "This is neither the password nor an access token.");
+    match error.kind {
+        ErrorKind::Forbidden if error.has_code(&["M_FORBIDDEN"]) => {
+            wrong(PASSWORD, "This is neither the password nor an access token.")
+        }
+        // It has no such call, or not this kind of it.
+        ErrorKind::InvalidPost if error.has_code(&["M_UNKNOWN", "M_UNRECOGNIZED", "M_NOT_FOUND"]) => {
+            let name = server.name();
+            wrong(PASSWORD, &format!("{name} takes no passwords here. Type an access token in its place."))
+        }
+        _ => error.into(),
     }
-    // It has no such call, or not this kind of it.
-    if error.is_status(StatusCode::NOT_FOUND) || error.has_code(&["M_UNKNOWN", "M_UNRECOGNIZED"]) {
-        let name = server.name();
-        return wrong(PASSWORD, &format!("{name} takes no passwords here. Type an access token in its place."));
-    }
-    error.into()
 }
 
 fn wrong(name: &'static str, message: &str) -> HandOffRefusal {

@@ -7,7 +7,7 @@ use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
 
 /// Codes of a refresh token that will never be accepted again: of the specification, and
 /// what Synapse says of one that was used.
-pub(super) const GONE: &[&str] = &["M_UNKNOWN_TOKEN", "M_FORBIDDEN", "M_USER_DEACTIVATED"];
+const GONE: &[&str] = &["M_UNKNOWN_TOKEN", "M_FORBIDDEN", "M_USER_DEACTIVATED"];
 
 pub(super) const ERRORS: ErrorTable = ErrorTable {
     title: "its homeserver",
@@ -31,9 +31,14 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
+/// Whether a homeserver will never accept this refresh token again.
+pub(super) fn is_gone(error: &CallError) -> bool {
+    matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::Forbidden) && error.has_code(GONE)
+}
+
 /// What it means for tokens that were to be renewed: only the homeserver's own word ends a grant.
 pub(super) fn not_renewed(error: CallError) -> RefreshRefusal {
-    if error.has_code(GONE) { RefreshRefusal::Gone(error.message) } else { RefreshRefusal::Unreachable(error.message) }
+    if is_gone(&error) { RefreshRefusal::Gone(error.message) } else { RefreshRefusal::Unreachable(error.message) }
 }
 
 #[cfg(test)]
