@@ -133,13 +133,11 @@ impl ApiClient {
 
     /// Any other method, with the effect of [`ApiClient::post`].
     pub(crate) fn call(&self, auth: Auth<'_>, method: Method, path: &[&str]) -> Call {
-        match self.url(path) {
-            Some(url) => self.call_url(auth, method, url),
-            None => {
-                let error = CallError::new(ErrorKind::NotSent, Effect::Private, "an id cannot be part of a URL");
-                self.prepare(auth, &method, Err(error))
-            }
-        }
+        let Some(url) = self.url(path) else {
+            let error = CallError::new(ErrorKind::NotSent, Effect::Private, "an id cannot be part of a URL");
+            return self.prepare(auth, &method, Err(error));
+        };
+        self.call_url(auth, method, url)
     }
 
     /// A path and query that are encoded already, where a platform wants characters encoded that the URL standard
@@ -169,6 +167,7 @@ impl ApiClient {
     }
 
     /// A URL of this host that has more than a path.
+    #[expect(clippy::needless_pass_by_value, reason = "as in `call`, and as in reqwest")]
     pub(crate) fn call_url(&self, auth: Auth<'_>, method: Method, url: Url) -> Call {
         let request = match self.reach {
             Reach::Known => self.http.to_known(method.clone(), url).map_err(CallError::from),
