@@ -233,9 +233,9 @@ async fn send_parts<A: PublishAdapter>(
     let ends = Instant::now() + BEGIN_PARTS_FOR;
     let begun = stream::iter(next).take_while(|_| ready(Instant::now() < ends));
     // All are awaited, so that none is cut off by the failure of another.
-    let sent: Vec<_> = begun.map(send).buffered(PARALLEL_PARTS).collect().await;
+    let results: Vec<_> = begun.map(send).buffered(PARALLEL_PARTS).collect().await;
     let mut arrived = Vec::new();
-    for tag in sent {
+    for tag in results {
         match tag {
             Ok(tag) => arrived.push(tag),
             Err(_) if !arrived.is_empty() => break,
