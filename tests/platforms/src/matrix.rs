@@ -93,15 +93,26 @@ struct Memory {
     has_page: bool,
     /// What the page has given, and when.
     login_tokens: BTreeMap<String, DateTime<Utc>>,
-    is_banned: bool,
-    is_locked: bool,
-    names_old_versions: bool,
+    standing: Standing,
+    /// What it names where it does not name those of today.
+    old_versions: Option<[&'static str; 2]>,
     /// How many further rooms the user has joined.
     crowd: usize,
     asked_of_rooms: usize,
     page: Option<usize>,
     /// Numbers everything that is made.
     made: u64,
+}
+
+/// What others have done to the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Standing {
+    #[default]
+    Good,
+    /// From all rooms.
+    Banned,
+    /// By an administrator.
+    Locked,
 }
 
 /// What was said.
@@ -174,12 +185,12 @@ impl Matrix {
 
     /// Its administrator locks the user, or unlocks them.
     pub fn locks(&self, is_locked: bool) {
-        self.here.memory().is_locked = is_locked;
+        self.here.memory().standing = if is_locked { Standing::Locked } else { Standing::Good };
     }
 
     /// It names only versions from before `/v3/` was the path of its calls, as old forks do that have it.
     pub fn names_old_versions(&self) {
-        self.here.memory().names_old_versions = true;
+        self.here.memory().old_versions = Some(["r0.5.0", "r0.6.1"]);
     }
 
     /// Its domain says this of where its homeserver is.
@@ -210,7 +221,7 @@ impl Matrix {
 
     /// Somebody throws the user out of all rooms, who may still read what was said before.
     pub fn bans(&self) {
-        self.here.memory().is_banned = true;
+        self.here.memory().standing = Standing::Banned;
     }
 
     /// From now on a page has so many events at most.

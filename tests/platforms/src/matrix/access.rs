@@ -50,9 +50,8 @@ pub(super) async fn well_known_elsewhere(State(here): State<Arc<Here>>) -> Respo
 
 /// `GET /_matrix/client/versions`
 pub(super) async fn versions(State(here): State<Arc<Here>>) -> Json<Value> {
-    let old = ["r0.5.0", "r0.6.1"];
-    let new = ["v1.1", "v1.10", "v1.11", "v1.18"].into_iter().filter(|_| !here.memory().names_old_versions);
-    let versions: Vec<_> = old.into_iter().chain(new).collect();
+    let today = ["r0.6.1", "v1.1", "v1.10", "v1.11", "v1.18"];
+    let versions = here.memory().old_versions.map_or_else(|| today.to_vec(), |it| it.to_vec());
     Json(json!({ "versions": versions, "unstable_features": {} }))
 }
 
