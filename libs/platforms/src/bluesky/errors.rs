@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use http::header::WWW_AUTHENTICATE;
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use serde_json::Value;
 
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable, Reset};

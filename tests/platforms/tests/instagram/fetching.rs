@@ -23,7 +23,7 @@ fn long_video() -> Sample {
 }
 
 fn busy_reasons(setbacks: &[Setback]) -> Vec<&str> {
-    let reason = |it| if let &Setback::Busy { ref reason, .. } = it { reason.as_str() } else { panic!("{it:?}") };
+    let reason = |it| if let Setback::Busy { reason, .. } = it { reason.as_str() } else { panic!("{it:?}") };
     setbacks.iter().map(reason).collect()
 }
 

@@ -72,9 +72,12 @@ impl Adapter {
         let inner = self.network.lock();
         let found = inner.timeline.find(reference);
         let is_behind = |it: &Public| self.spec.habit == Habit::Lagging && self.now() < it.at + LISTED_AFTER;
-        let is_it = |it: &&Public| match self.spec.certainty.is_of_what_was_prepared() {
-            true => it.named == named,
-            false => since <= it.at && !is_behind(it),
+        let is_it = |it: &&Public| {
+            if self.spec.certainty.is_of_what_was_prepared() {
+                it.named == named
+            } else {
+                since <= it.at && !is_behind(it)
+            }
         };
         if let Some(it) = found.filter(is_it) {
             return Resolution::Public(Published::new(it.id.clone(), it.at));
