@@ -150,7 +150,7 @@ async fn group_that_moved_can_be_connected_by_its_old_id() {
     assert_eq!(accounts[0].profile.account_id, SUPERGROUP.to_string());
 }
 
-/// The server's own texts: TDLib's `can_send_message`, MTProto's errors, and those of the Bot API.
+/// The texts of the server itself, of `can_send_message` in `TDLib`, and of `MTProto`.
 #[tokio::test]
 async fn bot_that_may_not_write_waits_for_its_person() {
     let stage = Stage::<Telegram>::new().await;

@@ -94,8 +94,8 @@ async fn share_that_never_appears_twice_ends_the_post() {
     let (stage, account) = stage().await;
     let (mut post, since) = unshown(&stage, &account).await;
     assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
-    let stale = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(stale, Setback::Stale { .. }), "{stale:?}");
+    let gone = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(gone, Setback::Stale { .. }), "{gone:?}");
     post.progress = None;
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     stage.network.drops_shares(1);
