@@ -28,8 +28,8 @@ mod client;
 mod client_key;
 mod dpop;
 mod embed;
+mod errors;
 mod facets;
-mod faults;
 mod hand_off;
 mod host;
 mod identity;
@@ -87,6 +87,7 @@ use crate::handoff::{
 };
 use crate::http_clients::HttpClients;
 use crate::job::Job;
+use crate::kit::Effect;
 use crate::known::Access;
 use crate::lead::Lead;
 use crate::not_now::NotNow;
@@ -337,7 +338,7 @@ impl Connect for Bluesky {
             Kind::AppPassword => Some(app_password::end(&self.http, &session.pds, token).await?),
         };
         match ended {
-            Some(reply) if !reply.status.is_success() => Err(faults::setback(&reply, now)),
+            Some(reply) if !reply.status.is_success() => Err(reply.failure(&errors::PDS, Effect::Private, now).into()),
             _ => Ok(()),
         }
     }

@@ -37,6 +37,8 @@ mod picture;
 mod pinterest;
 mod platform;
 pub mod recognition;
+#[cfg(test)]
+mod recordings;
 mod registry;
 mod renewal;
 mod sandbox;

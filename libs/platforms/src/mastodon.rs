@@ -40,6 +40,8 @@ mod look_up;
 mod preparation;
 mod publish;
 mod rate_limit;
+#[cfg(test)]
+mod recordings;
 mod server;
 mod software;
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::Published;
-use domain::media::{Attachment, FileType, MimeType, PictureBounds, Ratio};
+use domain::media::{AltText, Attachment, FileType, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, FileRule, Rule, Rules};
 use http::Method;
@@ -336,7 +336,7 @@ impl PublishAdapter for Pinterest {
             "media_source": media_source(job, prepared)?,
         });
         // A pin has one alternative text: that of its first picture.
-        let alt_text = prepared.files.first().and_then(|it| it.attachment.alt_text.as_ref()).map(|it| it.as_str());
+        let alt_text = prepared.files.first().and_then(|it| it.attachment.alt_text.as_ref()).map(AltText::as_str);
         for (name, value) in [("title", title(job)), ("link", job.options.text(LINK).map(str::to_owned))] {
             if let Some(value) = value {
                 pin[name] = value.into();

@@ -16,7 +16,7 @@ pub enum Renewal {
     /// The access token itself is exchanged for one that lasts longer, which
     /// has to happen before it ends.
     Extending,
-    /// The token does not end. What is kept beside it is asked for again, such as the
+    /// The token does not end. What is stored with it is asked for again, such as the
     /// id of a group that moved.
     Updating,
 }

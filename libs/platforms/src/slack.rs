@@ -47,7 +47,7 @@ use crate::oauth2::{ClientAuth, Dialect, OAuth2, Of, TokenCall, Tokens};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use crate::watch::{WITHIN, Watch};
+use crate::watch::{self, WITHIN, Watch};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "slack";
@@ -319,7 +319,7 @@ impl Publish for Slack {
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        look_up::resolve(&self.api, job, since).await
+        watch::look(TITLE, job, look_up::resolve(&self.api, job, since)).await
     }
 
     /// Slack shows files seconds after it accepted them.

@@ -64,6 +64,7 @@ struct Here {
 }
 
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 struct Memory {
     webhooks: Vec<Webhook>,
     messages: Vec<Message>,

@@ -87,10 +87,10 @@ pub(super) async fn sign_in(
         (it, _) if it.is_success() => {}
         (_, Some("AuthFactorTokenRequired")) => return Err(wrong(OWN_PASSWORD)),
         (_, Some("AccountTakedown")) => return Err(HandOffRefusal::Refused(reply.words())),
-        (StatusCode::UNAUTHORIZED, _) => {
+        (StatusCode::UNAUTHORIZED, Some(_)) => {
             return Err(wrong("This password is wrong. Make a new app password under Settings, App passwords."));
         }
-        (it, _) if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
+        (it, Some(_)) if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
             return Err(HandOffRefusal::Refused(reply.words()));
         }
         _ => return Err(HandOffRefusal::Unreachable),

@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use url::Url;
 
-use super::faults;
+use super::errors::PDS;
 use super::pds::Pds;
 use super::repository::{self, NotRead};
 use crate::http_clients::HttpClients;
 use crate::job::Job;
+use crate::kit::{CallError, Effect};
 
 /// Where posts are kept.
 pub(super) const COLLECTION: &str = "app.bsky.feed.post";
@@ -110,13 +111,11 @@ pub(super) async fn put(pds: &Pds<'_>, post: &Post) -> Result<Stored, Setback> {
         let uri = uri(pds.session.did.as_str(), &post.rkey);
         return match reply.json() {
             Some(Put { uri: said }) if said == uri => Ok(Stored::At(uri)),
-            _ => Err(faults::unreadable()),
+            _ => Err(CallError::unreadable(PDS.title, Effect::Public).into()),
         };
     }
-    match reply.error().as_deref() {
-        Some("InvalidSwap") => Ok(Stored::Taken),
-        _ => Err(faults::setback(&reply, pds.now)),
-    }
+    let failure = reply.failure(&PDS, Effect::Public, pds.now);
+    if failure.has_code(&["InvalidSwap"]) { Ok(Stored::Taken) } else { Err(failure.into()) }
 }
 
 /// The address of a post.

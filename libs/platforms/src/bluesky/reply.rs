@@ -1,16 +1,17 @@
 //! What servers answer, and why there may be no answer.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use domain::delivery::Setback;
-use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, StatusCode};
 use outbound::{Outbound, Refusal};
 use reqwest::RequestBuilder;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use super::errors;
 use crate::answer;
 use crate::handoff::RefreshRefusal;
+use crate::kit::{CallError, Effect, ErrorTable};
 use crate::not_now::NotNow;
 
 /// An answer, read to its end.
@@ -38,11 +39,6 @@ pub(super) enum Silence {
     CutOff,
 }
 
-#[derive(Deserialize)]
-struct Refused {
-    error: String,
-}
-
 impl Reply {
     /// Sends a request and reads the answer, bounded in time and size.
     pub(super) async fn to(request: RequestBuilder) -> Result<Self, Silence> {
@@ -60,16 +56,12 @@ impl Reply {
     /// The name of the error, which XRPC and OAuth have in the same place. `None`
     /// where the answer comes from something else, such as a proxy.
     pub(super) fn error(&self) -> Option<String> {
-        let is_name = |it: &String| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-        self.json::<Refused>().map(|it| it.error).filter(is_name)
+        self.json::<Value>().as_ref().and_then(errors::name_of).map(str::to_owned)
     }
 
-    /// Whether a 401 comes from the server and is about the token, and not from a
-    /// proxy that wants a password of its own.
-    pub(super) fn is_of_the_server(&self) -> bool {
-        let challenge = self.headers.get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-        let scheme = challenge.split(' ').next().unwrap_or_default();
-        self.error().is_some() || ["DPoP", "Bearer"].iter().any(|it| it.eq_ignore_ascii_case(scheme))
+    /// What an answer that is no success means for a call with this effect.
+    pub(super) fn failure(&self, errors: &ErrorTable, effect: Effect, now: DateTime<Utc>) -> CallError {
+        errors.classify(effect, self.status, &self.headers, &self.body, now)
     }
 
     /// What is wrong, for people.
@@ -77,15 +69,9 @@ impl Reply {
         answer::words_of(self.status, &self.body)
     }
 
-    /// When the server wants to be asked again: `Retry-After`, or
-    /// `RateLimit-Reset` in Unix seconds, which older ones send alone.
+    /// When the server wants to be asked again.
     pub(super) fn retry_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let reset = || {
-            let seconds = self.headers.get("ratelimit-reset")?.to_str().ok()?.parse().ok()?;
-            // Limits are per five minutes, hour and day.
-            DateTime::from_timestamp(seconds, 0).filter(|it| *it <= now + TimeDelta::days(1))
-        };
-        answer::retry_at(&self.headers, now).or_else(reset)
+        answer::retry_at(&self.headers, now).or_else(|| errors::limit_ends_at(&self.headers, now))
     }
 }
 

@@ -130,7 +130,7 @@ async fn a_file_is_not_sent_to_a_server_that_is_not_there() {
     let server = Router::new().route("/xrpc/com.atproto.server.getSession", get(answered));
     let files = Files::default();
     let setback = Stand::of(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
-    assert!(matches!(setback, Err(Setback::Unknown { may_still_run: false, .. })), "{setback:?}");
+    assert!(matches!(setback, Err(Setback::Busy { .. })), "{setback:?}");
     assert_eq!(files.0.load(Ordering::SeqCst), 0);
 }
 
@@ -148,8 +148,24 @@ async fn a_server_names_a_post_as_it_was_put() {
 
         match record::put(&stand.pds(), &post).await {
             Ok(Stored::At(uri)) => assert!(is_taken && uri == said),
-            Err(Setback::Unknown { may_still_run: false, .. }) => assert!(!is_taken),
+            Err(Setback::Unknown { .. }) => assert!(!is_taken),
             _ => panic!("{said}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_in_front_of_a_server_does_not_call_a_password_wrong() {
+    for (body, is_wrong) in [(r#"{"error":"AuthenticationRequired"}"#, true), ("<html>Members only</html>", false)] {
+        let answered = move || async move { (StatusCode::UNAUTHORIZED, body) };
+        let stand = Stand::of(Router::new().route("/xrpc/com.atproto.server.createSession", post(answered))).await;
+        let did = DID.parse().unwrap();
+        let signed_in = app_password::sign_in(&stand.http, &stand.session.pds, &did, &"abcd".into()).await;
+        match signed_in {
+            Err(HandOffRefusal::Field { .. }) => assert!(is_wrong, "{body}"),
+            Err(HandOffRefusal::Unreachable) => assert!(!is_wrong, "{body}"),
+            Err(other) => panic!("{body}: {other:?}"),
+            Ok(_) => panic!("{body}"),
         }
     }
 }

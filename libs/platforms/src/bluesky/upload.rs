@@ -14,10 +14,11 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde::Deserialize;
 
 use super::blob::Blob;
-use super::faults;
+use super::errors::PDS;
 use super::pds::Pds;
 use super::reply::Reply;
 use crate::job::Job;
+use crate::kit::{CallError, Effect};
 
 /// For one file: all of a step.
 pub(super) const UPLOAD: Duration = crate::platform::STEP_LIMIT;
@@ -41,7 +42,7 @@ pub(super) async fn streamed(pds: &Pds<'_>, job: &Job<'_>, file: &Attachment) ->
     // that the upload is not refused for an old one.
     let session = pds.query("com.atproto.server.getSession", &[]).await?;
     if !session.status.is_success() {
-        return Err(faults::setback(&session, pds.now));
+        return Err(session.failure(&PDS, Effect::Private, pds.now).into());
     }
     let mut body = Some(reqwest::Body::wrap_stream(open(job, file).await?));
     let shape = move |request: reqwest::RequestBuilder| Some(with_file(request, file).body(body.take()?));
@@ -52,9 +53,10 @@ const METHOD: &str = "com.atproto.repo.uploadBlob";
 
 fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Blob, Setback> {
     if !reply.status.is_success() {
-        return Err(faults::setback(reply, pds.now));
+        return Err(reply.failure(&PDS, Effect::Private, pds.now).into());
     }
-    reply.json::<Uploaded>().map(|it| it.blob).ok_or_else(faults::unreadable)
+    let uploaded = reply.json::<Uploaded>().map(|it| it.blob);
+    uploaded.ok_or_else(|| CallError::unreadable(PDS.title, Effect::Private).into())
 }
 
 /// A file of ours.

@@ -21,10 +21,11 @@ pub(super) use self::job::{Progress, VideoJob};
 pub(super) use self::parts::{Sent, Upload};
 pub(super) use self::service::VideoService;
 use self::service::with;
-use super::faults;
+use super::errors::VIDEO;
 use super::reply::Reply;
 use super::upload::{open, with_file};
 use crate::job::Job;
+use crate::kit::Effect;
 
 /// How a file is handed over.
 pub(super) enum Begun {
@@ -58,6 +59,6 @@ async fn whole(
     let reply = Reply::to(with_file(with(request, token), file).body(body)).await?;
     match VideoJob::of(&reply, job.now) {
         Some(begun) if reply.status.is_success() || reply.status == StatusCode::CONFLICT => Ok(begun),
-        _ => Err(faults::of_video(&reply, job.now)),
+        _ => Err(reply.failure(&VIDEO, Effect::Private, job.now).into()),
     }
 }

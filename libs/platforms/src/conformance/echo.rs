@@ -18,8 +18,9 @@ pub fn with_request(refusal: &[u8], authorization: &str, request: &[u8]) -> Opti
         body["error"] = serde_json::from_slice(&with_request(&within, authorization, request)?).ok()?;
         return serde_json::to_vec(&body).ok();
     }
-    // `error` alone is read by programs, too, so the words stand beside it.
-    let said = ["message", "description", "detail"].into_iter().find(|it| body[*it].is_string());
+    // `error` alone is read by programs, too, so the words stand beside it. Of Matrix, programs read `errcode`.
+    let names = ["message", "description", "detail"].into_iter().chain(body["errcode"].is_string().then_some("error"));
+    let said = names.into_iter().find(|it| body[*it].is_string());
     let field = said.unwrap_or("error_description");
     let words = body[field].as_str().or_else(|| body["error"].as_str())?;
     let request = String::from_utf8_lossy(&request[..request.len().min(MOST)]);

@@ -120,7 +120,7 @@ async fn is_in(bot: Bot<'_>, server: Server, watch: &Watch) -> Option<bool> {
     }
 }
 
-/// What became of the public calls, the first of which began at `since`. First the channel is read. Where that does not
+/// The outcome of the public calls, the first of which began at `since`. First the channel is read. Where that does not
 /// decide, the same message is sent again, with its nonce: not before the first call can
 /// no longer be running, and only as long as Discord certainly knows the nonce.
 pub(super) async fn resolve(bot: Bot<'_>, server: Server, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {

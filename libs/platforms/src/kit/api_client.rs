@@ -133,13 +133,11 @@ impl ApiClient {
 
     /// Any other method, with the effect of [`ApiClient::post`].
     pub(crate) fn call(&self, auth: Auth<'_>, method: Method, path: &[&str]) -> Call {
-        match self.url(path) {
-            Some(url) => self.call_url(auth, method, url),
-            None => {
-                let error = CallError::new(ErrorKind::NotSent, Effect::Private, "an id cannot be part of a URL");
-                self.prepare(auth, &method, Err(error))
-            }
+        if let Some(url) = self.url(path) {
+            return self.call_url(auth, method, url);
         }
+        let error = CallError::new(ErrorKind::NotSent, Effect::Private, "an id cannot be part of a URL");
+        self.prepare(auth, method == Method::GET, Err(error))
     }
 
     /// A path and query that are encoded already, where a platform wants characters encoded that the URL standard
@@ -165,14 +163,15 @@ impl ApiClient {
         }
         let host = url.host_str().unwrap_or_default();
         tracing::error!(platform = self.errors.title, host, scheme = url.scheme(), "upload URL at an unknown host");
-        self.prepare(auth, &method, Err(self.unreadable(Effect::Private))).effect(Effect::Private)
+        self.prepare(auth, false, Err(self.unreadable(Effect::Private))).effect(Effect::Private)
     }
 
     /// A URL of this host that has more than a path.
     pub(crate) fn call_url(&self, auth: Auth<'_>, method: Method, url: Url) -> Call {
+        let is_get = method == Method::GET;
         let request = match self.reach {
-            Reach::Known => self.http.to_known(method.clone(), url).map_err(CallError::from),
-            Reach::Named => self.http.to_named(method.clone(), url).map_err(CallError::from),
+            Reach::Known => self.http.to_known(method, url).map_err(CallError::from),
+            Reach::Named => self.http.to_named(method, url).map_err(CallError::from),
         };
         let request = request.map(|it| {
             let it = it.headers(self.headers.clone());
@@ -182,11 +181,11 @@ impl ApiClient {
                 (None, None) => it,
             }
         });
-        self.prepare(auth, &method, request)
+        self.prepare(auth, is_get, request)
     }
 
-    fn prepare(&self, auth: Auth<'_>, method: &Method, request: Result<RequestBuilder, CallError>) -> Call {
-        let effect = if *method == Method::GET { Effect::Read } else { Effect::Public };
+    fn prepare(&self, auth: Auth<'_>, is_get: bool, request: Result<RequestBuilder, CallError>) -> Call {
+        let effect = if is_get { Effect::Read } else { Effect::Public };
         let Auth { now, may_have_published, .. } = auth;
         let context = Context { errors: self.errors, effect, now, may_have_published };
         Call { request, context, max_bytes: MAX_RESPONSE_BYTES, unread: Unread::default() }

@@ -32,6 +32,7 @@ pub(super) struct Api {
     /// The website, where its OAuth is.
     site: Url,
     client: ApiClient,
+    version: HeaderValue,
 }
 
 /// A member, as `OpenID` Connect describes one.
@@ -81,11 +82,8 @@ pub(super) type Contents = (u64, MediaBytes);
 
 impl Api {
     pub(super) fn new(http: HttpClients, site: Url, base_url: Url, version: &Version) -> Self {
-        let client = ApiClient::known(http.clone(), base_url, &errors::OF_PAGES)
-            .with_upload_hosts(UPLOAD_HOSTS)
-            .with_header(HeaderName::from_static("linkedin-version"), version.header())
-            .with_header(HeaderName::from_static("x-restli-protocol-version"), HeaderValue::from_static("2.0.0"));
-        Self { http, site, client }
+        let client = ApiClient::known(http.clone(), base_url, &errors::OF_PAGES).with_upload_hosts(UPLOAD_HOSTS);
+        Self { http, site, client, version: version.header() }
     }
 
     pub(super) fn oauth(&self) -> Endpoints {
@@ -139,14 +137,14 @@ impl Api {
         let call = self.private(auth, owner, "images?action=initializeUpload").json(&body);
         let Action { value: ImageUpload { upload_url, image } } = call.read().await?;
         let upload = self.client.upload_to(auth, Method::PUT, upload_url).octets(contents.0, contents.1);
-        upload.errors(errors::of(owner)).timeout(timeout).done().await.map_err(errors::of_upload_url)?;
+        upload.errors(&errors::OF_UPLOAD_URLS).timeout(timeout).done().await?;
         self.urn(image)
     }
 
     /// Uploads a part of a video; its tag. The URL needs no token.
     pub(super) async fn upload_part(&self, auth: Auth<'_>, url: Url, contents: Contents) -> Result<String, CallError> {
         let upload = self.client.upload_to(auth.without_token(), Method::PUT, url).octets(contents.0, contents.1);
-        let response = upload.timeout(PART).response().await.map_err(errors::of_upload_url)?;
+        let response = upload.errors(&errors::OF_UPLOAD_URLS).timeout(PART).response().await?;
         let tag = response.headers.get(ETAG).and_then(|it| it.to_str().ok()).unwrap_or_default().trim_matches('"');
         if tag.is_empty() { Err(self.unreadable(Effect::Private)) } else { Ok(tag.to_owned()) }
     }
@@ -169,9 +167,11 @@ impl Api {
         self.get(auth, &format!("videos/{}", encoded(urn)))
     }
 
-    /// URNs are encoded by `encoded`: colons as well, which the URL standard leaves in paths.
+    /// The versioned API. URNs are encoded by `encoded`: colons as well, which the URL standard leaves in paths.
     fn rest(&self, auth: Auth<'_>, method: Method, path: &str) -> Call {
-        self.client.call_encoded(auth, method, &format!("rest/{path}"))
+        let call = self.client.call_encoded(auth, method, &format!("rest/{path}"));
+        let call = call.header(HeaderName::from_static("linkedin-version"), &self.version);
+        call.header(HeaderName::from_static("x-restli-protocol-version"), "2.0.0")
     }
 
     /// The URN of something uploaded.

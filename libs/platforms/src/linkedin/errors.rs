@@ -52,13 +52,26 @@ static OF_MEMBERS: ErrorTable = ErrorTable {
     ..BASE
 };
 
+/// Upload URLs: these statuses mean that the URL expired, whoever answers. The token may still be valid.
+pub(super) static OF_UPLOAD_URLS: ErrorTable = ErrorTable {
+    is_own_without_code: |status, _, _| matches!(status.as_u16(), 401 | 403 | 404 | 410),
+    rules: &[expired(401), expired(403), expired(404), expired(410), EXPIRED_UPLOAD_URL],
+    ..BASE
+};
+
 /// The errors of calls for this author.
 pub(super) fn of(author: &str) -> &'static ErrorTable {
     if author.starts_with(organizations::PREFIX) { &OF_PAGES } else { &OF_MEMBERS }
 }
 
+const EXPIRED_UPLOAD_URL: ErrorRule = ErrorRule::codes(&["EXPIRED_UPLOAD_URL"]).kind(ErrorKind::PreparationExpired);
+
+const fn expired(status: u16) -> ErrorRule {
+    ErrorRule::status(status).kind(ErrorKind::PreparationExpired)
+}
+
 const fn rules(denied: ErrorRule) -> [ErrorRule; 16] {
-    use ErrorKind::{AppMisconfigured, Duplicate, InvalidPost, NotReady, PreparationExpired, RateLimited, Unavailable};
+    use ErrorKind::{AppMisconfigured, Duplicate, InvalidPost, NotReady, RateLimited, Unavailable};
     let same_post = "LinkedIn does not accept the same post twice within a while; change it";
     [
         // "Organization permissions …" and "Organization Or Events permissions …", as author and as owner.
@@ -74,7 +87,7 @@ const fn rules(denied: ErrorRule) -> [ErrorRule; 16] {
         ErrorRule::status(409).kind(Unavailable),
         ErrorRule::status(426).kind(AppMisconfigured).user_message(OUTDATED),
         ErrorRule::codes(&["VERSION_MISSING"]).kind(AppMisconfigured).user_message(OUTDATED),
-        ErrorRule::codes(&["EXPIRED_UPLOAD_URL"]).kind(PreparationExpired),
+        EXPIRED_UPLOAD_URL,
         // The code, or the message where it is the only word of it.
         ErrorRule::codes(&["MEDIA_ASSET_PROCESSING_FAILED"]).kind(InvalidPost),
         ErrorRule::status(400).message_contains(&["processing_failed"]).kind(InvalidPost),
@@ -108,14 +121,6 @@ pub(super) fn timed(mut error: CallError, job: &Job<'_>) -> CallError {
             error.kind = ErrorKind::PreparationExpired;
         }
         _ => {}
-    }
-    error
-}
-
-/// For upload URLs: these statuses mean that the URL expired, whoever answers. The token may still be valid.
-pub(super) fn of_upload_url(mut error: CallError) -> CallError {
-    if error.status.is_some_and(|it| matches!(it.as_u16(), 401 | 403 | 404 | 410)) {
-        error.kind = ErrorKind::PreparationExpired;
     }
     error
 }
@@ -202,6 +207,23 @@ mod tests {
         for body in [json!({"message": "Forbidden"}), json!("<html></html>"), Value::Null] {
             assert_eq!(error("urn:li:person:1", 403, &body).kind, K::Intermediary, "{body}");
         }
+    }
+
+    #[test]
+    fn upload_url_that_lets_nobody_in_has_expired() {
+        let kind = |status: u16, body: &str| {
+            let status = StatusCode::from_u16(status).unwrap();
+            OF_UPLOAD_URLS.classify(Effect::Private, status, &HeaderMap::new(), body.as_bytes(), noon()).kind
+        };
+        for status in [401, 403, 404, 410] {
+            assert_eq!(
+                kind(status, "<Error><Code>AccessDenied</Code></Error>"),
+                ErrorKind::PreparationExpired,
+                "{status}"
+            );
+        }
+        assert_eq!(kind(400, r#"{"status":400,"code":"EXPIRED_UPLOAD_URL"}"#), ErrorKind::PreparationExpired);
+        assert_eq!(kind(400, "<html></html>"), ErrorKind::Intermediary);
     }
 
     #[test]

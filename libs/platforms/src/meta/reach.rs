@@ -15,8 +15,9 @@ impl Graph {
         }
         let (title, origin) = (self.title(), &here.origin);
         Err(HandOffRefusal::NotFromHere(format!(
-            "{title} fetches files by itself and sends people back to public addresses alone, and nobody but this \
-             machine reaches {origin}; start the service with --origin and the https address of a tunnel to it"
+            "{title} fetches files and sends people back to public https addresses only, and only this machine reaches \
+             {origin}. Start the service with --origin and a public https address. Instagram and Threads do not fetch \
+             files through Cloudflare tunnels"
         )))
     }
 }

@@ -17,7 +17,7 @@ use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind, ErrorRule,
 use crate::multipart;
 
 /// In what the server's own code says (tdlib/telegram-bot-api, `Client.cpp`), and `TDLib`, where a bot may not post in
-/// the chat any more. The server writes the first letter small, and sends MTProto's errors as they are.
+/// the chat any more. The server writes the first letter small, and sends `MTProto`'s errors as they are.
 const NOT_PERMITTED: &[&str] = &[
     "chat not found",
     "need administrator rights",

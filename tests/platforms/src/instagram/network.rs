@@ -97,7 +97,7 @@ impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
             let fetched = Fetched { mime_type: MimeType::Jpeg, bytes, facts: Facts::default() };
             let files = vec![File { fetched, words: None, tags: Value::Null }];
             let caption = format!("by hand, number {number}");
-            memory.add(Content { kind: Kind::Post, caption, files, said: json!({}), tags: Value::Null }, now);
+            memory.add(Content { kind: Kind::Post, caption, files, said: json!({}), ..Content::default() }, now);
         }
     }
 

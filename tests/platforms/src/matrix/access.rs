@@ -49,8 +49,10 @@ pub(super) async fn well_known_elsewhere(State(here): State<Arc<Here>>) -> Respo
 }
 
 /// `GET /_matrix/client/versions`
-pub(super) async fn versions() -> Json<Value> {
-    Json(json!({ "versions": ["r0.6.1", "v1.1", "v1.10", "v1.11", "v1.18"], "unstable_features": {} }))
+pub(super) async fn versions(State(here): State<Arc<Here>>) -> Json<Value> {
+    let today = ["r0.6.1", "v1.1", "v1.10", "v1.11", "v1.18"];
+    let versions = here.memory().old_versions.map_or_else(|| today.to_vec(), |it| it.to_vec());
+    Json(json!({ "versions": versions, "unstable_features": {} }))
 }
 
 /// "All `POST` and `PUT` endpoints […] require the client to supply a request body

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::rooms::enter;
-use super::{Here, SILENT, USER, access, content};
+use super::{Here, SILENT, Standing, USER, access, content};
 use crate::stand_in::limits::{Begins, Limit};
 
 /// How long a transaction is remembered: as long as the server does that forgets
@@ -42,7 +42,7 @@ pub(super) async fn send(
     if kind != "m.room.message" {
         return Err(Refusal::bad("only messages are sent here"));
     }
-    if memory.is_banned {
+    if memory.standing == Standing::Banned {
         return Err(Refusal::forbidden("You are banned from this room"));
     }
     enter(&room)?;

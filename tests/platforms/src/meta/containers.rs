@@ -32,7 +32,9 @@ pub struct Container<T> {
 /// A file whose bytes are sent.
 #[derive(Clone, Debug, Default)]
 pub struct Upload {
+    /// What has arrived.
     pub bytes: Vec<u8>,
+    /// Whether all of it has.
     pub is_complete: bool,
 }
 

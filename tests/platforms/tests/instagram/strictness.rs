@@ -39,6 +39,8 @@ async fn what_no_container_has_is_refused() {
         vec![kind("REELS"), image],
         vec![kind("VIDEO"), video],
         vec![video],
+        // Taken by Facebook's login alone.
+        vec![kind("REELS"), ("upload_type", "resumable")],
         vec![kind("REELS"), video, ("alt_text", "a")],
         vec![kind("REELS"), video, ("user_tags", r#"[{"username":"ada","x":0.1,"y":0.1}]"#)],
         vec![kind("REELS"), video, item],

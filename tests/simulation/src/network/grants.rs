@@ -96,7 +96,8 @@ impl Grants {
         now: DateTime<Utc>,
     ) -> Result<Credentials, Rejected> {
         let spent = match spec.renewal {
-            Renewal::Never => return Err(Rejected::Gone),
+            // No simulated platform has anything to update.
+            Renewal::Never | Renewal::Updating => return Err(Rejected::Gone),
             Renewal::Extending => &old.access_token,
             Renewal::Rotating => old.refresh_token.as_ref().ok_or(Rejected::Gone)?,
         };

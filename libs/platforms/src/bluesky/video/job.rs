@@ -2,13 +2,15 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
-use http::{Method, StatusCode};
+use http::Method;
 use serde::{Deserialize, Serialize};
 
 use super::service::VideoService;
 use crate::answer;
 use crate::bluesky::blob::Blob;
+use crate::bluesky::errors::VIDEO_JOB;
 use crate::bluesky::reply::Reply;
+use crate::kit::Effect;
 
 /// A job that takes longer never ends, because its token has expired.
 const LONGEST_JOB: TimeDelta = TimeDelta::minutes(30);
@@ -75,7 +77,7 @@ impl VideoJob {
         let reply = Reply::to(request.query(&[("jobId", &self.id)])).await?;
         let status = match status(&reply) {
             Some(status) if reply.status.is_success() => status,
-            _ => return Err(not_looked(&reply, now)),
+            _ => return Err(reply.failure(&VIDEO_JOB, Effect::Private, now).into()),
         };
         match status {
             Status { blob: Some(blob), .. } => Ok(Progress::Done(blob)),
@@ -117,40 +119,4 @@ fn status(reply: &Reply) -> Option<Status> {
         Answer::Bare(status) => status,
     });
     status.filter(|it| (1..=MAX_ID_BYTES).contains(&it.job_id.len()))
-}
-
-/// What follows when the service does not tell how far a job is.
-fn not_looked(reply: &Reply, now: DateTime<Utc>) -> Setback {
-    match reply.status {
-        // It does not know the job any more: the file is handed over anew.
-        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND if reply.error().is_some() => {
-            Setback::Stale { reason: reply.words() }
-        }
-        _ => Setback::Busy { retry_at: reply.retry_at(now), reason: reply.words() },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use domain::testing::noon;
-    use http::HeaderMap;
-
-    use super::*;
-
-    #[test]
-    fn only_the_service_itself_forgets_a_job() {
-        let reply = |status: StatusCode, body: &str| Reply { status, headers: HeaderMap::new(), body: body.into() };
-        let named = r#"{"error": "JobNotFound", "message": "no such job"}"#;
-        for (status, body, is_stale) in [
-            (StatusCode::BAD_REQUEST, named, true),
-            (StatusCode::NOT_FOUND, named, true),
-            (StatusCode::NOT_FOUND, "<html>", false),
-            (StatusCode::FORBIDDEN, named, false),
-            (StatusCode::BAD_GATEWAY, "", false),
-        ] {
-            let setback = not_looked(&reply(status, body), noon());
-            assert_eq!(matches!(setback, Setback::Stale { .. }), is_stale, "{status} {body}: {setback:?}");
-            assert!(is_stale || matches!(setback, Setback::Busy { .. }), "{setback:?}");
-        }
-    }
 }

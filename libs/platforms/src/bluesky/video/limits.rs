@@ -11,8 +11,9 @@ use serde::Deserialize;
 
 use super::service::{VideoService, with};
 use crate::answer;
-use crate::bluesky::faults;
+use crate::bluesky::errors::VIDEO;
 use crate::bluesky::reply::Reply;
+use crate::kit::Effect;
 
 const METHOD: &str = "app.bsky.video.getUploadLimits";
 
@@ -36,7 +37,7 @@ pub(super) async fn check(service: &VideoService<'_>, size_bytes: u64) -> Result
     let now = service.now();
     match reply.json::<Limits>() {
         Some(limits) => limits.check(size_bytes, reply.retry_at(now), now),
-        None => Err(faults::of_video(&reply, now)),
+        None => Err(reply.failure(&VIDEO, Effect::Private, now).into()),
     }
 }
 

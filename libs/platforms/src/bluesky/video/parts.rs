@@ -25,9 +25,10 @@ use serde_json::json;
 use super::job::{MAX_ID_BYTES, VideoJob};
 use super::service::{VideoService, with};
 use crate::answer;
-use crate::bluesky::faults;
+use crate::bluesky::errors::VIDEO_PARTS;
 use crate::bluesky::reply::Reply;
 use crate::job::Job;
+use crate::kit::{CallError, Effect, ErrorKind};
 
 /// A smaller file gains nothing by it. The official client has the same bound.
 const LEAST_BYTES: u64 = 16 << 20;
@@ -139,7 +140,7 @@ impl Upload {
             _ => return not_sent(&reply, job.now),
         };
         match (status.state.as_str(), status.completed_job_id) {
-            ("completed", Some(id)) => VideoJob::named(id, job.now).map(Sent::All).ok_or_else(faults::unreadable),
+            ("completed", Some(id)) => VideoJob::named(id, job.now).map(Sent::All).ok_or_else(unreadable),
             ("finishing", _) => Ok(Sent::Again(job.now + SOON)),
             ("failed", _) => {
                 let reason = status.failure_reason.unwrap_or_else(|| "the upload failed".to_owned());
@@ -213,7 +214,7 @@ impl Upload {
         let reply = Reply::to(with(request, token)).await?;
         match reply.json::<Finished>() {
             Some(Finished { completed_job_id }) if reply.status.is_success() => {
-                VideoJob::named(completed_job_id, now).map(Sent::All).ok_or_else(faults::unreadable)
+                VideoJob::named(completed_job_id, now).map(Sent::All).ok_or_else(unreadable)
             }
             _ => not_sent(&reply, now),
         }
@@ -223,13 +224,16 @@ impl Upload {
 /// What follows when the service does not take a part, or not yet all of them. What it
 /// has is asked at the next step.
 fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, Setback> {
-    match reply.error().as_deref() {
-        Some("UploadNotFound" | "UploadExpired" | "UploadAborted") => Err(forgotten(reply.words())),
-        Some("UploadNotReady" | "UploadAlreadyCompleted" | "MissingParts") => Ok(Sent::Again(now + SOON)),
-        Some("UploadFailed") => Ok(Sent::Failed(reply.words())),
-        Some("UnsupportedContentType") => Err(Setback::Refused { reason: reply.words() }),
-        _ => Err(Setback::Busy { retry_at: reply.retry_at(now), reason: reply.words() }),
+    let failure = reply.failure(&VIDEO_PARTS, Effect::Private, now);
+    match failure.kind {
+        _ if failure.has_code(&["UploadFailed"]) => Ok(Sent::Failed(failure.message)),
+        ErrorKind::NotReady => Ok(Sent::Again(now + SOON)),
+        _ => Err(failure.into()),
     }
+}
+
+fn unreadable() -> Setback {
+    CallError::unreadable(VIDEO_PARTS.title, Effect::Private).into()
 }
 
 /// The file is uploaded anew: each time after a longer wait, in case that is forgotten

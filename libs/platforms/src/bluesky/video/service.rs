@@ -8,10 +8,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
-use crate::bluesky::faults;
+use crate::bluesky::errors::PDS;
 use crate::bluesky::host::host_of;
 use crate::bluesky::pds::{Pds, address};
 use crate::bluesky::reply::Silence;
+use crate::kit::{CallError, Effect};
 
 /// How long the token for an upload is valid. The service uses it only when it has
 /// finished transcoding.
@@ -56,8 +57,8 @@ impl VideoService<'_> {
         let reply = self.pds.query("com.atproto.server.getServiceAuth", &parameters).await?;
         match reply.json::<Token>() {
             Some(Token { token }) if reply.status.is_success() => Ok(token),
-            _ if reply.status.is_success() => Err(faults::unreadable()),
-            _ => Err(faults::setback(&reply, self.pds.now)),
+            _ if reply.status.is_success() => Err(CallError::unreadable(PDS.title, Effect::Private).into()),
+            _ => Err(reply.failure(&PDS, Effect::Private, self.pds.now).into()),
         }
     }
 }

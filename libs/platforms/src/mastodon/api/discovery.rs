@@ -47,7 +47,7 @@ impl Discovered {
 
 /// `/.well-known/oauth-authorization-server`
 #[derive(Deserialize)]
-struct Metadata {
+pub(crate) struct Metadata {
     authorization_endpoint: String,
     token_endpoint: String,
     revocation_endpoint: Option<String>,

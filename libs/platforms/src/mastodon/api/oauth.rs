@@ -61,7 +61,7 @@ impl Me {
 }
 
 #[derive(Deserialize)]
-struct Registered {
+pub(crate) struct Registered {
     client_id: String,
     client_secret: SecretString,
 }

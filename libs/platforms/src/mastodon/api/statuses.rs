@@ -109,15 +109,15 @@ struct Shown {
 
 /// What a status was made from.
 #[derive(Deserialize)]
-struct Source {
-    text: Option<String>,
+pub(crate) struct Source {
+    pub(crate) text: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct File {
+pub(crate) struct File {
     #[serde(deserialize_with = "id")]
     id: String,
-    url: Option<String>,
+    pub(crate) url: Option<String>,
 }
 
 impl Status {

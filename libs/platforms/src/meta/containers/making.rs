@@ -11,6 +11,7 @@ use url::Url;
 use super::standing::{self, Cause, Lost, Report, Standing};
 use super::{Containers, Form, Made, Pause, Progress, quota};
 use crate::caller::Caller;
+use crate::discreet::words_without;
 use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::fetch;
@@ -195,6 +196,8 @@ fn anew(job: &Job<'_>, progress: &mut Progress, kept: usize, lost: Lost) -> Resu
             Cause::Fetch | Cause::Other => FIRST_PAUSE * i32::try_from(progress.lost).unwrap_or(1),
         }
     };
+    // It is stored, and may repeat the request.
+    let why = words_without(&why, job.credentials.of_the_account());
     progress.pause = Some(Pause { until: job.now + pause, why });
     Ok(Next::At(job.now))
 }

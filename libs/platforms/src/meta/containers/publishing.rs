@@ -92,7 +92,8 @@ impl<'a, C: Containers> Publication<'a, C> {
         }
         let error = self.of.graph().confirmed(self.job, error).await;
         let may_be_published = matches!(error.kind, ErrorKind::PreparationExpired | ErrorKind::Duplicate);
-        if !may_be_published && !(error.is_missing() && error.kind == ErrorKind::Unavailable) {
+        let is_being_made = error.is_missing() && error.kind == ErrorKind::Unavailable;
+        if !(may_be_published || is_being_made) {
             return unasked(error);
         }
         // A container is published once: one that is not there any more may be the one that was published.
