@@ -11,7 +11,6 @@ use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::text::normalized;
 use super::tweets::Tweet;
 use super::{HANDLE, Memory, X};
 use crate::stand_in::oauth::{Authorizes, decide};
@@ -94,9 +93,9 @@ impl Network for X {
         memory.tweets.iter().map(|it| public_post(&memory, it)).collect()
     }
 
-    /// Without the white space around it, and normalized.
+    /// Without the white space around it.
     fn shown(&self, text: &str) -> String {
-        normalized(text)
+        text.trim().to_owned()
     }
 
     fn grants(&self) -> usize {

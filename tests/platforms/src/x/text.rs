@@ -9,11 +9,6 @@ use unicode_segmentation::UnicodeSegmentation;
 /// How long a link is, whatever it leads to.
 const LINK: usize = 23;
 
-/// As X keeps it: in form C, without white space around it.
-pub(super) fn normalized(text: &str) -> String {
-    ComposingNormalizerBorrowed::new_nfc().normalize(text.trim()).into_owned()
-}
-
 /// Its length, in form C.
 pub(super) fn weighted(text: &str) -> usize {
     let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);
@@ -65,9 +60,10 @@ fn links(text: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// The text as it is told, and its links: shortened, and escaped. A post with files ends
-/// with a link to them.
+/// The text as it is told, and its links: in form C, shortened, and escaped. A post with
+/// files ends with a link to them.
 pub(super) fn told(text: &str, media_keys: &[String], id: &str) -> (String, Value) {
+    let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);
     let (mut told, mut urls) = (String::new(), Vec::new());
     let mut at = 0;
     for (number, link) in links(text).into_iter().enumerate() {
