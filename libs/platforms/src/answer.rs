@@ -69,14 +69,8 @@ pub(crate) async fn json_up_to<T: DeserializeOwned>(
     serde_json::from_slice(&body_up_to(response, max_bytes).await?).map_err(|_| Unreadable::Form)
 }
 
-/// The platform's own words in an error answer, trimmed: the field `message`,
+/// The platform's own message in an error response, shortened: the field `message`,
 /// `error_description` or `error`, else the status.
-pub(crate) async fn words(response: reqwest::Response) -> String {
-    let status = response.status();
-    words_of(status, &body(response).await.unwrap_or_default())
-}
-
-/// The same of an answer that was read.
 pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
     let found = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|it| {
         ["message", "error_description", "error"].iter().find_map(|name| it.get(name)?.as_str().map(str::to_owned))
