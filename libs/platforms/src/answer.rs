@@ -69,7 +69,7 @@ pub(crate) async fn json_up_to<T: DeserializeOwned>(
     serde_json::from_slice(&body_up_to(response, max_bytes).await?).map_err(|_| Unreadable::Form)
 }
 
-/// The platform's own message in an error response, trimmed: the field `message`,
+/// The platform's own message in an error response, shortened: the field `message`,
 /// `error_description` or `error`, else the status.
 pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
     let found = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|it| {

@@ -120,7 +120,7 @@ pub(super) fn limit_ends_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<D
 mod tests {
     use domain::delivery::Setback;
     use domain::testing::noon;
-    use http::HeaderName;
+    use http::{HeaderName, StatusCode};
     use serde_json::json;
 
     use super::*;
