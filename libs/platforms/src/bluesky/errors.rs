@@ -4,8 +4,8 @@
 //! and its status. Putting a record may fail with 500 although it was stored.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use http::header::WWW_AUTHENTICATE;
 use http::HeaderMap;
+use http::header::WWW_AUTHENTICATE;
 use serde_json::Value;
 
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable, Reset};

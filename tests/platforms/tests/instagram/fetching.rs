@@ -23,8 +23,13 @@ fn long_video() -> Sample {
 }
 
 fn busy_reasons(setbacks: &[Setback]) -> Vec<&str> {
-    let reason = |it| if let Setback::Busy { reason, .. } = it { reason.as_str() } else { panic!("{it:?}") };
-    setbacks.iter().map(reason).collect()
+    setbacks
+        .iter()
+        .map(|it| match it {
+            Setback::Busy { reason, .. } => reason.as_str(),
+            other => panic!("{other:?}"),
+        })
+        .collect()
 }
 
 #[tokio::test]
