@@ -14,7 +14,7 @@ mod oauth_adapter;
 mod publish_adapter;
 mod upload;
 
-pub(crate) use self::api_client::{ApiClient, ApiResponse, Auth, Call};
+pub(crate) use self::api_client::{ApiClient, Auth, Call};
 pub(crate) use self::call_error::{CallError, Effect, ErrorKind};
 pub(crate) use self::error_table::{ErrorRule, ErrorTable, Reset};
 pub(crate) use self::look_up::{ListedPost, LookUpMethod, PostPage};

@@ -2,16 +2,15 @@
 //!
 //! What it relies on (the documentation of the Posts API; the fact sheet of LinkedIn):
 //!
-//! - A token lasts 60 days. Most apps get none to renew it with, so that people connect
-//!   the account again; apps that LinkedIn has approved get one, which does not change.
-//! - Files are uploaded before, and seen by nobody until a post shows them.
-//! - There is no key, and no id of ours. What a page has posted can be listed; what a
-//!   member has, cannot: of a call whose answer was lost nothing is known then, and the
-//!   post is not sent again, unless the operator wants that (`replay`).
+//! - An access token lasts 60 days. Most apps get no refresh token, so that people connect the account again; apps that
+//!   LinkedIn has approved get one, which does not change.
+//! - Files are uploaded before the post, and nobody sees them until a post shows them.
+//! - There is no idempotency key, and posts carry no reference of ours. What a page has posted can be listed; what a
+//!   member has posted, cannot: when the response to a publish call is lost, the post is not sent again, unless the
+//!   operator wants that (`replay`).
 //!
-//! `linkedin/api.rs` knows URLs and responses, `errors.rs` what errors mean,
-//! `little_text.rs` how a text is written, `video.rs` how one goes up in parts,
-//! `look_up.rs` whether a call whose response was lost took effect.
+//! `linkedin/api.rs` has URLs and responses, `errors.rs` what errors mean, `little_text.rs` how texts are written,
+//! `video.rs` uploads in parts, `look_up.rs` how a lost post is found.
 
 mod api;
 mod article;
@@ -141,14 +140,13 @@ const PROCESSING: TimeDelta = TimeDelta::seconds(3);
 /// The card of a link, by its name in what was prepared and in a post.
 const ARTICLE: &str = "article";
 
-/// How long a public call that was cut off may still take effect, and appear in lists.
+/// How long a publish call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(90);
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where both the website and the API are, if not at LinkedIn's own addresses.
+    /// The website and the API, if not LinkedIn's own.
     url: Option<Url>,
     /// The version of the API.
     #[serde(default)]
@@ -158,7 +156,7 @@ struct Settings {
     pages: bool,
     /// What people are asked for, where the products of the app include other scopes.
     scopes: Option<Vec<String>>,
-    /// Whether a post of which nobody may read what became is sent once more.
+    /// Whether a post with an unknown outcome that cannot be looked up is sent once more.
     #[serde(default)]
     replay: bool,
 }

@@ -33,13 +33,13 @@ mod api;
 mod apps;
 mod connect;
 mod content;
+mod errors;
 mod grant;
 mod instance;
 mod look_up;
 mod preparation;
 mod publish;
 mod rate_limit;
-mod refused;
 mod server;
 mod software;
 
@@ -51,9 +51,9 @@ use serde::Deserialize;
 
 use self::api::Api;
 use self::apps::Apps;
+use self::errors::ends_grant;
 use self::grant::Grant;
 use self::preparation::LOOK_BACK;
-use self::refused::Failure;
 use crate::account::{About, Credentials};
 use crate::handoff::RefreshRefusal;
 use crate::known::Access;
@@ -145,16 +145,8 @@ impl Platform for Mastodon {
         let Some(refresh_token) = &old.refresh_token else { return Err(gone("there is no refresh token")) };
         match self.api.refresh(&grant, refresh_token).await {
             Ok(tokens) => Ok(tokens.renewed(old, now)),
-            // Where the server has removed our app, all its grants ended with it.
-            Err(Failure::Refused(refused))
-                if refused.is_of_the_grant()
-                    || refused.is_of_a_refresh_token()
-                    || refused.is_of_our_app()
-                    || (grant.software.hides_why_tokens_fail() && refused.is_of_some_credentials()) =>
-            {
-                Err(RefreshRefusal::Gone(refused.reason()))
-            }
-            Err(failure) => Err(RefreshRefusal::Unreachable(failure.reason())),
+            Err(error) if ends_grant(&error, grant.software) => Err(RefreshRefusal::Gone(error.message)),
+            Err(error) => Err(RefreshRefusal::Unreachable(error.message)),
         }
     }
 
@@ -165,7 +157,7 @@ impl Platform for Mastodon {
         _now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
         let grant = Grant::of(credentials)?;
-        let me = self.api.me(&grant.server, &credentials.access_token).await.map_err(Failure::setback)?;
+        let me = self.api.me(&grant.server, &credentials.access_token).await?;
         let mut shown = account::profile(&grant.server, &grant.server, me);
         // By which domain a server names its accounts was looked up once.
         let name = |it: &Profile| it.username.as_ref().and_then(|it| it.split_once('@')).map(|it| it.0.to_owned());

@@ -19,14 +19,14 @@
 //! - An event has at most 65,536 bytes. Rooms in which messages have to be encrypted
 //!   take plain ones all the same, so they are asked before.
 //!
-//! `matrix/api.rs` knows addresses and answers, `failure.rs` what errors mean, `user.rs`
+//! `matrix/api.rs` knows addresses and answers, `errors.rs` what errors mean, `user.rs`
 //! how users and homeservers are named, `connect.rs` how an account is connected,
 //! `rooms.rs` which rooms can be posted to, `content.rs` what a post is sent as.
 
 mod api;
 mod connect;
 mod content;
-mod failure;
+mod errors;
 mod grant;
 mod publish;
 mod rooms;
@@ -43,12 +43,13 @@ use domain::rules::{Counting, Rule, Rules};
 use serde::Deserialize;
 
 use self::api::{Api, Device};
-use self::failure::Failure;
+use self::errors::{GONE, not_renewed};
 use self::grant::Grant;
 use crate::account::{About, Account, Credentials};
 use crate::choices::{Choice, Choosing};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::http_clients::ANSWER_WITHIN;
+use crate::kit::ErrorKind;
 use crate::known::Access;
 use crate::lead::Lead;
 use crate::platform::{Connect, Platform};
@@ -69,7 +70,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         publish::ROOM,
         OptionKind::Choice { max: 255 },
-        "The room, by its id. The account has to have joined it, and it may not be encrypted.",
+        "The room, by its id, such as !abc:example.org. The account has to have joined it, and it may not be encrypted. Of \
+         an account in hundreds of rooms, some are not listed.",
     )
     .required(),
     OptionSpec::new(
@@ -157,7 +159,7 @@ impl Platform for Matrix {
         let grant = Grant::of(old).map_err(|it| gone(it.into_reason()))?;
         let token = old.refresh_token.as_ref().ok_or_else(|| gone("there is no refresh token".to_owned()))?;
         let refreshed = self.api.refresh(&grant.server, token, REFRESH_WITHIN, now).await;
-        let tokens = refreshed.map_err(Failure::not_renewed)?;
+        let tokens = refreshed.map_err(not_renewed)?;
         let expires_at = tokens.expires_at(now);
         let refresh_token = tokens.refresh_token.or_else(|| old.refresh_token.clone());
         Ok(Credentials { access_token: tokens.access_token, refresh_token, expires_at, ..old.clone() })
@@ -171,7 +173,7 @@ impl Platform for Matrix {
     ) -> Result<Option<About>, Setback> {
         let Grant { server, user, .. } = Grant::of(credentials)?;
         let device = Device { server: &server, token: &credentials.access_token, now };
-        self.about_user(device, &user).await.map(Some).map_err(Failure::before_the_call)
+        Ok(Some(self.about_user(device, &user).await?))
     }
 }
 
@@ -202,10 +204,7 @@ impl Connect for Matrix {
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
         let grant = Grant::of(asked.credentials)?;
         let device = Device { server: &grant.server, token: &asked.credentials.access_token, now };
-        let joined = self.api.joined(device, rooms::STATE).await.map_err(Failure::before_the_call)?;
-        let unreadable =
-            || Setback::Busy { retry_at: None, reason: "its homeserver's answer could not be read".to_owned() };
-        rooms::choices(joined, &grant.user).ok_or_else(unreadable)
+        Ok(rooms::choices(&self.api, device, &grant.user).await?)
     }
 
     /// Ends the device that was made for it. One whose token was pasted is somebody's own.
@@ -217,16 +216,16 @@ impl Connect for Matrix {
         }
         let log_out = async |token| self.api.log_out(Device { server: &grant.server, token, now }).await;
         let ended = match (log_out(&credentials.access_token).await, &credentials.refresh_token) {
-            (Err(failure), Some(token)) if failure.is_of_the_token() => {
+            (Err(error), Some(token)) if error.kind == ErrorKind::Unauthorized => {
                 match self.api.refresh(&grant.server, token, ANSWER_WITHIN, now).await {
                     Ok(tokens) => log_out(&tokens.access_token).await,
-                    Err(failure) => Err(failure),
+                    Err(error) => Err(error),
                 }
             }
             (ended, _) => ended,
         };
         match ended {
-            Err(failure) if !failure.is_of_a_refresh_token() => Err(failure.setback()),
+            Err(error) if !error.has_code(GONE) => Err(error.into()),
             Ok(()) | Err(_) => Ok(()),
         }
     }

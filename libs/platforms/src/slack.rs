@@ -13,7 +13,7 @@
 //!   with the text. Its success says that Slack has begun to: the files appear seconds
 //!   later, or never. So the call is looked up like one whose answer was lost. Files that
 //!   do not appear in minutes are deleted and uploaded again, once, without alternative
-//!   texts, which are what makes Slack lose them.
+//!   texts: Slack is known to lose files that have one.
 //!
 //! `slack/api.rs` has the calls, `errors.rs` what errors mean, `content.rs` how a text is
 //! written, `look_up.rs` how the outcome of a call is found.
@@ -47,7 +47,7 @@ use crate::oauth2::{ClientAuth, Dialect, OAuth2, Of, TokenCall, Tokens};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use crate::watch::{WITHIN, Watch};
+use crate::watch::{self, WITHIN, Watch};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "slack";
@@ -136,8 +136,6 @@ pub(crate) struct Slack {
 #[serde(default)]
 struct Progress {
     files: Vec<String>,
-    /// The last one of them.
-    uploaded_at: Option<DateTime<Utc>>,
     /// Whether an earlier share of this post was given up, so that these files have no alternative texts.
     is_again: bool,
 }
@@ -283,7 +281,6 @@ impl Publish for Slack {
         let late = || CallError::of_transport(NoAnswer::Late, Effect::Private, TITLE);
         let uploaded = Watch::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
         progress.files.push(uploaded.map_err(|it| it.with_message(|why| format!("{place}: {why}")))?);
-        progress.uploaded_at = Some(job.now);
         let all_there = progress.files.len() == job.media.len();
         match progress.store() {
             Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
@@ -322,7 +319,7 @@ impl Publish for Slack {
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        look_up::resolve(&self.api, job, since).await
+        watch::look(TITLE, job, look_up::resolve(&self.api, job, since)).await
     }
 
     /// Slack shows files seconds after it accepted them.

@@ -1,14 +1,14 @@
-//! X: an account, through an app of the operator's, which pays for each call.
+//! X: an account, through an app that pays for each call.
 //!
-//! What it relies on (the documentation of the API v2; the fact sheet of X):
+//! Source of what it relies on: the fact sheet of X (API v2, description 2.167).
 //!
-//! - Access tokens last two hours. Each refresh token is good once.
-//! - Files are uploaded in parts, each of which may be sent again, and are worked on.
-//!   What no post shows is forgotten after a day.
-//! - There is no key and no id of ours. An account's own posts can be read; a file that we
-//!   uploaded is in one post alone. The same words are not taken twice within a while.
-//! - Reads are paid by the post: what became of a call is looked up in what was posted
-//!   since, and nothing is read before.
+//! - Access tokens last two hours. Each refresh token works once.
+//! - Files are uploaded in parts, each of which may be sent again, and are processed. X forgets a file that no post
+//!   shows after a day.
+//! - X takes no key and no id of ours. The posts of an account can be listed: a file that we uploaded is in one post
+//!   only, and X does not accept the same text twice within a while.
+//! - Reads are billed by the post: a look-up reads the posts since the publish call, page by page, until it finds ours.
+//!   Nothing is read before the call.
 //!
 //! The kit has the loop over files and parts, paging, and what a response means. `x/errors.rs` is the table of X's
 //! errors, `publishing.rs` has the calls of a post, `listed_text.rs` recognizes its text, `own_app.rs` has the apps of

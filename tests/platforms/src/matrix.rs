@@ -32,9 +32,10 @@ use serde_json::Value;
 use self::media::File;
 use self::tokens::Device;
 use crate::stand_in::echo::Echo;
+use crate::stand_in::intermediary::Intermediary;
 use crate::stand_in::limits::Limits;
 use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{arrivals, echo, front as kit_front, wire};
+use crate::stand_in::{arrivals, echo, front as kit_front, intermediary, wire};
 
 /// The user.
 pub const USER: &str = "@keeper:lighthouse.example";
@@ -68,6 +69,7 @@ struct Here {
     clock: Clock,
     memory: Mutex<Memory>,
     echo: Echo,
+    intermediary: Intermediary,
 }
 
 #[derive(Default)]
@@ -92,6 +94,11 @@ struct Memory {
     /// What the page has given, and when.
     login_tokens: BTreeMap<String, DateTime<Utc>>,
     is_banned: bool,
+    is_locked: bool,
+    names_old_versions: bool,
+    /// How many further rooms the user has joined.
+    crowd: usize,
+    asked_of_rooms: usize,
     page: Option<usize>,
     /// Numbers everything that is made.
     made: u64,
@@ -112,7 +119,12 @@ struct Event {
 impl Matrix {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let here = Arc::new(Here { clock, memory: Mutex::default(), echo: Arc::new(AtomicBool::new(false)) });
+        let here = Arc::new(Here {
+            clock,
+            memory: Mutex::default(),
+            echo: Arc::new(AtomicBool::new(false)),
+            intermediary: Intermediary::default(),
+        });
         let room = "/_matrix/client/v3/rooms/{room}";
         let server = Router::new()
             .route("/.well-known/matrix/client", get(access::well_known))
@@ -124,7 +136,7 @@ impl Matrix {
             .route("/_matrix/client/v3/logout", post(access::log_out))
             .route("/_matrix/client/v3/account/whoami", get(access::who_am_i))
             .route("/_matrix/client/v3/profile/{user}", get(access::profile))
-            .route("/_matrix/client/v3/sync", get(rooms::sync))
+            .route("/_matrix/client/v3/joined_rooms", get(rooms::joined))
             .route(&format!("{room}/state/{{kind}}"), get(rooms::state))
             .route(&format!("{room}/send/{{kind}}/{{transaction}}"), put(messages::send))
             .route(&format!("{room}/messages"), get(messages::list))
@@ -135,7 +147,7 @@ impl Matrix {
             // What is too large is refused in `media`.
             .layer(DefaultBodyLimit::disable());
         let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let server = echo::around(server, &here.echo);
+        let server = intermediary::around(echo::around(server, &here.echo), &here.intermediary);
         let address = wire::serve(arrivals::around(server, &arrivals::Arrivals::default())).await;
         Self { here, address }
     }
@@ -143,6 +155,31 @@ impl Matrix {
     /// Where it is, without a slash at the end.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// What stands in front of it.
+    pub fn intermediary(&self) -> &Intermediary {
+        &self.here.intermediary
+    }
+
+    /// The user joins so many further rooms, of which every other one is encrypted.
+    pub fn joins(&self, rooms: usize) {
+        self.here.memory().crowd = rooms;
+    }
+
+    /// How often it was asked for the state of a room.
+    pub fn asked_of_rooms(&self) -> usize {
+        self.here.memory().asked_of_rooms
+    }
+
+    /// Its administrator locks the user, or unlocks them.
+    pub fn locks(&self, is_locked: bool) {
+        self.here.memory().is_locked = is_locked;
+    }
+
+    /// It names only versions from before `/v3/` was the path of its calls, as old forks do that have it.
+    pub fn names_old_versions(&self) {
+        self.here.memory().names_old_versions = true;
     }
 
     /// Its domain says this of where its homeserver is.

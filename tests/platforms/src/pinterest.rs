@@ -53,6 +53,7 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
+/// Pinterest.
 pub struct Pinterest {
     here: Arc<Here>,
     address: SocketAddr,

@@ -126,7 +126,7 @@ struct Memory {
     said_of_tokens: BTreeMap<String, Value>,
     /// The most items of a page.
     page: usize,
-    /// How many public channels there are besides the others, to which the app is invited.
+    /// How many more public channels there are, to which the app is invited.
     further_channels: usize,
     /// How many of the next shares are accepted and never appear.
     dropped_shares: usize,

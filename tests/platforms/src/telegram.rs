@@ -19,6 +19,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::post;
 use domain::clock::Clock;
 use platforms::conformance::network::PublicMedium;
+use serde_json::{Value, json};
 
 use crate::stand_in::echo::Echo;
 use crate::stand_in::limits::Limits;
@@ -33,6 +34,9 @@ pub const CHANNEL: &str = "lighthouse_news";
 
 /// Its number.
 pub const CHAT: i64 = -1_001_234_567_890;
+
+/// The id of a basic group, which the channel may be replaced by.
+pub const GROUP: i64 = -4_567_890;
 
 /// The number of the bot.
 const BOT: i64 = 123_456_789;
@@ -60,6 +64,8 @@ struct Memory {
     is_kicked: bool,
     /// Whether `@BotFather` gave the bot another token.
     is_revoked: bool,
+    /// Whether the chat is a basic group, in place of the channel.
+    is_group: bool,
     /// The id of the supergroup that the group became, where it did.
     moved_to: Option<i64>,
     /// What every call that sends something is refused with.
@@ -97,7 +103,12 @@ impl Telegram {
         format!("http://{}", self.address)
     }
 
-    /// The chat is a basic group that becomes a supergroup with this id.
+    /// The chat is a basic group, which has no name.
+    pub fn is_a_group(&self) {
+        self.here.memory().is_group = true;
+    }
+
+    /// The group becomes a supergroup with this id.
     pub fn moves_to(&self, chat: i64) {
         self.here.memory().moved_to = Some(chat);
     }
@@ -127,6 +138,32 @@ impl Telegram {
     /// files.
     pub fn latest_fields(&self) -> Vec<String> {
         self.here.memory().messages.last().map(|it| it.fields.clone()).unwrap_or_default()
+    }
+}
+
+impl Memory {
+    /// The id of the chat before it moved.
+    fn first_id(&self) -> i64 {
+        if self.is_group { GROUP } else { CHAT }
+    }
+
+    /// The id of the chat now.
+    fn id(&self) -> i64 {
+        self.moved_to.unwrap_or_else(|| self.first_id())
+    }
+
+    /// The chat as `getChat` shows it by this id.
+    fn chat(&self, id: i64) -> Value {
+        let kind = match (self.is_group, id == self.first_id()) {
+            (false, _) => "channel",
+            (true, true) => "group",
+            (true, false) => "supergroup",
+        };
+        let mut chat = json!({ "id": id, "type": kind, "title": "Lighthouse news" });
+        if !self.is_group {
+            chat["username"] = CHANNEL.into();
+        }
+        chat
     }
 }
 

@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use domain::clock::Clock;
+use platforms::conformance::network::Detour;
 
 pub use self::site::Oddity;
 use self::site::{Memory, Role};
@@ -91,7 +92,7 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
 
     /// It says that the page for application passwords is that of the site at this address.
     pub fn names_page_of(&self, home: &str) {
-        self.here.memory().page_of = Some(home.to_owned());
+        self.here.memory().leads_to = Some((Detour::Named, authorization_page_of(home)));
     }
 
     /// PHP ends in the middle of the next upload, while it makes the sizes of the picture.
@@ -185,9 +186,18 @@ impl Here {
         format!("http://{address}{}", self.base())
     }
 
+    /// The page for application passwords.
+    fn authorization_page(&self) -> String {
+        authorization_page_of(&self.home())
+    }
+
     /// Where its API is.
     fn root(&self) -> String {
         let home = self.home();
         if self.is_plain { format!("{home}/index.php?rest_route=/") } else { format!("{home}/wp-json/") }
     }
+}
+
+fn authorization_page_of(home: &str) -> String {
+    format!("{home}/wp-admin/authorize-application.php")
 }

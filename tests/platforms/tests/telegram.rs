@@ -5,11 +5,14 @@ use domain::delivery::Setback;
 use domain::media::{Facts, MimeType, Pixels};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
-use networks::telegram::{CHANNEL, CHAT, TOKEN, Telegram};
+use networks::telegram::{CHANNEL, CHAT, GROUP, TOKEN, Telegram};
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
-use platforms::{Answers, HandOffRefusal};
+use platforms::{Answers, HandOffRefusal, RefreshRefusal};
+
+/// What a group that moves becomes.
+const SUPERGROUP: i64 = -1_009_876_543_210;
 
 fn typed(token: &str, chat: &str) -> Answers {
     Answers::from([("token".to_owned(), token.into()), ("chat".to_owned(), chat.into())])
@@ -100,8 +103,9 @@ async fn options_are_said_in_telegrams_words() {
 #[tokio::test]
 async fn a_group_that_moved_is_followed() {
     let stage = Stage::<Telegram>::new().await;
+    stage.network.is_a_group();
     let account = stage.connect().await;
-    stage.network.moves_to(-1_009_999);
+    stage.network.moves_to(SUPERGROUP);
 
     for (sent, text) in (1..).zip(["here as well", "and here", "and here again"]) {
         let mut post = stage.post(&account, text, pictures(1));
@@ -117,14 +121,33 @@ async fn a_group_that_moved_is_followed() {
 }
 
 #[tokio::test]
+async fn only_telegrams_own_word_ends_a_group() {
+    let stage = Stage::<Telegram>::new().await;
+    stage.network.is_a_group();
+    stage.connect().await;
+    let pages = [401, 403, 404].map(|status| Trouble::Intermediary { status });
+    for trouble in pages.into_iter().chain([Trouble::CutBefore, Trouble::Broken, Trouble::Gibberish]) {
+        stage.network.trouble(Call::Refresh, trouble, 1);
+        let refusal = stage.renew().await.unwrap_err();
+        assert!(matches!(refusal, RefreshRefusal::Unreachable(_)), "{trouble:?}: {refusal:?}");
+    }
+    stage.renew().await.unwrap();
+
+    stage.network.revoke();
+    let refusal = stage.renew().await.unwrap_err();
+    assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{refusal:?}");
+}
+
+#[tokio::test]
 async fn group_that_moved_can_be_connected_by_its_old_id() {
     let stage = Stage::<Telegram>::new().await;
-    stage.network.moves_to(-1_009_999);
+    stage.network.is_a_group();
+    stage.network.moves_to(SUPERGROUP);
 
-    let (departure, _) = stage.depart(&typed(TOKEN, &CHAT.to_string())).await.unwrap();
+    let (departure, _) = stage.depart(&typed(TOKEN, &GROUP.to_string())).await.unwrap();
 
     let platforms::Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
-    assert_eq!(accounts[0].profile.account_id, "-1009999");
+    assert_eq!(accounts[0].profile.account_id, SUPERGROUP.to_string());
 }
 
 /// The server's own texts: TDLib's `can_send_message`, MTProto's errors, and those of the Bot API.
@@ -174,7 +197,7 @@ async fn album_of_which_a_file_failed_may_be_public_in_part() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
     let mut files = pictures(3);
-    // Taken for a picture of another size by whoever reads the facts alone.
+    // The facts of the post do not say so.
     files[1].bytes = tall_png();
     files[1].attachment.size_bytes = files[1].bytes.len() as u64;
     let post = stage.due(&account, "two of three", files).await;

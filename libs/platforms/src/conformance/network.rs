@@ -161,15 +161,15 @@ pub trait Network: Send + Sync {
         unreachable!("{} is not asked, so {count} posts by hand hide nothing there", self.name())
     }
 
-    /// From now on it is hostile: what it says of itself, and its own pages, lead users
-    /// to the page of `honest`, with the redirect URI of its own flow. False where users
-    /// name no servers, and where the page has to know the client that asks, so that
+    /// From now on it is hostile, and leads users in this way to the page of `honest`, with
+    /// the redirect URI of its own flow. False where users name no servers, and where the
+    /// page has to know the client that asks, so that
     /// `the_code_of_one_server_is_not_brought_to_another` is all that can be played.
-    fn lead_users_to(&self, honest: &Self) -> bool
+    fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool
     where
         Self: Sized,
     {
-        let _ = honest;
+        let _ = (honest, detour);
         false
     }
 
@@ -202,6 +202,15 @@ pub enum Decision {
     Allow,
     /// No.
     Deny,
+}
+
+/// How a hostile server leads users to the page of an honest one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detour {
+    /// It says that this is where users approve.
+    Named,
+    /// Its own page sends the browser there.
+    Redirected,
 }
 
 /// The kinds of calls that can be made to fail separately.

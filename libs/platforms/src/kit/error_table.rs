@@ -24,6 +24,9 @@ pub(crate) struct ErrorTable {
     pub(crate) json_of: fn(&[u8]) -> &[u8],
     /// Whether an error response is the platform's own: a proxy may have a code or a message at the same places.
     pub(crate) is_own: fn(&Value) -> bool,
+    /// Whether an error response without a code and a message is the platform's own all the same: some software refuses
+    /// without a body, or with a header alone.
+    pub(crate) is_own_without_code: fn(StatusCode, &HeaderMap, &[u8]) -> bool,
     /// Whether a response with a status of success is an error.
     pub(crate) is_error: fn(&Value) -> bool,
     /// Where it says when calls are accepted again, besides `Retry-After`.
@@ -166,6 +169,7 @@ impl ErrorTable {
         message: None,
         json_of: whole,
         is_own: |_| true,
+        is_own_without_code: |_, _, _| false,
         is_error: |_| false,
         resets: &[],
         rules: &[],
@@ -181,9 +185,10 @@ impl ErrorTable {
         body: &[u8],
         now: DateTime<Utc>,
     ) -> CallError {
+        let is_own_without_code = (self.is_own_without_code)(status, headers, body);
         let body = serde_json::from_slice((self.json_of)(body)).ok().filter(self.is_own).unwrap_or_default();
         let response = self.parse(&body);
-        let is_in_format = response.message.is_some() || !response.codes.is_empty();
+        let is_in_format = response.message.is_some() || !response.codes.is_empty() || is_own_without_code;
         let rule = self.rules.iter().find(|it| is_in_format && it.matches(status, &response));
         let kind = rule.map_or_else(|| standard_kind(status, is_in_format), |it| it.kind);
         let waits = rule.and_then(|it| it.retry_after).and_then(|it| now.checked_add_signed(it));

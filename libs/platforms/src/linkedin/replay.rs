@@ -1,8 +1,8 @@
-//! The very same post once more, to find out what became of the first.
+//! Repeats a publish call with an unknown outcome, to find out whether it took effect.
 //!
-//! Facts: LinkedIn refuses what is posted twice within a while, and names the post that is
-//! there. It promises nothing: a repeat may make a second post. So it is the operator's
-//! choice, made once, and only within minutes. Source: the fact sheet, "Exactly-once".
+//! Facts: LinkedIn refuses what is posted twice within a while, and names the post that is there. It promises nothing: a
+//! repeated call may make a second post. So the operator decides whether it is made, and it is made once and within
+//! minutes. Source: the fact sheet, "Exactly-once".
 
 use domain::delivery::Resolution;
 
@@ -13,14 +13,11 @@ use super::{SETTLES, post};
 use crate::job::Job;
 use crate::kit::{Auth, Prepared};
 
-/// What became of the latest public call, of which nothing can be read; `advice` is what
-/// the user is told otherwise.
-///
-/// From when the first call can no longer take effect, for as long again: after a look
-/// then, the protocol waits at least so long for the next one.
+/// The call is repeated after the first one can no longer take effect, and for as long again: after a look-up then, the
+/// protocol waits at least so long for the next one. `advice` is for the user where that is over.
 pub(super) async fn once(api: &Api, job: &Job<'_>, prepared: &Prepared<'_, String>, advice: String) -> Resolution {
     if job.now < job.called_at + SETTLES {
-        let reason = "LinkedIn is asked by the very same post, once the first cannot arrive any more";
+        let reason = "the same post is sent once more, as soon as the first call can no longer arrive";
         return Resolution::Unclear { reason: reason.to_owned() };
     }
     let Ok(post) = post::of(job, prepared) else { return Resolution::NotThere };

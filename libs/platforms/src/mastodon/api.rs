@@ -14,9 +14,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use url::Url;
 
-use super::refused::{Failure, Refused};
+use super::errors::{ERRORS, WHO};
 use crate::answer;
 use crate::http_clients::HttpClients;
+use crate::kit::{CallError, Effect, ErrorTable};
 use crate::no_answer::NoAnswer;
 
 /// For the other calls. While an account is connected a person waits for several
@@ -26,6 +27,14 @@ const SHORT: Duration = Duration::from_secs(6);
 /// The most of an answer that is read: more than a status takes that has the
 /// longest text of this service in it twice, and escaped.
 const MAX_STATUS_BYTES: usize = 1 << 20;
+
+/// What decides the meaning of a failed call.
+#[derive(Clone, Copy)]
+struct Context {
+    effect: Effect,
+    errors: &'static ErrorTable,
+    now: DateTime<Utc>,
+}
 
 /// The HTTP API of any server.
 #[derive(Clone)]
@@ -49,6 +58,51 @@ impl Api {
         let request = request.header(http::header::ACCEPT, "application/json");
         Ok(fill(request).send().await?)
     }
+
+    /// The response, whatever its status.
+    async fn response(
+        &self,
+        url: &Url,
+        method: Method,
+        context: Context,
+        fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Response, CallError> {
+        let sent = self.send(url, method, fill).await;
+        sent.map_err(|it| CallError::of_transport(it, context.effect, WHO))
+    }
+
+    /// The response of success, as JSON.
+    async fn read<T: DeserializeOwned>(
+        &self,
+        url: &Url,
+        method: Method,
+        context: Context,
+        fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<T, CallError> {
+        context.expected(self.response(url, method, context, fill).await?, MAX_STATUS_BYTES).await
+    }
+}
+
+impl Context {
+    fn new(effect: Effect, now: DateTime<Utc>) -> Self {
+        Self { effect, errors: &ERRORS, now }
+    }
+
+    /// The response of a call that went well.
+    async fn expected<T: DeserializeOwned>(self, response: Response, max_bytes: usize) -> Result<T, CallError> {
+        let Self { effect, errors, now } = self;
+        let (status, headers) = (response.status(), response.headers().clone());
+        if status.is_success() {
+            let read = answer::json_up_to(response, max_bytes).await;
+            return read.map_err(|_| {
+                let mut error = CallError::unreadable(WHO, effect);
+                error.status = Some(status);
+                error
+            });
+        }
+        let body = answer::body(response).await.unwrap_or_default();
+        Err(errors.classify(effect, status, &headers, &body, now))
+    }
 }
 
 /// Reads an id of a server: short enough for our tables, and without characters
@@ -61,12 +115,4 @@ fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
         return Err(serde::de::Error::custom("an id that is none"));
     }
     Ok(id)
-}
-
-/// The answer of a call that went well.
-async fn expected<T: DeserializeOwned>(response: Response, now: DateTime<Utc>) -> Result<T, Failure> {
-    if !response.status().is_success() {
-        return Err(Failure::Refused(Refused::read(response, now).await));
-    }
-    answer::json_up_to(response, MAX_STATUS_BYTES).await.map_err(|_| Failure::Unreadable)
 }

@@ -9,7 +9,6 @@ use super::api::Api;
 use super::api::discovery::Discovered;
 use super::api::oauth::{Knows, NewApp};
 use super::grant::{App, Grant};
-use super::refused::Refused;
 use super::server::Server;
 use crate::handoff::{AuthorizationRequest, HandOffRefusal, OurAddresses};
 use crate::vault::{Keeping, Kept, Vault};
@@ -57,7 +56,7 @@ impl Apps {
         &self,
         grant: &Grant,
         here: &OurAddresses,
-        refused: &Refused,
+        reason: &str,
     ) -> Result<HandOffRefusal, HandOffRefusal> {
         let kept = self.vault.find(&name(&grant.server, here)).await?;
         let is_the_same = kept.as_ref().and_then(read).is_none_or(|it| it.client_id == grant.app.client_id);
@@ -66,7 +65,6 @@ impl Apps {
             self.register(&found, here, grant.app.any_code, kept.as_ref()).await?;
         }
         let server = grant.server.name();
-        let reason = refused.reason();
         Ok(HandOffRefusal::Refused(format!(
             "{server} no longer knows this service, or did not take its own code ({reason}). This service is \
              registered there again: connect the account once more"

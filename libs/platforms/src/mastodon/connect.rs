@@ -5,8 +5,8 @@ use domain::delivery::Setback;
 use domain::rules::Rules;
 use secrecy::ExposeSecret;
 
+use super::errors::may_be_of_our_app;
 use super::grant::{DIALECT, Grant, Memory};
-use super::refused::Failure;
 use super::server::{self, Server, Typed};
 use super::{Mastodon, account, instance};
 use crate::account::{Account, Credentials};
@@ -50,8 +50,8 @@ impl Connect for Mastodon {
         check_issuer(callback, issuer.as_deref(), &grant.server)?;
         let code = DIALECT.code_of(callback)?;
         let tokens = match self.api.exchange(&grant, code, &callback.verifier, &here).await {
-            Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => {
-                return Err(self.apps.forgotten(&grant, &here, &refused).await?);
+            Err(error) if may_be_of_our_app(&error) => {
+                return Err(self.apps.forgotten(&grant, &here, &error.message).await?);
             }
             exchanged => exchanged?,
         };
@@ -73,7 +73,7 @@ impl Connect for Mastodon {
 
     async fn revoke(&self, credentials: &Credentials, _now: DateTime<Utc>) -> Result<(), Setback> {
         let grant = Grant::of(credentials)?;
-        self.api.revoke(&grant, &credentials.access_token).await.map_err(Failure::setback)
+        Ok(self.api.revoke(&grant, &credentials.access_token).await?)
     }
 }
 

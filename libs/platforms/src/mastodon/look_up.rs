@@ -4,10 +4,11 @@ use super::account;
 use super::api::Api;
 use super::api::statuses::{Status, Uploaded};
 use super::content;
+use super::errors::is_beyond_the_scopes;
 use super::grant::Grant;
 use super::preparation::Progress;
-use super::refused::Failure;
 use crate::job::Job;
+use crate::kit::{CallError, ErrorKind};
 use crate::recognition::{self, Before, Found, Likeness, Timeline};
 use crate::watch::Watch;
 
@@ -28,14 +29,15 @@ pub(super) enum Unread {
     },
 }
 
-impl From<Failure> for Unread {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            // Asked first: such a refusal may also read like a lost grant, but
-            // the grant stands and only does not cover reading.
-            Failure::Refused(refused) if refused.is_beyond_the_scopes() => Self::Forbidden,
-            Failure::Refused(refused) if refused.is_lost_grant() => Self::Disconnected { reason: refused.reason() },
-            failure => Self::Passing { reason: failure.reason() },
+impl From<CallError> for Unread {
+    fn from(error: CallError) -> Self {
+        // Asked first: the grant stands and only does not cover reading.
+        if is_beyond_the_scopes(&error) {
+            return Self::Forbidden;
+        }
+        match error.kind {
+            ErrorKind::Unauthorized => Self::Disconnected { reason: error.message },
+            _ => Self::Passing { reason: error.message },
         }
     }
 }
@@ -62,7 +64,7 @@ impl Statuses<'_> {
     }
 
     /// How much the words of a status are like ours.
-    async fn by_words(&self, status: &Status) -> Result<Likeness, Failure> {
+    async fn by_words(&self, status: &Status) -> Result<Likeness, CallError> {
         let now = self.watch.now();
         let source = match status.source() {
             Some(source) => Some(source.to_owned()),
@@ -81,9 +83,9 @@ impl Statuses<'_> {
 #[async_trait::async_trait]
 impl Timeline for Statuses<'_> {
     type Post = Status;
-    type Failure = Failure;
+    type Failure = CallError;
 
-    async fn page(&self, after: Option<&str>) -> Result<Vec<Status>, Failure> {
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Status>, CallError> {
         let Some(account) = account::id_on_server(self.job.profile) else { return Ok(Vec::new()) };
         let token = &self.job.credentials.access_token;
         self.api.statuses(self.grant, token, account, after, self.watch.now()).await
@@ -105,7 +107,7 @@ impl Timeline for Statuses<'_> {
         ids_tell.then_some(Likeness::Other)
     }
 
-    async fn compare(&self, status: &Status) -> Result<Likeness, Failure> {
+    async fn compare(&self, status: &Status) -> Result<Likeness, CallError> {
         let ours = self.progress.media.len();
         // Some servers show a picture that the text only links to as if it were a
         // file of the status.

@@ -5,14 +5,17 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 use domain::media::Attachment;
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::account;
 use super::api::Api;
 use super::api::statuses::{Medium, UPLOAD, UPLOAD_AT_ONCE, Upload, Uploaded};
+use super::errors::{failed_on_a_file, has_no_such_call, is_beyond_the_scopes, may_pass};
 use super::grant::Grant;
-use super::refused::{Failure, Refused};
+use super::software::Software;
 use crate::job::{Job, MediaBytes};
+use crate::kit::{CallError, ErrorKind};
 use crate::platform::Step;
 use crate::recognition::Before;
 
@@ -46,6 +49,10 @@ pub(super) struct Progress {
     /// Whether the server has failed once to process the next one, or lost it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed_once: bool,
+    /// Who sees the account's posts by its own setting, on unknown software. It is sent along, because some servers
+    /// (snac) do not apply it, and because it decides whether a lost post can be found in the listing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) own_visibility: Option<String>,
     /// What the account showed after all files were uploaded; the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<Before>,
@@ -86,27 +93,30 @@ impl Preparation<'_> {
     async fn upload(&self, mut progress: Progress, file: &Attachment) -> Result<Step, Setback> {
         let Self { api, grant, job } = *self;
         let token = &job.credentials.access_token;
-        let mut uploaded = Err(Failure::Refused(Refused::not_there()));
-        if grant.software.uploads_in_background() {
-            uploaded = api.upload(grant, token, UPLOAD, file, self.open(file).await?, job.now).await;
-        }
-        if matches!(&uploaded, Err(Failure::Refused(refused)) if refused.has_no_such_call()) {
-            uploaded = api.upload(grant, token, UPLOAD_AT_ONCE, file, self.open(file).await?, job.now).await;
-        }
+        let upload =
+            async |path| Ok::<_, Setback>(api.upload(grant, token, path, file, self.open(file).await?, job.now).await);
+        let uploaded = if grant.software.uploads_in_background() {
+            match upload(UPLOAD).await? {
+                Err(error) if has_no_such_call(&error) => upload(UPLOAD_AT_ONCE).await?,
+                uploaded => uploaded,
+            }
+        } else {
+            upload(UPLOAD_AT_ONCE).await?
+        };
         match uploaded {
             Ok(Upload::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
             Ok(Upload::Processing(id)) => {
                 progress.processing = Some(Processing { id, looks: 0 });
                 Ok(progress.again(job.now + wait(0)))
             }
-            Err(Failure::Refused(refused)) if refused.failed_on_a_file() && !progress.failed_once => {
+            Err(error) if failed_on_a_file(&error) && !progress.failed_once => {
                 progress.failed_once = true;
                 Ok(progress.again(job.now + PROCESSING_WAIT))
             }
-            Err(Failure::Refused(refused)) if refused.failed_on_a_file() => {
-                Err(Setback::Refused { reason: of_file(job, &progress, &refused.reason()) })
+            Err(error) if failed_on_a_file(&error) => {
+                Err(Setback::Refused { reason: of_file(job, &progress, &error.message) })
             }
-            Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),
+            Err(error) => Err(in_words_of_file(error, job, &progress)),
         }
     }
 
@@ -119,7 +129,8 @@ impl Preparation<'_> {
                 progress.processing = Some(Processing { id, looks });
                 Ok(progress.again(job.now + wait(looks)))
             }
-            Err(Failure::Refused(refused)) if refused.failed_on_a_file() && !progress.failed_once => {
+            // It could not be processed, which may succeed the second time.
+            Err(error) if error.is_status(StatusCode::UNPROCESSABLE_ENTITY) && !progress.failed_once => {
                 (progress.processing, progress.failed_once) = (None, true);
                 Ok(progress.again(job.now + PROCESSING_WAIT))
             }
@@ -130,40 +141,53 @@ impl Preparation<'_> {
                 Ok(progress.again(job.now))
             }
             Ok(Medium::Unknown) => Err(Setback::Stale { reason: of_file(job, &progress, "it is not there any more") }),
-            Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),
+            Err(error) => Err(in_words_of_file(error, job, &progress)),
         }
     }
 
     /// Reads what the account shows before the public call. A status that appears
     /// in the listing later is then known to be newer.
     async fn look_back(&self, mut progress: Progress) -> Result<Step, Setback> {
-        let Self { api, grant, job } = *self;
-        let read = match account::id_on_server(job.profile) {
-            Some(account) => api.statuses(grant, &job.credentials.access_token, account, None, job.now).await.map(Some),
-            None => Ok(None),
-        };
-        progress.before = Some(match read {
-            Ok(Some(statuses)) => Before::showed(&statuses),
-            Ok(None) => Before::Unreadable,
-            Err(failure) if failure.is_lost_grant() => return Err(failure.setback()),
+        let Self { grant, job, .. } = *self;
+        progress.before = Some(match self.read_account().await {
+            Ok((own_visibility, before)) => {
+                progress.own_visibility = own_visibility;
+                before
+            }
+            Err(error) if error.kind == ErrorKind::Unauthorized && !is_beyond_the_scopes(&error) => {
+                return Err(error.into());
+            }
             // A listing that cannot be read does not hold a post back for long. On
             // servers with idempotency keys it is not made late at all, because
             // the key can tell what became of a call. On the others it waits for
             // `PATIENCE`: a server that cannot list statuses would probably not
             // take one either.
-            Err(failure) => {
+            Err(error) => {
                 let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { PATIENCE };
-                match failure.may_pass() {
+                match may_pass(&error) {
                     true if job.now < job.publish_at => {
                         let at = (job.now + LOOK_BACK_AGAIN).min(job.publish_at);
                         return Ok(progress.again(at));
                     }
-                    true if job.now < job.publish_at + patience => return Err(failure.setback()),
+                    true if job.now < job.publish_at + patience => return Err(error.into()),
                     _ => Before::Unreadable,
                 }
             }
         });
         Ok(Step::Ready { progress: progress.store() })
+    }
+
+    /// The visibility that the account has set, where it is needed, and what the account shows.
+    async fn read_account(&self) -> Result<(Option<String>, Before), CallError> {
+        let Self { api, grant, job } = *self;
+        let token = &job.credentials.access_token;
+        let needs_visibility = grant.software == Software::Other && job.options.text("visibility").is_none();
+        let own = if needs_visibility { api.me(&grant.server, token).await?.own_visibility() } else { None };
+        let before = match account::id_on_server(job.profile) {
+            Some(account) => Before::showed(&api.statuses(grant, token, account, None, job.now).await?),
+            None => Before::Unreadable,
+        };
+        Ok((own.map(str::to_owned), before))
     }
 
     async fn open(&self, file: &Attachment) -> Result<MediaBytes, Setback> {
@@ -185,9 +209,9 @@ impl Progress {
 
     /// With one more file that is ready.
     fn with(self, file: Uploaded) -> Self {
-        let Self { mut media, before, .. } = self;
+        let Self { mut media, own_visibility, before, .. } = self;
         media.push(file);
-        Self { media, processing: None, failed_once: false, before }
+        Self { media, processing: None, failed_once: false, own_visibility, before }
     }
 
     /// Ends a step with a file that is ready. The next step follows at once, or
@@ -212,8 +236,8 @@ fn of_file(job: &Job<'_>, progress: &Progress, reason: &str) -> String {
     format!("file {} of {}: {reason}", progress.media.len() + 1, job.media.len())
 }
 
-fn in_words_of_file(setback: Setback, job: &Job<'_>, progress: &Progress) -> Setback {
-    match setback {
+fn in_words_of_file(error: CallError, job: &Job<'_>, progress: &Progress) -> Setback {
+    match error.into() {
         Setback::Refused { reason } => Setback::Refused { reason: of_file(job, progress, &reason) },
         other => other,
     }

@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
+use http::StatusCode;
 
 use super::Mastodon;
 use super::api::statuses::{Medium, NewStatus};
+use super::errors::{ERRORS, WHO, WITHOUT_LOOK_UP, is_final};
 use super::grant::Grant;
 use super::look_up::{Statuses, Unread};
 use super::preparation::{Preparation, Progress};
-use super::refused::{Failure, Refused, WHO};
 use super::software::Software;
 use crate::account::Credentials;
 use crate::job::Job;
+use crate::kit::{CallError, ErrorKind};
 use crate::no_answer::NoAnswer;
 use crate::platform::{Publish, STEP_LIMIT, Step};
 use crate::recognition::{Found, Listed};
@@ -64,13 +66,12 @@ impl Publish for Mastodon {
         }
         match self.post(job, &grant, &progress).await {
             Ok(published) => Ok(published),
-            Err(Failure::Refused(refused)) if !progress.media.is_empty() && refused.is_final() => {
-                let reason = refused.reason();
-                let learned =
-                    watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &progress, refused, &watch));
+            Err(error) if !progress.media.is_empty() && is_final(&error) => {
+                let reason = error.message.clone();
+                let learned = watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &progress, error, &watch));
                 learned.await.unwrap_or(Err(Setback::Busy { retry_at: None, reason }))
             }
-            Err(failure) => Err(failure.setback()),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -98,7 +99,7 @@ impl Publish for Mastodon {
         let late = || Err(Unread::Passing { reason: NoAnswer::Late.words(WHO) });
         let in_doubt = match looked.unwrap_or_else(late) {
             Ok(Found::Public(published)) => return Resolution::Public(published),
-            Ok(Found::NotThere) if is_perhaps_unlisted(job, &grant) => {
+            Ok(Found::NotThere) if is_perhaps_unlisted(job, &grant, &progress) => {
                 return Resolution::Unknowable { advice: UNLISTED.to_owned() };
             }
             Ok(Found::NotThere) => return Resolution::NotThere,
@@ -114,13 +115,10 @@ impl Publish for Mastodon {
         }
         match self.post(job, &grant, &progress).await {
             Ok(published) => Resolution::Public(published),
-            Err(Failure::Refused(refused)) if refused.is_lost_grant() => {
-                Resolution::Disconnected { reason: refused.reason() }
-            }
             // The server looks for the key first. That it went on to refuse the
             // request shows that the first call made nothing.
-            Err(Failure::Refused(refused)) if refused.is_final() => Resolution::NotThere,
-            Err(failure) => Resolution::Unclear { reason: failure.reason() },
+            Err(error) if is_final(&error) => Resolution::NotThere,
+            Err(error) => error.resolution(),
         }
     }
 
@@ -133,35 +131,34 @@ impl Publish for Mastodon {
     }
 }
 
-/// Who sees a post; `None` leaves it to the account's own setting. Of software that
-/// is not known, nobody knows whether its listing has what not everybody sees.
-fn visibility<'a>(job: &Job<'a>, grant: &Grant) -> Option<&'a str> {
-    let everybody = (grant.software == Software::Other).then_some("public");
-    job.options.text("visibility").or(everybody)
+/// Who sees a post; `None` leaves it to the server.
+fn visibility<'a>(job: &Job<'a>, progress: &'a Progress) -> Option<&'a str> {
+    job.options.text("visibility").or(progress.own_visibility.as_deref())
 }
 
 /// Whether the listing may lack a post that is there: snac lists what everybody
 /// sees, also for its owner.
-fn is_perhaps_unlisted(job: &Job<'_>, grant: &Grant) -> bool {
-    grant.software == Software::Other && visibility(job, grant) != Some("public")
+fn is_perhaps_unlisted(job: &Job<'_>, grant: &Grant, progress: &Progress) -> bool {
+    grant.software == Software::Other && visibility(job, progress) != Some("public")
 }
 
 impl Mastodon {
     /// The public call.
-    async fn post(&self, job: &Job<'_>, grant: &Grant, progress: &Progress) -> Result<Published, Failure> {
+    async fn post(&self, job: &Job<'_>, grant: &Grant, progress: &Progress) -> Result<Published, CallError> {
         let warning = job.options.text("content_warning");
         let is_kept_of_any = warning.is_none() || !grant.software.drops_warnings();
         let status = NewStatus {
             status: job.text,
             media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
-            visibility: visibility(job, grant),
+            visibility: visibility(job, progress),
             spoiler_text: warning,
             sensitive: if is_kept_of_any { job.options.flag("sensitive") } else { Some(true) },
             language: job.options.text("language"),
             content_type: grant.software.content_type(),
         };
         let key = grant.software.keeps_keys().then_some(job.reference);
-        let made = self.api.post(grant, &job.credentials.access_token, &status, key, job.now).await?;
+        let errors = if is_perhaps_unlisted(job, grant, progress) { &WITHOUT_LOOK_UP } else { &ERRORS };
+        let made = self.api.post(grant, &job.credentials.access_token, &status, key, errors, job.now).await?;
         let at = made.created_at().unwrap_or(job.now);
         let url = made.url();
         Ok(Published::new(made.id, at).seen_at(url))
@@ -175,7 +172,7 @@ impl Mastodon {
         job: &Job<'_>,
         grant: &Grant,
         progress: &Progress,
-        refused: Refused,
+        refused: CallError,
         watch: &Watch,
     ) -> Result<Published, Setback> {
         let busy = |reason: String| Err(Setback::Busy { retry_at: None, reason });
@@ -188,28 +185,26 @@ impl Mastodon {
             Err(Unread::Disconnected { reason }) => return Err(Setback::Disconnected { reason }),
             Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => return busy(reason),
         }
-        if refused.is_not_found() {
-            return Err(Setback::Stale { reason: refused.reason() });
+        if refused.is_status(StatusCode::NOT_FOUND) {
+            return Err(Setback::Stale { reason: refused.message });
         }
         let mut is_unknown = false;
         for file in &progress.media {
             match self.api.medium(grant, &job.credentials.access_token, &file.id, job.now).await {
                 Ok(Medium::Ready(_)) => {}
-                Ok(Medium::Processing) => return busy(refused.reason()),
+                Ok(Medium::Processing) => return busy(refused.message),
                 Ok(Medium::Unknown) => is_unknown = true,
-                Err(Failure::Refused(of_file)) if of_file.is_final() => {}
-                Err(Failure::Refused(of_file)) if of_file.is_lost_grant() => {
-                    return Err(Setback::Disconnected { reason: of_file.reason() });
-                }
+                Err(of_file) if is_final(&of_file) => {}
+                Err(of_file) if of_file.kind == ErrorKind::Unauthorized => return Err(of_file.into()),
                 // Whether the file is at fault cannot be said now. The next attempt
                 // will be refused again, and the files asked for once more.
-                Err(failure) => return busy(failure.reason()),
+                Err(of_file) => return busy(of_file.message),
             }
         }
         if is_unknown {
-            return Err(Setback::Stale { reason: refused.reason() });
+            return Err(Setback::Stale { reason: refused.message });
         }
-        Err(Failure::Refused(refused).setback())
+        Err(refused.into())
     }
 
     async fn look_up(&self, job: &Job<'_>, grant: &Grant, progress: &Progress, watch: &Watch) -> Result<Found, Unread> {

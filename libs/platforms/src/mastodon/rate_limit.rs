@@ -3,17 +3,16 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
 
-use crate::answer;
-
 /// Numbers from here on are seconds since 1970 (this one is in 2001). Smaller ones
 /// are seconds from now.
 const EARLIEST_INSTANT: i64 = 1_000_000_000;
 
 /// When the limit ends: `X-RateLimit-Reset`, which is a timestamp of ISO 8601
-/// on Mastodon and seconds since 1970 on `GoToSocial`, else `Retry-After`.
+/// on Mastodon and seconds since 1970 on `GoToSocial`. Every response has it, also while calls are left.
 pub(super) fn ends_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    let reset = headers.get("x-ratelimit-reset").and_then(|it| it.to_str().ok()).map(str::trim);
-    reset.and_then(|it| instant(it, now)).or_else(|| answer::retry_at(headers, now))
+    let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::trim);
+    let is_used_up = text("x-ratelimit-remaining").is_none_or(|it| it == "0");
+    text("x-ratelimit-reset").filter(|_| is_used_up).and_then(|it| instant(it, now))
 }
 
 fn instant(reset: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
@@ -48,9 +47,9 @@ mod tests {
             "60".to_owned(),
         ] {
             assert_eq!(ends(&[("x-ratelimit-reset", &reset)]), Some(in_a_minute), "{reset}");
+            let with = |remaining| ends(&[("x-ratelimit-reset", &reset), ("x-ratelimit-remaining", remaining)]);
+            assert_eq!((with("0"), with("7")), (Some(in_a_minute), None), "{reset}");
         }
-        assert_eq!(ends(&[("retry-after", "60")]), Some(in_a_minute));
-        assert_eq!(ends(&[("x-ratelimit-reset", "soon"), ("retry-after", "60")]), Some(in_a_minute));
     }
 
     #[test]

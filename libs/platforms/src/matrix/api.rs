@@ -3,26 +3,24 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::Attachment;
 use http::StatusCode;
-use reqwest::{Body, Method, RequestBuilder, Response};
+use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::failure::Failure;
+use super::errors::ERRORS;
 use super::grant::Grant;
 use super::user::{Homeserver, UserId};
-use crate::answer::{self, Unreadable};
+use crate::answer;
 use crate::http_clients::HttpClients;
 use crate::job::{Job, MediaBytes};
+use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 
 /// For one message. Long, because what it did is found out by further calls.
 const SEND: Duration = Duration::from_secs(15);
-
-/// For a look at one page of a room, or at all rooms.
-const LOOK: Duration = Duration::from_secs(10);
 
 /// A page of events, each of which may have 64 KiB, is as long as this at most.
 const MAX_PAGE_BYTES: usize = 8 << 20;
@@ -35,6 +33,9 @@ const MAX_ID: usize = 255;
 
 /// Where people sign in, and are told how they can.
 const LOGIN: &[&str] = &["_matrix", "client", "v3", "login"];
+
+/// The event that begins a room.
+pub(super) const CREATE: &str = "m.room.create";
 
 /// The client-server API.
 #[derive(Clone)]
@@ -93,6 +94,16 @@ struct WhoAmI {
 #[derive(Deserialize)]
 struct Versions {
     versions: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Login {
+    flows: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct JoinedRooms {
+    joined_rooms: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -155,29 +166,39 @@ impl Api {
         Self { http }
     }
 
-    /// What stands at an address that anybody may read; `None` where it moves the
-    /// reader elsewhere, which is then said.
-    pub(super) async fn read(&self, url: Url, now: DateTime<Utc>) -> Result<Result<Value, Option<Url>>, Failure> {
-        let response = self.http.to_named(Method::GET, url.clone())?.send().await?;
+    /// The JSON at an address that anybody may read, or the address to which it moves its readers.
+    pub(super) async fn well_known(&self, url: Url) -> Option<Result<Value, Url>> {
+        let response = self.http.to_named(Method::GET, url.clone()).ok()?.send().await.ok()?;
         if response.status().is_redirection() {
-            let location = response.headers().get(http::header::LOCATION).and_then(|it| it.to_str().ok());
-            return Ok(Err(location.and_then(|it| url.join(it).ok())));
+            let location = response.headers().get(http::header::LOCATION)?.to_str().ok()?;
+            return url.join(location).ok().map(Err);
         }
-        expected(response, now).await.map(Ok)
+        if !response.status().is_success() {
+            return None;
+        }
+        answer::json(response).await.ok().map(Ok)
     }
 
-    /// Whether there is a homeserver that speaks a version with `/v3/` in its paths.
-    pub(super) async fn is_homeserver(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<bool, Failure> {
-        let url = server.url(&["_matrix", "client", "versions"]);
-        let answer = self.read(url, now).await?.ok().and_then(|it| serde_json::from_value::<Versions>(it).ok());
-        Ok(answer.is_some_and(|it| it.versions.iter().any(|version| version.starts_with("v1."))))
+    /// Whether there is a homeserver that has the calls with `/v3/` in their paths.
+    pub(super) async fn is_homeserver(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<bool, CallError> {
+        let call = self.client(server).get(Auth::anonymous(now), &["_matrix", "client", "versions"]);
+        let Versions { versions } = call.read().await?;
+        if versions.iter().any(|it| it.starts_with("v1.")) {
+            return Ok(true);
+        }
+        // Old forks of Conduit name none of these, and have the calls.
+        Ok(!versions.is_empty() && self.flows(server, now).await.is_ok())
     }
 
     /// Whether people sign in on a page of a homeserver's.
-    pub(super) async fn has_page(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<bool, Failure> {
-        let answer = self.read(server.url(LOGIN), now).await?.unwrap_or_default();
-        let flows = answer["flows"].as_array().map(Vec::as_slice).unwrap_or_default();
-        Ok(flows.iter().any(|it| it["type"] == "m.login.sso"))
+    pub(super) async fn has_page(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<bool, CallError> {
+        Ok(self.flows(server, now).await?.iter().any(|it| it["type"] == "m.login.sso"))
+    }
+
+    /// The ways to sign in.
+    async fn flows(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<Vec<Value>, CallError> {
+        let Login { flows } = self.client(server).get(Auth::anonymous(now), LOGIN).read().await?;
+        Ok(flows)
     }
 
     /// Makes a device of this name, by what proves who the user is.
@@ -187,7 +208,7 @@ impl Api {
         proof: Proof<'_>,
         device_name: &str,
         now: DateTime<Utc>,
-    ) -> Result<LoggedIn, Failure> {
+    ) -> Result<LoggedIn, CallError> {
         let mut body = match proof {
             Proof::Password(user, password) => json!({
                 "type": "m.login.password",
@@ -198,7 +219,8 @@ impl Api {
         };
         body["initial_device_display_name"] = device_name.into();
         body["refresh_token"] = true.into();
-        asked(self.http.to_named(Method::POST, server.url(LOGIN))?.json(&body), now).await
+        let call = self.client(server).post(Auth::anonymous(now), LOGIN).effect(Effect::Private);
+        call.json(&body).read().await
     }
 
     /// New tokens of a device.
@@ -208,94 +230,87 @@ impl Api {
         token: &SecretString,
         within: Duration,
         now: DateTime<Utc>,
-    ) -> Result<Tokens, Failure> {
-        let url = server.url(&["_matrix", "client", "v3", "refresh"]);
+    ) -> Result<Tokens, CallError> {
+        let call = self.client(server).post(Auth::anonymous(now), &["_matrix", "client", "v3", "refresh"]);
         let body = json!({ "refresh_token": token.expose_secret() });
-        asked(self.http.to_named(Method::POST, url)?.json(&body).timeout(within), now).await
+        call.effect(Effect::Private).json(&body).timeout(within).read().await
     }
 
     /// Ends a device, with all of its tokens.
-    pub(super) async fn log_out(&self, device: Device<'_>) -> Result<(), Failure> {
-        let request = self.request(device, Method::POST, &["_matrix", "client", "v3", "logout"])?;
-        asked::<Value>(request.json(&json!({})), device.now).await.map(|_| ())
+    pub(super) async fn log_out(&self, device: Device<'_>) -> Result<(), CallError> {
+        let call = self.call(device, Method::POST, &["_matrix", "client", "v3", "logout"]).effect(Effect::Private);
+        call.json(&json!({})).read().await.map(|_: Value| ())
     }
 
     /// Whose device it is.
-    pub(super) async fn who_am_i(&self, device: Device<'_>) -> Result<String, Failure> {
-        let request = self.request(device, Method::GET, &["_matrix", "client", "v3", "account", "whoami"])?;
-        let WhoAmI { user_id } = asked(request, device.now).await?;
+    pub(super) async fn who_am_i(&self, device: Device<'_>) -> Result<String, CallError> {
+        let call = self.call(device, Method::GET, &["_matrix", "client", "v3", "account", "whoami"]);
+        let WhoAmI { user_id } = call.read().await?;
         Ok(user_id)
     }
 
     /// The name that a user has given themselves.
-    pub(super) async fn display_name(&self, device: Device<'_>, user: &UserId) -> Result<Option<String>, Failure> {
-        let request = self.request(device, Method::GET, &["_matrix", "client", "v3", "profile", user.as_str()])?;
-        match asked::<Named>(request, device.now).await {
+    pub(super) async fn display_name(&self, device: Device<'_>, user: &UserId) -> Result<Option<String>, CallError> {
+        let call = self.call(device, Method::GET, &["_matrix", "client", "v3", "profile", user.as_str()]);
+        match call.read().await {
             Ok(Named { displayname }) => Ok(displayname.filter(|it| !it.trim().is_empty())),
-            Err(failure) if failure.is_not_found() => Ok(None),
-            Err(failure) => Err(failure),
+            Err(error) if error.is_status(StatusCode::NOT_FOUND) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
     /// How large a file may be, in bytes, where the server says so. Servers from
     /// before version 1.11 say it at another address.
-    pub(super) async fn upload_limit(&self, device: Device<'_>) -> Result<Option<u64>, Failure> {
+    pub(super) async fn upload_limit(&self, device: Device<'_>) -> Result<Option<u64>, CallError> {
         for path in [["_matrix", "client", "v1", "media", "config"].as_slice(), &["_matrix", "media", "v3", "config"]] {
-            match asked::<MediaConfig>(self.request(device, Method::GET, path)?, device.now).await {
+            match self.call(device, Method::GET, path).read().await {
                 Ok(MediaConfig { upload_size }) => return Ok(upload_size),
-                Err(failure) if failure.is_not_found() => {}
-                Err(failure) => return Err(failure),
+                Err(error) if error.is_status(StatusCode::NOT_FOUND) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(None)
     }
 
-    /// The rooms that a user has joined, as `/sync` tells them to who asks it first,
-    /// with these kinds of their state.
-    pub(super) async fn joined(&self, device: Device<'_>, state: &[&str]) -> Result<Value, Failure> {
-        let none = json!({ "types": [] });
-        // A change of the state that came last stands in the timeline, and nowhere else.
-        let filter = json!({
-            "presence": none, "account_data": none,
-            "room": {
-                "ephemeral": none, "account_data": none,
-                "timeline": { "limit": 1, "types": state },
-                "state": { "types": state, "lazy_load_members": true },
-            },
-        });
-        let request = self.request(device, Method::GET, &["_matrix", "client", "v3", "sync"])?;
-        let query = [("filter", filter.to_string().as_str()), ("set_presence", "offline"), ("timeout", "0")]
-            .map(|(name, value)| (name, value.to_owned()));
-        asked(request.query(&query).timeout(LOOK), device.now).await
+    /// The ids of the rooms that a user has joined.
+    pub(super) async fn joined_rooms(&self, device: Device<'_>) -> Result<Vec<String>, CallError> {
+        let call = self.call(device, Method::GET, &["_matrix", "client", "v3", "joined_rooms"]);
+        let JoinedRooms { joined_rooms } = call.max_bytes(MAX_PAGE_BYTES).read().await?;
+        Ok(joined_rooms)
     }
 
-    /// Whether what is said in a room has to be encrypted.
-    pub(super) async fn is_encrypted(&self, device: Device<'_>, room: &str) -> Result<bool, Failure> {
-        let path = ["_matrix", "client", "v3", "rooms", room, "state", "m.room.encryption"];
-        match asked::<Value>(self.request(device, Method::GET, &path)?, device.now).await {
-            Ok(_) => Ok(true),
-            Err(failure) if failure.is(&["M_NOT_FOUND"]) => Ok(false),
-            Err(failure) => Err(failure),
+    /// The content of a room's state of this kind. [`CREATE`] is the whole event, because of its sender, on servers since
+    /// version 1.16.
+    pub(super) async fn state(&self, device: Device<'_>, room: &str, kind: &str) -> Result<Option<Value>, CallError> {
+        let path = ["_matrix", "client", "v3", "rooms", room, "state", kind];
+        let format = if kind == CREATE { "event" } else { "content" };
+        let call = self.call(device, Method::GET, &path).query(&[("format", format)]);
+        // It is asked before a message is sent: who is not in the room cannot send one either.
+        match call.effect(Effect::Private).read().await {
+            Ok(state) => Ok(Some(state)),
+            Err(error) if error.has_code(&["M_NOT_FOUND"]) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
-    /// Uploads a file of this name, type and size; its `mxc://` address.
+    /// Whether what is said in a room has to be encrypted.
+    pub(super) async fn is_encrypted(&self, device: Device<'_>, room: &str) -> Result<bool, CallError> {
+        Ok(self.state(device, room, "m.room.encryption").await?.is_some())
+    }
+
+    /// Uploads a file under this name; its `mxc://` address.
     pub(super) async fn upload(
         &self,
         device: Device<'_>,
-        (name, mime_type, size_bytes): (&str, &str, u64),
+        name: &str,
+        file: &Attachment,
         bytes: MediaBytes,
         within: Duration,
-    ) -> Result<String, Failure> {
-        let request = self
-            .request(device, Method::POST, &["_matrix", "media", "v3", "upload"])?
-            .query(&[("filename", name)])
-            .header(http::header::CONTENT_TYPE, mime_type)
-            // With a length, a stream that ends early is not taken for the file.
-            .header(http::header::CONTENT_LENGTH, size_bytes)
-            .body(Body::wrap_stream(bytes))
-            .timeout(within);
-        let Uploaded { content_uri } = asked(request, device.now).await?;
+    ) -> Result<String, CallError> {
+        let call = self.call(device, Method::POST, &["_matrix", "media", "v3", "upload"]).effect(Effect::Private);
+        let call = call.query(&[("filename", name)]).file(file.mime_type, file.size_bytes, bytes);
+        let Uploaded { content_uri } = call.timeout(within).read().await?;
+        let unreadable = || CallError::unreadable(ERRORS.title, Effect::Private);
         if is_content(&content_uri) { Ok(content_uri) } else { Err(unreadable()) }
     }
 
@@ -306,10 +321,10 @@ impl Api {
         room: &str,
         transaction: &str,
         content: &Value,
-    ) -> Result<String, Failure> {
+    ) -> Result<String, CallError> {
         let path = ["_matrix", "client", "v3", "rooms", room, "send", "m.room.message", transaction];
-        let request = self.request(device, Method::PUT, &path)?.json(content).timeout(SEND);
-        let Sent { event_id } = asked(request, device.now).await?;
+        let call = self.call(device, Method::PUT, &path).effect(Effect::Public);
+        let Sent { event_id } = call.json(content).timeout(SEND).read().await?;
         Ok(event_id)
     }
 
@@ -320,59 +335,21 @@ impl Api {
         room: &str,
         user: &UserId,
         from: Option<&str>,
-    ) -> Result<Messages, Failure> {
+    ) -> Result<Messages, CallError> {
         let filter = json!({ "senders": [user.as_str()], "types": ["m.room.message"] }).to_string();
-        let request = self
-            .request(device, Method::GET, &["_matrix", "client", "v3", "rooms", room, "messages"])?
-            .query(&[("dir", "b"), ("limit", PAGE), ("filter", &filter)])
-            .timeout(LOOK);
-        let request = if let Some(from) = from { request.query(&[("from", from)]) } else { request };
-        asked(request, device.now).await
+        let call = self.call(device, Method::GET, &["_matrix", "client", "v3", "rooms", room, "messages"]);
+        let call = call.query(&[("dir", "b"), ("limit", PAGE), ("filter", &filter)]).max_bytes(MAX_PAGE_BYTES);
+        let call = if let Some(from) = from { call.query(&[("from", from)]) } else { call };
+        call.read().await
     }
 
-    fn request(&self, device: Device<'_>, method: Method, path: &[&str]) -> Result<RequestBuilder, Failure> {
-        let request = self.http.to_named(method, device.server.url(path))?;
-        Ok(request.bearer_auth(device.token.expose_secret()))
+    fn call(&self, device: Device<'_>, method: Method, path: &[&str]) -> Call {
+        self.client(device.server).call(Auth::token(device.token, device.now), method, path)
     }
-}
 
-async fn asked<T: DeserializeOwned>(request: RequestBuilder, now: DateTime<Utc>) -> Result<T, Failure> {
-    expected(request.send().await?, now).await
-}
-
-/// The answer of a call that went well. "Errors are generally best expressed by their
-/// error code rather than the HTTP status code returned."
-async fn expected<T: DeserializeOwned>(response: Response, now: DateTime<Utc>) -> Result<T, Failure> {
-    let (status, retry_at) = (response.status(), answer::retry_at(response.headers(), now));
-    let body: Value = match answer::json_up_to(response, MAX_PAGE_BYTES).await {
-        Ok(body) => body,
-        Err(Unreadable::Form) if !status.is_success() => Value::Null,
-        Err(_) => return Err(unreadable()),
-    };
-    if status.is_success() {
-        return serde_json::from_value(body).map_err(|_| unreadable());
+    fn client(&self, server: &Homeserver) -> ApiClient {
+        ApiClient::named(self.http.clone(), server.base().clone(), &ERRORS)
     }
-    let code = body["errcode"].as_str();
-    if status == StatusCode::TOO_MANY_REQUESTS || code == Some("M_LIMIT_EXCEEDED") {
-        // Of servers before version 1.10.
-        let wait = body["retry_after_ms"].as_u64().and_then(|it| u32::try_from(it).ok());
-        let wait = wait.map(|it| now + TimeDelta::milliseconds(it.into()));
-        return Err(Failure::Limited { retry_at: retry_at.max(wait) });
-    }
-    let said = serde_json::to_vec(&body).unwrap_or_default();
-    let words = answer::words_of(status, &said);
-    match code {
-        Some(code) if status.is_client_error() => Err(Failure::Refused { status, code: code.to_owned(), words }),
-        // The page of a proxy, which may have passed on the call.
-        _ => Err(Failure::Unknown {
-            may_still_run: status.is_server_error(),
-            why: format!("its homeserver failed: {words}"),
-        }),
-    }
-}
-
-fn unreadable() -> Failure {
-    Failure::Unknown { may_still_run: true, why: "its homeserver's answer could not be read".to_owned() }
 }
 
 /// Reads the id of an event: not too long for our tables, and plain.

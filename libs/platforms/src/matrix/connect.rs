@@ -2,17 +2,18 @@
 
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
+use http::StatusCode;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::api::{Api, Device, Proof, Tokens};
-use super::failure::Failure;
 use super::grant::Grant;
 use super::user::{Homeserver, UserId, link};
 use super::{MAX_FILE_BYTES, Matrix, rules};
 use crate::account::{About, Account, Credentials};
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
+use crate::kit::{CallError, ErrorKind};
 
 const USER: &str = "user";
 const PASSWORD: &str = "password";
@@ -137,12 +138,12 @@ impl Matrix {
                     let message = format!("This access token is of {}. Type that Matrix ID.", whose.as_str());
                     return Err(wrong(USER, &message));
                 }
-                Err(failure) if failure.is_of_the_token() => {}
-                Err(failure) => return Err(without_token(failure, &pasted)),
+                Err(error) if error.kind == ErrorKind::Unauthorized => {}
+                Err(error) => return Err(without_token(error, &pasted)),
             }
         }
         let entered = self.api.log_in(server, Proof::Password(user, password), &self.client_name, now).await;
-        let entered = entered.map_err(|failure| refused_login(failure, server))?;
+        let entered = entered.map_err(|error| refused_login(error, server))?;
         if entered.user_id != user.as_str() {
             let device = Device { server, token: &entered.tokens.access_token, now };
             self.api.log_out(device).await.ok();
@@ -153,7 +154,7 @@ impl Matrix {
     }
 
     /// What an account says of itself.
-    pub(super) async fn about_user(&self, device: Device<'_>, user: &UserId) -> Result<About, Failure> {
+    pub(super) async fn about_user(&self, device: Device<'_>, user: &UserId) -> Result<About, CallError> {
         let (name, limit) = futures::try_join!(self.api.display_name(device, user), self.api.upload_limit(device))?;
         let profile = Profile {
             account_id: user.as_str().to_owned(),
@@ -194,14 +195,14 @@ async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Resu
     let (Some(origin), Some(itself)) = (origin, itself) else {
         return Err(wrong(field, "Type the address of your homeserver, such as https://matrix.example.org."));
     };
-    let server = said_to_be(api, &origin, now).await.unwrap_or(itself);
+    let server = said_to_be(api, &origin).await.unwrap_or(itself);
     let name = server.name();
     match api.is_homeserver(&server, now).await {
         Ok(true) => Ok(server),
-        Ok(false) | Err(Failure::Refused { .. }) => {
-            Err(wrong(field, &format!("{name} is no homeserver of Matrix. {}", advice(field))))
+        Err(error) if !error.status.is_some_and(|it| it.is_client_error()) => {
+            Err(wrong(field, &format!("{name} was not found: {}. {}", error.message, advice(field))))
         }
-        Err(failure) => Err(wrong(field, &format!("{name} was not found: {}. {}", failure.words(), advice(field)))),
+        Ok(false) | Err(_) => Err(wrong(field, &format!("{name} is no homeserver of Matrix. {}", advice(field)))),
     }
 }
 
@@ -211,27 +212,27 @@ fn advice(field: &str) -> &'static str {
 
 /// Where an origin says that its homeserver is. What cannot be read says nothing: who is
 /// at the origin itself is asked next.
-async fn said_to_be(api: &Api, origin: &Homeserver, now: DateTime<Utc>) -> Option<Homeserver> {
+async fn said_to_be(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
     let mut url = origin.url(&[".well-known", "matrix", "client"]);
     for _ in 0..=MAX_MOVES {
-        match api.read(url, now).await.ok()? {
+        match api.well_known(url).await? {
             Ok(said) => return said["m.homeserver"]["base_url"].as_str().and_then(Homeserver::parse),
-            Err(moved) => url = moved?,
+            Err(moved) => url = moved,
         }
     }
     None
 }
 
-fn refused_login(failure: Failure, server: &Homeserver) -> HandOffRefusal {
-    if failure.is(&["M_FORBIDDEN"]) {
+fn refused_login(error: CallError, server: &Homeserver) -> HandOffRefusal {
+    if error.has_code(&["M_FORBIDDEN"]) {
         return wrong(PASSWORD, "This is neither the password nor an access token.");
     }
     // It has no such call, or not this kind of it.
-    if failure.is_not_found() || failure.is(&["M_UNKNOWN", "M_UNRECOGNIZED"]) {
+    if error.is_status(StatusCode::NOT_FOUND) || error.has_code(&["M_UNKNOWN", "M_UNRECOGNIZED"]) {
         let name = server.name();
         return wrong(PASSWORD, &format!("{name} takes no passwords here. Type an access token in its place."));
     }
-    failure.into()
+    error.into()
 }
 
 fn wrong(name: &'static str, message: &str) -> HandOffRefusal {

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::Matrix;
 use super::api::Device;
 use super::content::{self, Message};
-use super::failure::{Failure, WHO};
+use super::errors::ERRORS;
 use super::grant::Grant;
 use super::user::link;
 use crate::account::Credentials;
 use crate::job::Job;
+use crate::kit::{CallError, Effect, ErrorKind};
 use crate::no_answer::NoAnswer;
 use crate::platform::{Publish, Step};
 use crate::watch::{WITHIN, Watch};
@@ -57,7 +58,7 @@ struct Found {
 
 /// Why the rest of a post was not sent.
 struct Stopped {
-    failure: Failure,
+    error: CallError,
     /// How many messages are in the room.
     there: usize,
 }
@@ -71,14 +72,13 @@ impl Publish for Matrix {
         let at = progress.files.len();
         let Some(next) = job.media.get(at) else { return Ok(Step::Ready { progress: progress.store() }) };
         let uploading = async {
-            let bytes = job.files.open(next).await.map_err(|it| Failure::NotSent { why: it.to_string() })?;
-            let told = (content::name(at, next), next.mime_type.as_str(), next.size_bytes);
-            self.api.upload(Device::of(&grant, job), (&told.0, told.1, told.2), bytes, WITHIN).await
+            let bytes = job.files.open(next).await?;
+            self.api.upload(Device::of(&grant, job), &content::name(at, next), next, bytes, WITHIN).await
         };
-        let late = || Failure::NotSent { why: "its homeserver did not take it in time".to_owned() };
+        let late = || CallError::of_transport(NoAnswer::Late, Effect::Private, ERRORS.title);
         let uploaded = Watch::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
-        let place = |why: String| format!("file {} of {}: {why}", at + 1, job.media.len());
-        progress.files.push(uploaded.map_err(|it| it.before_the_call().in_words(place))?);
+        let place = |why: &str| format!("file {} of {}: {why}", at + 1, job.media.len());
+        progress.files.push(uploaded.map_err(|it| it.with_message(place))?);
         let all_there = progress.files.len() == job.media.len();
         match progress.store() {
             Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
@@ -93,17 +93,13 @@ impl Publish for Matrix {
         };
         let nothing: Vec<_> = passage.messages.iter().map(|_| None).collect();
         let sending = async {
-            let is_encrypted = self.api.is_encrypted(passage.device, passage.room).await;
-            if is_encrypted.map_err(Failure::before_the_call)? {
+            if self.api.is_encrypted(passage.device, passage.room).await? {
                 let reason = "the room is encrypted, and this service cannot encrypt: choose another one";
                 return Err(Setback::Refused { reason: reason.to_owned() });
             }
             self.send(&passage, nothing).await.map_err(|it| it.setback(passage.messages.len()))
         };
-        let late = || {
-            let reason = NoAnswer::Late.words(WHO);
-            Err(Setback::Unknown { may_still_run: true, reason })
-        };
+        let late = || Err(CallError::of_transport(NoAnswer::Late, Effect::Public, ERRORS.title).into());
         let first = Watch::begin(job.now).within(WITHIN, sending).await.unwrap_or_else(late)?;
         Ok(passage.published(first, job.now))
     }
@@ -121,7 +117,7 @@ impl Publish for Matrix {
         // What cannot be put together was never sent.
         let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::NotThere };
         let asking = self.settle(&passage, job, since);
-        let late = || Resolution::Unclear { reason: NoAnswer::Late.words(WHO) };
+        let late = || Resolution::Unclear { reason: NoAnswer::Late.words(ERRORS.title) };
         Watch::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
     }
 
@@ -150,20 +146,20 @@ impl Matrix {
             } else {
                 let Message { transaction, content } = message;
                 let sent = self.api.send(passage.device, passage.room, transaction, content).await;
-                let event = sent.map_err(|failure| Stopped { failure, there })?;
+                let event = sent.map_err(|error| Stopped { error, there })?;
                 there += 1;
                 Found { event, at: None, is_ours: true }
             };
             first.get_or_insert(found);
         }
-        let none = || Failure::NotSent { why: "there is nothing to send".to_owned() };
-        first.ok_or_else(|| Stopped { failure: none(), there })
+        let none = || CallError::invalid_post("there is nothing to send");
+        first.ok_or_else(|| Stopped { error: none(), there })
     }
 
     async fn settle(&self, passage: &Passage<'_>, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         let found = match self.look(passage, since).await {
             Ok(found) => found,
-            Err(failure) => return failure.resolution(),
+            Err(error) => return error.resolution(),
         };
         let (there, all) = (found.iter().flatten().count(), found.len());
         if there == 0 {
@@ -174,15 +170,18 @@ impl Matrix {
         }
         match self.send(passage, found).await {
             Ok(first) => Resolution::Public(passage.published(first, job.now)),
-            Err(Stopped { failure: Failure::Refused { words, .. }, there }) => Resolution::Unknowable {
-                advice: format!("{there} of its {all} messages are in the room, and the others were refused: {words}"),
-            },
-            Err(Stopped { failure, .. }) => failure.resolution(),
+            Err(Stopped { error, there }) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::InvalidPost) => {
+                let message = error.message;
+                let advice =
+                    format!("{there} of its {all} messages are in the room, and the others were refused: {message}");
+                Resolution::Unknowable { advice }
+            }
+            Err(Stopped { error, .. }) => error.resolution(),
         }
     }
 
     /// Which messages of a post are in its room.
-    async fn look(&self, passage: &Passage<'_>, since: DateTime<Utc>) -> Result<Vec<Option<Found>>, Failure> {
+    async fn look(&self, passage: &Passage<'_>, since: DateTime<Utc>) -> Result<Vec<Option<Found>>, CallError> {
         let Passage { device, grant, room, messages } = passage;
         let mut found: Vec<Option<Found>> = messages.iter().map(|_| None).collect();
         let mut from = None;
@@ -208,20 +207,21 @@ impl Matrix {
                 return Ok(found);
             }
         }
-        let why = "the account has said too much in the room since to find it; look there".to_owned();
-        Err(Failure::NotSent { why })
+        let message = "the account has said too much in the room since to find it; look there";
+        Err(CallError::new(ErrorKind::NotSent, Effect::Read, message))
     }
 }
 
 impl Stopped {
     /// What follows for a post of so many messages.
     fn setback(self, all: usize) -> Setback {
-        let Self { failure, there } = self;
+        let Self { error, there } = self;
         if there == 0 {
-            return failure.setback();
+            return error.into();
         }
-        let reason = format!("{there} of its {all} messages are in the room; {}", failure.words());
-        Setback::Unknown { may_still_run: failure.may_still_run(), reason }
+        let reason = format!("{there} of its {all} messages are in the room; {}", error.message);
+        let may_still_run = matches!(Setback::from(error), Setback::Unknown { may_still_run: true, .. });
+        Setback::Unknown { may_still_run, reason }
     }
 }
 
@@ -248,7 +248,8 @@ impl<'a> Passage<'a> {
 /// The room of a post.
 fn room<'a>(job: &Job<'a>) -> Result<&'a str, Setback> {
     let named = job.options.text(ROOM).map(str::trim).filter(|it| is_room(it));
-    let reason = "option room: this is no room's id, such as !abc:example.org; choose one that is listed";
+    let reason =
+        "option room: this is no room's id, such as !abc:example.org; choose one that is listed, or type its id";
     named.ok_or_else(|| Setback::Refused { reason: reason.to_owned() })
 }
 

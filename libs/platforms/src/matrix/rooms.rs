@@ -1,106 +1,104 @@
 //! The rooms to which an account can post.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
+use std::time::Duration;
 
-use serde::Deserialize;
+use futures::future::try_join_all;
+use futures::{Stream, StreamExt, stream};
 use serde_json::Value;
+use tokio::time::sleep;
 
+use super::api::{Api, CREATE, Device};
 use super::user::UserId;
 use crate::choices::Choice;
+use crate::kit::{CallError, Effect, ErrorKind};
 
-/// The kinds of state that decide it, and that name a room.
-pub(super) const STATE: &[&str] = &[
-    "m.room.create",
-    "m.room.power_levels",
-    "m.room.encryption",
-    "m.room.tombstone",
-    "m.room.name",
-    "m.room.canonical_alias",
-];
+/// The kinds of state that say whether a room can be posted to, and that name it.
+const KINDS: [&str; 5] = [CREATE, "m.room.power_levels", "m.room.tombstone", "m.room.name", "m.room.canonical_alias"];
 
-/// What `/sync` answers.
-#[derive(Deserialize)]
-struct Sync {
-    #[serde(default)]
-    rooms: Rooms,
-}
+/// The most rooms that are looked at, each of which costs a call, or six if it is not encrypted. An initial `/sync` tells
+/// of all in one, but with hundreds of rooms it takes a homeserver minutes.
+const MAX_ROOMS: usize = 200;
 
-#[derive(Default, Deserialize)]
-struct Rooms {
-    #[serde(default)]
-    join: BTreeMap<String, Joined>,
-}
+/// How many rooms are looked at side by side.
+const AT_ONCE: usize = 8;
 
-#[derive(Deserialize)]
-struct Joined {
-    #[serde(default)]
-    state: Events,
-    #[serde(default)]
-    timeline: Events,
-    #[serde(default)]
-    summary: Summary,
-}
+/// The longest time for all of them: a person waits.
+const WITHIN: Duration = Duration::from_secs(9);
 
-#[derive(Default, Deserialize)]
-struct Events {
-    #[serde(default)]
-    events: Vec<Event>,
-}
-
-#[derive(Deserialize)]
-struct Event {
-    #[serde(rename = "type")]
-    kind: String,
-    state_key: Option<String>,
-    sender: String,
-    content: Value,
-}
-
-/// Who is in a room that has no name.
-#[derive(Default, Deserialize)]
-struct Summary {
-    #[serde(default, rename = "m.heroes")]
-    heroes: Vec<String>,
-}
-
-/// A room, as far as it matters here.
+/// A room that is not encrypted.
 struct Room {
-    state: BTreeMap<String, Event>,
-    heroes: Vec<String>,
+    /// The content of its state by kinds; of [`CREATE`], the whole event.
+    state: BTreeMap<&'static str, Value>,
 }
 
-/// Those of the rooms of an answer to which this user can post, by their names; `None`
-/// where it is no such answer.
-pub(super) fn choices(answer: Value, user: &UserId) -> Option<Vec<Choice>> {
-    let Sync { rooms } = serde_json::from_value(answer).ok()?;
-    let mut choices: Vec<_> = rooms
-        .join
-        .into_iter()
-        .filter_map(|(id, joined)| {
-            let Joined { state, timeline, summary } = joined;
-            let events = state.events.into_iter().chain(timeline.events);
-            let events = events.filter(|it| it.state_key.as_deref() == Some(""));
-            let room = Room { state: events.map(|it| (it.kind.clone(), it)).collect(), heroes: summary.heroes };
-            let is_open = !room.is_encrypted() && !room.is_no_place_to_talk() && room.lets_send(&id, user);
-            is_open.then(|| Choice { label: room.label().unwrap_or_else(|| id.clone()), value: id })
-        })
-        .collect();
+/// The rooms to which a user can post, by their names. Those that could not be looked at in time are missing.
+pub(super) async fn choices(api: &Api, device: Device<'_>, user: &UserId) -> Result<Vec<Choice>, CallError> {
+    let time_is_up = sleep(WITHIN);
+    let ids = api.joined_rooms(device).await?;
+    let count = ids.len();
+    let rooms = ids.into_iter().take(MAX_ROOMS).map(|id| async move {
+        let room = Room::read(api, device, &id).await;
+        (id, room)
+    });
+    listed(stream::iter(rooms).buffer_unordered(AT_ONCE), count, time_is_up, user).await
+}
+
+/// Those of so many rooms to which the user can post, until time is up.
+async fn listed(
+    rooms: impl Stream<Item = (String, Result<Option<Room>, CallError>)>,
+    mut unseen: usize,
+    time_is_up: impl Future<Output = ()>,
+    user: &UserId,
+) -> Result<Vec<Choice>, CallError> {
+    let mut rooms = pin!(rooms.take_until(time_is_up));
+    let (mut choices, mut failed) = (Vec::new(), None);
+    while let Some((id, room)) = rooms.next().await {
+        unseen = unseen.saturating_sub(1);
+        match room {
+            Ok(Some(room)) if !room.is_no_place_to_talk() && room.lets_send(&id, user) => {
+                choices.push(Choice { label: room.label().unwrap_or_else(|| id.clone()), value: id });
+            }
+            Ok(_) => {}
+            Err(error) if error.kind == ErrorKind::Unauthorized => return Err(error),
+            // The user has left it meanwhile.
+            Err(error) if error.kind == ErrorKind::Forbidden => {}
+            Err(error) => failed = Some(error),
+        }
+    }
+    if choices.is_empty() && unseen != 0 {
+        let message = "the account is in too many rooms to list them: type the id of one";
+        failed = failed.or_else(|| Some(CallError::new(ErrorKind::Unavailable, Effect::Read, message)));
+    }
     choices.sort_by_key(|it| it.label.to_lowercase());
-    Some(choices)
+    failed.filter(|_| choices.is_empty()).map_or(Ok(choices), Err)
 }
 
 impl Room {
-    fn of(&self, kind: &str) -> &Value {
-        self.state.get(kind).map_or(&Value::Null, |it| &it.content)
+    /// `None` if it is encrypted.
+    async fn read(api: &Api, device: Device<'_>, id: &str) -> Result<Option<Self>, CallError> {
+        if api.is_encrypted(device, id).await? {
+            return Ok(None);
+        }
+        let state = try_join_all(KINDS.map(|kind| api.state(device, id, kind))).await?;
+        let state = KINDS.into_iter().zip(state).filter_map(|(kind, it)| Some((kind, it?))).collect();
+        Ok(Some(Self { state }))
     }
 
-    fn is_encrypted(&self) -> bool {
-        self.state.contains_key("m.room.encryption")
+    fn of(&self, kind: &str) -> &Value {
+        self.state.get(kind).unwrap_or(&Value::Null)
+    }
+
+    /// The content of the event that began it.
+    fn creation(&self) -> &Value {
+        let it = self.of(CREATE);
+        if it["type"] == CREATE { &it["content"] } else { it }
     }
 
     /// A space holds rooms; one that was upgraded goes on in another room.
     fn is_no_place_to_talk(&self) -> bool {
-        self.of("m.room.create")["type"] == "m.space" || self.state.contains_key("m.room.tombstone")
+        self.creation()["type"] == "m.space" || self.state.contains_key("m.room.tombstone")
     }
 
     /// Whether the power of a user is enough for messages. Since version 12 of rooms,
@@ -109,10 +107,8 @@ impl Room {
     fn lets_send(&self, id: &str, user: &UserId) -> bool {
         let user = user.as_str();
         let levels = self.of("m.room.power_levels");
-        let made_by = self.state.get("m.room.create").is_some_and(|it| {
-            let further = it.content["additional_creators"].as_array().into_iter().flatten();
-            it.sender == user || further.into_iter().any(|it| it == user)
-        });
+        let mut further = self.creation()["additional_creators"].as_array().into_iter().flatten();
+        let made_by = self.of(CREATE)["sender"] == user || further.any(|it| it == user);
         if made_by && !id.contains(':') {
             return true;
         }
@@ -127,7 +123,6 @@ impl Room {
         let alias = text(&self.of("m.room.canonical_alias")["alias"]);
         match (name, alias) {
             (Some(name), Some(alias)) => Some(format!("{name} ({alias})")),
-            (None, None) if !self.heroes.is_empty() => Some(self.heroes.join(", ")),
             (name, alias) => name.or(alias),
         }
     }
@@ -140,54 +135,95 @@ fn level(it: &Value) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::{pending, ready};
+
     use serde_json::json;
 
     use super::*;
 
-    fn event(kind: &str, content: &Value) -> Value {
-        json!({ "type": kind, "state_key": "", "sender": "@keeper:example.org", "content": content })
+    fn user() -> UserId {
+        UserId::parse("@keeper:example.org").unwrap()
     }
 
-    fn chosen(id: &str, state: &Value, timeline: &Value) -> Option<String> {
-        let answer = json!({ "rooms": { "join": { id: {
-            "state": { "events": state }, "timeline": { "events": timeline },
-            "summary": { "m.heroes": ["@bob:example.org"] },
-        } } } });
-        let choices = choices(answer, &UserId::parse("@keeper:example.org").unwrap()).unwrap();
-        choices.into_iter().next().map(|it| it.label)
+    /// A room with this state, by kinds without `m.room.`.
+    fn room(state: &Value) -> Room {
+        let of = |kind: &&str| state.get(kind.trim_start_matches("m.room.")).cloned();
+        Room { state: KINDS.iter().filter_map(|kind| Some((*kind, of(kind)?))).collect() }
+    }
+
+    fn created_by(sender: &str, content: &Value) -> Value {
+        json!({ "type": CREATE, "sender": sender, "content": content })
     }
 
     #[test]
-    fn a_room_is_listed_where_the_user_may_post() {
-        let levels = |levels: Value| json!([event("m.room.create", &json!({})), event("m.room.power_levels", &levels)]);
+    fn user_can_post_where_their_power_is_enough() {
+        let created = created_by("@keeper:example.org", &json!({}));
+        let levels = |levels: Value| json!({ "create": created, "power_levels": levels });
         for (id, state, is_open) in [
-            ("!a:b", json!([]), true),
+            ("!a:b", json!({}), true),
             ("!a:b", levels(json!({})), true),
             ("!a:b", levels(json!({ "events_default": 50 })), false),
             ("!new", levels(json!({ "events_default": 50 })), true),
+            // A server from before version 1.16 does not say who made it.
+            ("!new", json!({ "create": {}, "power_levels": { "events_default": 50 } }), false),
+            ("!new", json!({ "create": { "additional_creators": ["@keeper:example.org"] } }), true),
             ("!a:b", levels(json!({ "events_default": "50", "users": { "@keeper:example.org": "50" } })), true),
             ("!a:b", levels(json!({ "events_default": 50, "users_default": 50 })), true),
             ("!a:b", levels(json!({ "events": { "m.room.message": 1 } })), false),
-            ("!a:b", json!([event("m.room.encryption", &json!({}))]), false),
-            ("!a:b", json!([event("m.room.tombstone", &json!({}))]), false),
-            ("!a:b", json!([event("m.room.create", &json!({ "type": "m.space" }))]), false),
         ] {
-            assert_eq!(chosen(id, &state, &json!([])).is_some(), is_open, "{id} {state}");
+            assert_eq!(room(&state).lets_send(id, &user()), is_open, "{id} {state}");
         }
-        let encrypted = json!([event("m.room.encryption", &json!({}))]);
-        assert_eq!(chosen("!a:b", &json!([]), &encrypted), None, "what came last counts");
     }
 
     #[test]
-    fn a_room_is_named_as_people_know_it() {
-        let name = event("m.room.name", &json!({ "name": "Harbour" }));
-        let alias = event("m.room.canonical_alias", &json!({ "alias": "#harbour:example.org" }));
-        for (state, label) in [
-            (json!([name, alias]), "Harbour (#harbour:example.org)"),
-            (json!([alias]), "#harbour:example.org"),
-            (json!([event("m.room.name", &json!({ "name": " " }))]), "@bob:example.org"),
+    fn space_and_upgraded_room_take_no_messages() {
+        for state in [
+            json!({ "tombstone": {} }),
+            json!({ "create": { "type": "m.space" } }),
+            json!({ "create": created_by("@a:b", &json!({ "type": "m.space" })) }),
         ] {
-            assert_eq!(chosen("!a:b", &state, &json!([])).as_deref(), Some(label));
+            assert!(room(&state).is_no_place_to_talk(), "{state}");
         }
+        assert!(!room(&json!({ "create": created_by("@a:b", &json!({})) })).is_no_place_to_talk());
+    }
+
+    #[test]
+    fn room_is_named_as_people_know_it() {
+        let (name, alias) = (json!({ "name": "Harbour" }), json!({ "alias": "#harbour:example.org" }));
+        for (state, label) in [
+            (json!({ "name": name, "canonical_alias": alias }), Some("Harbour (#harbour:example.org)")),
+            (json!({ "canonical_alias": alias }), Some("#harbour:example.org")),
+            (json!({ "name": { "name": " " } }), None),
+        ] {
+            assert_eq!(room(&state).label().as_deref(), label);
+        }
+    }
+
+    #[tokio::test]
+    async fn list_ends_when_time_is_up_and_has_what_was_seen() {
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let seen = stream::once(async move {
+            tell.send(()).unwrap();
+            ("!a:b".to_owned(), Ok(Some(room(&json!({})))))
+        });
+        let time_is_up = async { told.await.unwrap() };
+
+        let choices = listed(seen.chain(stream::once(pending())), 2, time_is_up, &user()).await.unwrap();
+
+        assert_eq!(choices.len(), 1);
+        let none = listed(stream::once(pending()), 1, ready(()), &user()).await.unwrap_err();
+        assert!(none.message.contains("type the id"), "{none:?}");
+    }
+
+    #[tokio::test]
+    async fn one_room_that_fails_hides_no_other() {
+        let failed = |kind| ("!a:b".to_owned(), Err(CallError::new(kind, Effect::Read, "no")));
+        let open = || ("!b:b".to_owned(), Ok(Some(room(&json!({})))));
+        let list = async |rooms: Vec<_>| listed(stream::iter(rooms), 0, pending(), &user()).await.map(|it| it.len());
+
+        assert_eq!(list(vec![failed(ErrorKind::ServerError), open()]).await.unwrap(), 1);
+        assert_eq!(list(vec![failed(ErrorKind::Forbidden)]).await.unwrap(), 0);
+        assert!(list(vec![failed(ErrorKind::ServerError)]).await.is_err());
+        assert!(list(vec![open(), failed(ErrorKind::Unauthorized)]).await.is_err(), "its token is renewed first");
     }
 }

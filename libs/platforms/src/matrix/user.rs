@@ -104,6 +104,10 @@ impl Homeserver {
         Some(Self(url))
     }
 
+    pub(super) fn base(&self) -> &Url {
+        &self.0
+    }
+
     /// An address of the API, of these parts.
     pub(super) fn url(&self, parts: &[&str]) -> Url {
         let mut url = self.0.clone();

@@ -26,27 +26,20 @@ pub(super) async fn resolve(api: &Api, job: &Job<'_>, since: DateTime<Utc>) -> R
         return Resolution::NotThere;
     }
     match progress.files.first() {
-        Some(file) => of_files(api, job, channel, (file, &progress), since).await,
+        Some(file) => of_files(api, job, channel, (file, &progress)).await,
         None => of_message(api, job, channel, since).await,
     }
 }
 
 /// Files that were uploaded and not shared are not known to Slack. One that is known
 /// and not in the channel is still on its way, or lost on it.
-async fn of_files(
-    api: &Api,
-    job: &Job<'_>,
-    channel: &str,
-    (first, progress): (&str, &Progress),
-    since: DateTime<Utc>,
-) -> Resolution {
-    let shared_at = progress.uploaded_at.map_or(since, |it| it.max(since));
+async fn of_files(api: &Api, job: &Job<'_>, channel: &str, (first, progress): (&str, &Progress)) -> Resolution {
     match api.sharing(Bot::of(job), first, channel).await {
         Ok(Sharing::Shared { ts }) => {
             let at = at(&ts).unwrap_or(job.now);
             Resolution::Public(Published::new(first.to_owned(), at).seen_at(link(job, channel, &ts)))
         }
-        Ok(Sharing::NotYet) if job.now < shared_at + SHOWN_WITHIN => {
+        Ok(Sharing::NotYet) if job.now < job.called_at + SHOWN_WITHIN => {
             Resolution::Unclear { reason: super::NOT_SHOWN_YET.to_owned() }
         }
         Ok(Sharing::NotYet) => withdrawn(api, job, progress).await,

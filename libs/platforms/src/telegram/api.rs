@@ -32,6 +32,9 @@ const NOT_PERMITTED: &[&str] = &[
     "user_banned_in_channel",
 ];
 
+/// Channels and supergroups have ids from here on down: they are written with -100 before their own number.
+const LAST_SUPERGROUP: i64 = -1_000_000_000_000;
+
 const ERRORS: ErrorTable = ErrorTable {
     title: TITLE,
     code_at: &["/error_code"],
@@ -140,9 +143,12 @@ impl Api {
         self.ask(bot, "getChatMember", &json!({"chat_id": chat, "user_id": user})).await
     }
 
-    /// The id that a chat has now: a group gets another one when it becomes a supergroup. `getChat` still knows the
-    /// old one; whoever counts the members is told the new one.
+    /// The id that a chat has now: a basic group gets another one when it becomes a supergroup. `getChat` still accepts
+    /// the old id; `getChatMemberCount` refuses it and returns the new one (`check_chat_access` in `Client.cpp`).
     pub(super) async fn current_id(&self, bot: Bot<'_>, chat: i64) -> Result<i64, CallError> {
+        if chat <= LAST_SUPERGROUP {
+            return Ok(self.chat(bot, &chat.to_string()).await?.id);
+        }
         match self.ask::<u64>(bot, "getChatMemberCount", &json!({"chat_id": chat})).await {
             Ok(_) => Ok(chat),
             Err(error) => error.value("/parameters/migrate_to_chat_id").and_then(Value::as_i64).ok_or(error),

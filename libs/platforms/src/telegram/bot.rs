@@ -94,7 +94,7 @@ pub(super) async fn connect(
         }
         error.into()
     };
-    let id = api.current_id(bot, found.id).await.map_err(refused)?;
+    let id = if found.kind == "group" { api.current_id(bot, found.id).await.map_err(refused)? } else { found.id };
     let found = if id == found.id { found } else { api.chat(bot, &id.to_string()).await.map_err(refused)? };
     let member = api.member(bot, id, me.id).await.map_err(refused)?;
     if let Some(why) = must_not_post(&found, &member) {

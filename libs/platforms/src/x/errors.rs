@@ -25,6 +25,8 @@ const FORMAT: ErrorTable = ErrorTable {
     title: TITLE,
     code_at: &["/type", "/errors/*/code"],
     message_at: &["/errors/0/message", "/errors/0/detail", "/detail", "/title"],
+    // Cloudflare, in front of X, sends problems, too.
+    is_own: |it| it["type"].as_str().is_none_or(|it| it == "about:blank" || it.contains("/2/problems/")),
     // The limit of the day first, where that is the one.
     resets: &[
         Reset::UnixWhenUsedUp { remaining: "x-user-limit-24hour-remaining", reset: "x-user-limit-24hour-reset" },
@@ -100,6 +102,11 @@ mod tests {
             (404, detail("Not Found"), K::InvalidPost),
             (404, "nothing here".to_owned(), K::Intermediary),
             (413, String::new(), K::Intermediary),
+            (
+                403,
+                r#"{"type":"https://developers.cloudflare.com/1020/","title":"Access denied"}"#.to_owned(),
+                K::Intermediary,
+            ),
             (429, r#"{"errors":[{"code":88,"message":"Rate limit exceeded"}]}"#.to_owned(), K::RateLimited),
             (500, "{}".to_owned(), K::ServerError),
         ] {

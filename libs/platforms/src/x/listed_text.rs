@@ -1,9 +1,10 @@
 //! Recognizes a text in the form in which X lists it.
 //!
 //! Facts: every link is `https://t.co/…`, with the address that it leads to beside it; a domain without a scheme becomes
-//! a link to its address by HTTP; a link to the files of the post is added; `&`, `<` and `>` are escaped. Source: fact
+//! a link to its address by HTTP; a link to the files of the post is added; `&`, `<` and `>` are escaped; X normalizes to NFC. Source: fact
 //! sheet, "Text rules".
 
+use icu_normalizer::ComposingNormalizerBorrowed;
 use serde::Deserialize;
 
 #[derive(Default, Deserialize)]
@@ -21,16 +22,15 @@ struct Link {
     media_key: Option<String>,
 }
 
-/// Whether a post with our text, without white space around it, is listed with this text.
+/// Whether a post with our text is listed with this text.
 pub(super) fn is_same_text(ours: &str, listed: &str, entities: &Entities) -> bool {
+    let form_c = |it: &str| ComposingNormalizerBorrowed::new_nfc().normalize(it.trim()).into_owned();
+    let (ours, listed) = (form_c(ours), form_c(listed));
     let (added, links): (Vec<_>, Vec<_>) = entities.urls.iter().partition(|it| it.media_key.is_some());
-    let mut listed = listed.to_owned();
-    for link in added {
-        listed = listed.replacen(&link.url, "", 1);
-    }
-    let mut listed = listed.trim();
+    let without_added = added.iter().fold(listed, |it, link| it.replacen(&link.url, "", 1));
+    let mut listed = without_added.trim();
     // What follows in our text after what was compared. A link can have several forms.
-    let mut rests = vec![ours];
+    let mut rests = vec![ours.as_str()];
     for link in links {
         let Some((before, after)) = listed.split_once(&link.url) else { return false };
         let before = unescaped(before);
@@ -86,7 +86,8 @@ mod tests {
         let full = [(a, "https://example.com/a?b=c&d=e")];
         let bare = [(a, "http://Example.com"), (b, "http://example.org/")];
         for (ours, listed, links) in [
-            ("1 < 2 && done", "1 &lt; 2 &amp;&amp; done", &[][..]),
+            (" cafe\u{301} ", "caf\u{e9}", &[][..]),
+            ("1 < 2 && done", "1 &lt; 2 &amp;&amp; done", &[]),
             ("see https://example.com/a?b=c&d=e, or", "see https://t.co/a, or", &full),
             ("see HTTPS://Example.com/a?b=c&d=e, or", "see https://t.co/a, or", &full),
             ("Example.com and example.org/", "https://t.co/a and https://t.co/b", &bare),

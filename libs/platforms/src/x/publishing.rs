@@ -279,7 +279,7 @@ impl PublishAdapter for X {
                 Some(note) => (note.text, note.entities),
                 None => (post.text, post.entities),
             };
-            let has_our_text = is_same_text(job.text.trim(), &text, &entities);
+            let has_our_text = is_same_text(job.text, &text, &entities);
             let content = json!(Content { has_our_text, media_keys: post.attachments.media_keys });
             ListedPost { url: Some(post_url(&post.id)), id: post.id, at: Some(post.created_at), content }
         });

@@ -49,8 +49,11 @@ pub(super) async fn well_known_elsewhere(State(here): State<Arc<Here>>) -> Respo
 }
 
 /// `GET /_matrix/client/versions`
-pub(super) async fn versions() -> Json<Value> {
-    Json(json!({ "versions": ["r0.6.1", "v1.1", "v1.10", "v1.11", "v1.18"], "unstable_features": {} }))
+pub(super) async fn versions(State(here): State<Arc<Here>>) -> Json<Value> {
+    let old = ["r0.5.0", "r0.6.1"];
+    let new = ["v1.1", "v1.10", "v1.11", "v1.18"].into_iter().filter(|_| !here.memory().names_old_versions);
+    let versions: Vec<_> = old.into_iter().chain(new).collect();
+    Json(json!({ "versions": versions, "unstable_features": {} }))
 }
 
 /// "All `POST` and `PUT` endpoints […] require the client to supply a request body

@@ -8,7 +8,7 @@ use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use platforms::Answers;
-use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::conformance::network::{Call, Decision, Detour, Network, PublicMedium, PublicPost, Trouble};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -88,7 +88,7 @@ impl Network for Matrix {
 
     /// Not played yet: its page can send users on to the page of any homeserver, which gives
     /// its login token to any address, and the adapter then brings it to this one.
-    fn lead_users_to(&self, _: &Self) -> bool {
+    fn lead_users_to(&self, _: &Self, _: Detour) -> bool {
         false
     }
 

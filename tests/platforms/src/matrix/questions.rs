@@ -101,6 +101,15 @@ impl Asked<'_> {
         same("an old refresh token, after it", json!(spent == 401 || spent == 403), json!(true));
         same("a renewed token is another one", json!(renewed["access_token"] == device["access_token"]), json!(false));
 
+        let joined = self.ask(Method::GET, "/_matrix/client/v3/joined_rooms", newest, &Value::Null).await.body;
+        let is_listed = joined["joined_rooms"].as_array().is_some_and(|it| it.iter().any(|it| it == self.room));
+        same("the rooms that a user has joined", json!(is_listed), json!(true));
+        for (format, field, value) in [("event", "type", json!("m.room.create")), ("content", "sender", Value::Null)] {
+            let path = format!("{room}/state/m.room.create?format={format}");
+            let state = self.ask(Method::GET, &path, newest, &Value::Null).await.body;
+            same(&format!("{field} of state as {format}"), state[field].clone(), value);
+        }
+
         let limit = self.ask(Method::GET, "/_matrix/client/v1/media/config", newest, &Value::Null).await.body;
         same("a limit of files", json!(limit["m.upload.size"].is_u64()), json!(true));
         for token in [newest, others] {

@@ -36,6 +36,13 @@ impl Refusal {
         refusal
     }
 
+    /// "The account is locked": its tokens stay good for when it is not any more.
+    pub(super) fn locked() -> Self {
+        let mut refusal = Self::new(401, "M_USER_LOCKED", "This account has been locked");
+        refusal.body["soft_logout"] = true.into();
+        refusal
+    }
+
     pub(super) fn too_many(milliseconds: i64) -> Self {
         let mut refusal = Self::new(429, "M_LIMIT_EXCEEDED", "Too Many Requests");
         refusal.body["retry_after_ms"] = milliseconds.into();

@@ -10,8 +10,12 @@ use serde_json::{Value, json};
 use super::refusal::Refusal;
 use super::{ENCRYPTED, Here, ROOM, SILENT, USER};
 
+/// The beginning of the names of further rooms.
+const CROWD: &str = "!crowd-";
+
 /// The state of a room that the user has joined, by kinds; `None` of another.
 fn state_of(room: &str) -> Option<Vec<(&'static str, Value)>> {
+    let number = room.strip_prefix(CROWD).and_then(|it| it.parse::<usize>().ok());
     let create = ("m.room.create", json!({ "room_version": "11" }));
     let levels =
         ("m.room.power_levels", json!({ "users": { "@captain:lighthouse.example": 100 }, "events_default": 0 }));
@@ -29,8 +33,25 @@ fn state_of(room: &str) -> Option<Vec<(&'static str, Value)>> {
             let levels = ("m.room.power_levels", json!({ "users": { USER: 0 }, "events_default": 50 }));
             Some(vec![create, levels, name("Tower")])
         }
-        _ => None,
+        _ => number.map(|number| {
+            let name = name(&format!("Crowd {number}"));
+            let encryption = ("m.room.encryption", json!({ "algorithm": "m.megolm.v1.aes-sha2" }));
+            [create, levels, name].into_iter().chain((number % 2 == 1).then_some(encryption)).collect()
+        }),
     }
+}
+
+/// The rooms that the user has joined.
+fn all(crowd: usize) -> Vec<String> {
+    let crowd = (0..crowd).map(|number| format!("{CROWD}{number}"));
+    [ROOM, ENCRYPTED, SILENT].map(str::to_owned).into_iter().chain(crowd).collect()
+}
+
+/// `GET /_matrix/client/v3/joined_rooms`
+pub(super) async fn joined(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    let mut memory = here.memory();
+    memory.device(&headers, here.clock.now())?;
+    Ok(Json(json!({ "joined_rooms": all(memory.crowd) })))
 }
 
 /// Refuses who has not joined.
@@ -42,49 +63,26 @@ pub(super) fn enter(room: &str) -> Result<Vec<(&'static str, Value)>, Refusal> {
 pub(super) async fn state(
     State(here): State<Arc<Here>>,
     Path((room, kind)): Path<(String, String)>,
-    headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
-    here.memory().device(&headers, here.clock.now())?;
-    let found = enter(&room)?.into_iter().find(|(it, _)| *it == kind);
-    found.map(|(_, content)| Json(content)).ok_or_else(|| Refusal::new(404, "M_NOT_FOUND", "Event not found."))
-}
-
-/// `GET /_matrix/client/v3/sync`, the first one.
-pub(super) async fn sync(
-    State(here): State<Arc<Here>>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    here.memory().device(&headers, here.clock.now())?;
-    let mut filter = json!({});
-    for (name, value) in query {
-        match name.as_str() {
-            "filter" => filter = serde_json::from_str(&value).map_err(|_| Refusal::parameter("filter is no JSON"))?,
-            "set_presence" | "timeout" => {}
-            _ => return Err(Refusal::parameter(&format!("there is no {name}"))),
-        }
-    }
-    let lets = |part: &str, kind: &str| {
-        filter["room"][part]["types"].as_array().is_none_or(|all| all.iter().any(|it| it == kind))
+    let mut memory = here.memory();
+    memory.device(&headers, here.clock.now())?;
+    memory.asked_of_rooms += 1;
+    let is_event = match &query[..] {
+        [] => false,
+        [(name, value)] if name == "format" && matches!(value.as_str(), "content" | "event") => value == "event",
+        _ => return Err(Refusal::parameter("format is content or event, and there is no other parameter")),
     };
-    let event = |(kind, content): (&str, Value)| {
-        json!({
-            "type": kind, "state_key": "", "sender": "@captain:lighthouse.example", "content": content,
-            "event_id": format!("${kind}"), "origin_server_ts": 0,
-        })
-    };
-    let joined = [ROOM, ENCRYPTED, SILENT].map(|room| {
-        let mut state = state_of(room).unwrap_or_default();
-        // What came last is told in the timeline alone.
-        let last = state.pop().filter(|(kind, _)| lets("timeline", kind));
-        state.retain(|(kind, _)| lets("state", kind));
-        let told = json!({
-            "timeline": { "events": last.into_iter().map(event).collect::<Vec<_>>(), "limited": false },
-            "state": { "events": state.into_iter().map(event).collect::<Vec<_>>() },
-            "summary": {}, "ephemeral": { "events": [] }, "account_data": { "events": [] },
-        });
-        (room.to_owned(), told)
-    });
-    let joined: serde_json::Map<_, _> = joined.into_iter().collect();
-    Ok(Json(json!({ "next_batch": "s1", "rooms": { "join": joined, "invite": {}, "leave": {} } })))
+    let found = enter(&room)?.into_iter().find(|(it, _)| *it == kind);
+    let (kind, content) = found.ok_or_else(|| Refusal::new(404, "M_NOT_FOUND", "Event not found."))?;
+    // Since version 1.16.
+    Ok(Json(if is_event { event(kind, &content) } else { content }))
+}
+
+fn event(kind: &str, content: &Value) -> Value {
+    json!({
+        "type": kind, "state_key": "", "sender": "@captain:lighthouse.example", "content": content,
+        "event_id": format!("${kind}"), "origin_server_ts": 0,
+    })
 }

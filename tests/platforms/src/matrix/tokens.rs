@@ -65,6 +65,9 @@ impl Memory {
             if pair.is_spent || pair.ends_at.is_some_and(|it| it <= now) {
                 return Err(Refusal::unknown_token(true));
             }
+            if self.is_locked {
+                return Err(Refusal::locked());
+            }
             device.use_pair(at);
             return Ok(device);
         }
@@ -78,6 +81,9 @@ impl Memory {
             let Some(at) = device.pairs.iter().position(is_it) else { continue };
             if device.pairs[at].is_spent {
                 return Err(Refusal::unknown_token(false));
+            }
+            if self.is_locked {
+                return Err(Refusal::locked());
             }
             device.use_pair(at);
             let pair = Pair::new(true, now);

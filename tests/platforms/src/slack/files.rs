@@ -62,7 +62,7 @@ impl File {
         self.shared.is_some()
     }
 
-    /// Whether somebody deleted it.
+    /// Whether it was deleted after it was shared.
     pub(super) fn is_deleted(&self) -> bool {
         self.is_deleted
     }
@@ -159,7 +159,7 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Re
         ids.push(id.to_owned());
     }
     chat::may_say(call, &channel, comment.as_deref().unwrap_or("files"))?;
-    // What is described and no picture is never shown, and nobody says so. It has been seen with other files as well.
+    // What is described and no picture is never shown, without an error. This has been seen with other files as well.
     let is_dropped =
         |id: &String| call.memory.files.get(id).is_some_and(|it| it.description.is_some() && !it.is_image());
     let is_lost = ids.iter().any(is_dropped) || 0 < call.memory.dropped_shares;

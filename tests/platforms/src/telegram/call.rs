@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{BOT, CHANNEL, CHAT, Here, TOKEN, send};
+use super::{BOT, CHANNEL, Here, TOKEN, send};
 use crate::stand_in::front::Front;
 use crate::stand_in::limits::{Begins, Limit};
 
@@ -38,7 +38,7 @@ pub(super) async fn answer(
         "getMe" => json!({ "id": BOT, "is_bot": true, "first_name": "Keeper", "username": "keeper_bot" }),
         "getChat" => {
             let id = chat(&here, &mut fields, Access::Read)?;
-            json!({ "id": id, "type": "channel", "title": "Lighthouse news", "username": CHANNEL })
+            here.memory().chat(id)
         }
         "getChatMember" => {
             chat(&here, &mut fields, Access::Read)?;
@@ -86,12 +86,13 @@ enum Access {
 fn chat(here: &Here, fields: &mut Fields, access: Access) -> Result<i64, Refusal> {
     let named = fields.take("chat_id").ok_or_else(|| Refusal::bad("chat_id is empty"))?;
     let mut memory = here.memory();
-    let id = memory.moved_to.unwrap_or(CHAT);
-    if named == CHAT.to_string() && id != CHAT {
+    let (first, id) = (memory.first_id(), memory.id());
+    if named == first.to_string() && id != first {
         memory.calls_to_old_id += 1;
-        return if access == Access::Read { Ok(CHAT) } else { Err(Refusal::moved(id)) };
+        return if access == Access::Read { Ok(first) } else { Err(Refusal::moved(id)) };
     }
-    if named != id.to_string() && named != format!("@{CHANNEL}") {
+    let is_name = !memory.is_group && named == format!("@{CHANNEL}");
+    if named != id.to_string() && !is_name {
         return Err(Refusal::bad("chat not found"));
     }
     if memory.is_kicked {

@@ -31,7 +31,9 @@ impl Network for Telegram {
     }
 
     fn answers(&self) -> Answers {
-        Answers::from([("token".to_owned(), TOKEN.into()), ("chat".to_owned(), format!("@{CHANNEL}").into())])
+        let memory = self.here.memory();
+        let chat = if memory.is_group { memory.id().to_string() } else { format!("@{CHANNEL}") };
+        Answers::from([("token".to_owned(), TOKEN.into()), ("chat".to_owned(), chat.into())])
     }
 
     fn direct_answers(&self) -> Option<Answers> {
@@ -59,7 +61,7 @@ impl Network for Telegram {
     }
 
     fn can(&self, call: Call, _: Trouble) -> bool {
-        matches!(call, Call::Exchange | Call::Refresh | Call::Publish | Call::Account)
+        matches!(call, Call::Exchange | Call::Publish | Call::Account)
     }
 
     fn echo(&self) -> bool {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{CHANNEL, CHAT, Here, Message};
+use super::{Here, Message};
 
 const MAX_TEXT: usize = 4096;
 const MAX_CAPTION: usize = 1024;
@@ -59,7 +59,7 @@ pub(super) fn message(here: &Here, method: &str, fields: &mut Fields) -> Result<
     };
     let count = media.len().max(1);
     let mut memory = here.memory();
-    let chat = memory.moved_to.unwrap_or(CHAT);
+    let chat = memory.chat(memory.id());
     let id = memory.messages.last().map_or(1, |it| it.id + i64::try_from(it.media.len().max(1)).unwrap_or(1));
     if failed.is_none() || !media.is_empty() {
         memory.messages.push(Message { id, text, media, fields: given });
@@ -68,7 +68,7 @@ pub(super) fn message(here: &Here, method: &str, fields: &mut Fields) -> Result<
         let description = format!("failed to send message #{position} with the error message \"{error}\"");
         return Err(Refusal::bad(&description));
     }
-    let shown = |id: i64| json!({ "message_id": id, "date": 0, "chat": { "id": chat, "type": "channel", "username": CHANNEL } });
+    let shown = |id: i64| json!({ "message_id": id, "date": 0, "chat": chat });
     let ids = (id..).take(count);
     Ok(if method == "sendMediaGroup" { ids.map(shown).collect() } else { shown(id) })
 }

@@ -5,7 +5,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use platforms::conformance::network::Decision;
+use platforms::conformance::network::{Decision, Detour};
 use url::Url;
 
 use super::refusal::page;
@@ -15,6 +15,9 @@ use crate::stand_in::params::Params;
 use crate::stand_in::wire::browser;
 
 pub(super) fn answer(here: &Here, head: &Parts, body: &Bytes) -> Response {
+    if let Some((Detour::Redirected, page)) = here.memory().leads_to.clone() {
+        return Redirect::to(&format!("{page}?{}", head.uri.query().unwrap_or_default())).into_response();
+    }
     let Ok(params) = Params::read(head.uri.query().unwrap_or_default(), &head.headers, body) else {
         return page(StatusCode::BAD_REQUEST, "Bad request.");
     };
@@ -93,7 +96,10 @@ fn decided(here: &Here, params: &Params) -> Response {
 /// The person opens the page and presses a button. Returns where they are sent.
 pub(super) async fn decide(url: &str, decision: Decision) -> Url {
     let browser = browser();
-    let page = browser.get(url).send().await.expect("the page is there");
+    let mut page = browser.get(url).send().await.expect("the page is there");
+    if let Some(elsewhere) = location(page.headers()) {
+        page = browser.get(elsewhere).send().await.expect("the other page is there");
+    }
     let (status, says) = (page.status(), page.text().await.expect("the page arrives"));
     assert!(status.is_success(), "the person sees an error: {status} {says}");
     let values = says.split("<input ").skip(1).filter_map(|it| {

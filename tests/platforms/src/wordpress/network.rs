@@ -12,7 +12,7 @@ use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Method, StatusCode};
 use platforms::Answers;
-use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::conformance::network::{Call, Decision, Detour, Network, PublicMedium, PublicPost, Trouble};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -106,8 +106,8 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
         }
     }
 
-    fn lead_users_to(&self, honest: &Self) -> bool {
-        self.names_page_of(&honest.here.home());
+    fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool {
+        self.here.memory().leads_to = Some((detour, honest.here.authorization_page()));
         true
     }
 

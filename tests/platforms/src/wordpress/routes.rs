@@ -8,6 +8,7 @@ use axum::extract::{Request, State};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, LINK};
 use http::{Method, StatusCode};
+use platforms::conformance::network::Detour;
 use serde_json::{Value, json};
 
 use super::refusal::{Refusal, page};
@@ -95,8 +96,10 @@ async fn called(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<(Stat
 fn index(here: &Here) -> Value {
     let home = here.home();
     let has_passwords = !here.memory().is(Oddity::HasNoPasswords);
-    let page_of = here.memory().page_of.clone().unwrap_or_else(|| home.clone());
-    let page = format!("{page_of}/wp-admin/authorize-application.php");
+    let page = match here.memory().leads_to.clone() {
+        Some((Detour::Named, page)) => page,
+        _ => here.authorization_page(),
+    };
     let passwords = json!({ "application-passwords": { "endpoints": { "authorization": page } } });
     json!({
         "name": "Harbour &amp; Lighthouse",

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::media::MimeType;
+use platforms::conformance::network::Detour;
 
 use crate::stand_in::oauth::secret;
 use crate::stand_in::troubles::Troubles;
@@ -20,10 +21,10 @@ pub(super) struct Memory {
     pub(super) role: Role,
     pub(super) troubles: Troubles,
     pub(super) max_file: usize,
-    /// Whose page for application passwords it names, where it is not its own.
-    pub(super) page_of: Option<String>,
     pub(super) dies_making_sizes: bool,
     pub(super) oddities: Vec<Oddity>,
+    /// The page for application passwords of another site to which it leads its users.
+    pub(super) leads_to: Option<(Detour, String)>,
     last_id: u64,
 }
 
@@ -127,9 +128,9 @@ impl Memory {
             role: Role::named("author"),
             troubles: Troubles::default(),
             max_file: MAX_FILE,
-            page_of: None,
             dies_making_sizes: false,
             oddities: Vec::new(),
+            leads_to: None,
             last_id: 0,
         };
         memory.add_term("categories", "Uncategorized");

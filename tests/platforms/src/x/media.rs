@@ -207,6 +207,8 @@ pub(super) async fn append(
     }
     let number = fields.get("segment_index").filter(|_| fields.len() == 1).and_then(|it| it.parse::<u16>().ok());
     let number = number.filter(|it| *it < 1_000).ok_or_else(|| Refusal::invalid("$.segment_index: 0 to 999"))?;
+    let ordered = here.memory().ordered.take(&format!("/2/media/upload/append/{number}"));
+    ordered.map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))?;
     let now = here.clock.now();
     let mut memory = here.memory();
     let file = memory.file(&id, now)?;

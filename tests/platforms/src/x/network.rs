@@ -11,6 +11,7 @@ use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::text::normalized;
 use super::tweets::Tweet;
 use super::{HANDLE, Memory, X};
 use crate::stand_in::oauth::{Authorizes, decide};
@@ -93,9 +94,9 @@ impl Network for X {
         memory.tweets.iter().map(|it| public_post(&memory, it)).collect()
     }
 
-    /// Without the white space around it.
+    /// Without the white space around it, and normalized.
     fn shown(&self, text: &str) -> String {
-        text.trim().to_owned()
+        normalized(text)
     }
 
     fn grants(&self) -> usize {

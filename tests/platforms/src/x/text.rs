@@ -9,6 +9,11 @@ use unicode_segmentation::UnicodeSegmentation;
 /// How long a link is, whatever it leads to.
 const LINK: usize = 23;
 
+/// As X keeps it: in form C, without white space around it.
+pub(super) fn normalized(text: &str) -> String {
+    ComposingNormalizerBorrowed::new_nfc().normalize(text.trim()).into_owned()
+}
+
 /// Its length, in form C.
 pub(super) fn weighted(text: &str) -> usize {
     let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);

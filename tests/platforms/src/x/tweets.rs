@@ -47,8 +47,8 @@ pub(super) async fn create(
     let mut memory = here.memory();
     // The description says that what is behind the API rejects a text that is absent.
     let words = words.ok_or_else(|| Refusal::invalid("text is missing but it is required"))?;
-    // X cuts white space off.
-    let words = words.trim().to_owned();
+    // X cuts white space off, and normalizes.
+    let words = text::normalized(&words);
     if words.is_empty() && media.is_empty() {
         return Err(Refusal::invalid("text is empty"));
     }

@@ -23,8 +23,11 @@ fn long_video() -> Sample {
 }
 
 fn busy_reasons(setbacks: &[Setback]) -> Vec<&str> {
-    let reason = |it| if let &Setback::Busy { ref reason, .. } = it { reason.as_str() } else { panic!("{it:?}") };
-    setbacks.iter().map(reason).collect()
+    let reasons = setbacks.iter().map(|it| match it {
+        Setback::Busy { reason, .. } => reason.as_str(),
+        other => panic!("{other:?}"),
+    });
+    reasons.collect()
 }
 
 #[tokio::test]

@@ -121,6 +121,25 @@ async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrive
     assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
 }
 
+/// The post of the first call is looked for, because a third call would be refused as well.
+#[tokio::test]
+async fn a_duplicate_that_names_no_post_is_looked_up() {
+    let (stage, account) = of::<Community>().await;
+    let post = stage.due(&account, "there already", Vec::new()).await;
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.publish(&post).await.unwrap_err();
+    let details = json!({ "inputErrors": [{ "code": "DUPLICATE_POST" }] });
+    let refused = json!({ "status": 422, "message": "Content is a duplicate", "errorDetails": details });
+    stage.network.refuses("/rest/posts", 422, refused);
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(setback, Setback::Duplicate { .. }), "{setback:?}");
+    let found = stage.settle(&post, since, false).await.unwrap();
+    assert_eq!(found.platform_post_id, stage.network.public()[0].id);
+}
+
 #[tokio::test]
 async fn an_organization_is_mentioned_as_linkedin_writes_it() {
     let (stage, account) = of::<Community>().await;

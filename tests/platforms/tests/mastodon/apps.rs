@@ -1,6 +1,7 @@
 //! That this service registers itself once per server, and again where its app was
 //! removed.
 
+use chrono::TimeDelta;
 use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
 use platforms::conformance::network::{Decision, Network};
 use platforms::conformance::stage::Stage;
@@ -61,6 +62,22 @@ async fn a_renewal_that_an_unknown_app_asks_for_says_that_the_grant_is_gone() {
 
     let renewed = stage.renew().await;
     assert!(matches!(renewed, Err(RefreshRefusal::Gone(_))), "{renewed:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_limits_registrations_says_so_and_what_to_do() {
+    let stage = Stage::<Server<Stock>>::new().await;
+    for _ in 0..5 {
+        departure(&stage).await;
+        stage.network.forget_apps();
+    }
+
+    let refusal = stage.depart(&stage.network.answers()).await.unwrap_err();
+
+    let HandOffRefusal::Refused(words) = refusal else { panic!("{refusal:?}") };
+    assert!(words.contains("too many") && words.contains("in 10 minutes"), "{words}");
+    stage.clock.advance(TimeDelta::minutes(10));
+    departure(&stage).await;
 }
 
 #[tokio::test]

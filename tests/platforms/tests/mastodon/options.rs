@@ -60,6 +60,49 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
 }
 
 #[tokio::test]
+async fn unknown_software_is_sent_the_accounts_own_visibility() {
+    for own in ["public", "unlisted", "private"] {
+        let (stage, account) = stage::<Snac>().await;
+        stage.network.publishes_as(own);
+        let mut plain = stage.post(&account, "as the account has it", Vec::new());
+        stage.deliver(&mut plain).await.unwrap();
+        assert_eq!(stage.network.latest().unwrap().0, own);
+
+        // Its listing has what everybody sees, and nothing else.
+        let lost = stage.due(&account, "and lost", Vec::new()).await;
+        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        let since = stage.clock.now();
+        stage.publish(&lost).await.unwrap_err();
+        stage.clock.advance(TimeDelta::minutes(3));
+        let answer = stage.resolve(&lost, since).await;
+        assert_eq!(matches!(answer, Resolution::Unknowable { .. }), own != "public", "{own}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
+    let (stage, account) = stage::<Snac>().await;
+    stage.network.hides_visibility();
+    let lost = stage.due(&account, "as the server has it", Vec::new()).await;
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    let since = stage.clock.now();
+    stage.publish(&lost).await.unwrap_err();
+    assert_eq!(stage.network.public().len(), 1);
+
+    // It is there. If it were not, it would not be sent again: nobody knows who sees it.
+    stage.clock.advance(TimeDelta::minutes(3));
+    let answer = stage.resolve(&lost, since).await;
+    assert!(matches!(answer, Resolution::Recognised(_) | Resolution::Public(_)), "{answer:?}");
+    let lost = stage.due(&account, "never there", Vec::new()).await;
+    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    let since = stage.clock.now();
+    stage.publish(&lost).await.unwrap_err();
+    stage.clock.advance(TimeDelta::minutes(3));
+    let answer = stage.resolve(&lost, since).await;
+    assert!(matches!(answer, Resolution::Unknowable { .. }), "{answer:?}");
+}
+
+#[tokio::test]
 async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
     async fn is_kept<K: Known>(longest: usize, field: &str) {
         let (stage, account) = stage::<K>().await;

@@ -1,12 +1,14 @@
 //! Finding a homeserver, and what comes of a password or a token.
 
 use chrono::TimeDelta;
+use domain::delivery::Setback;
 use domain::testing::{a_connection, a_user};
+use http::Method;
 use networks::matrix::{MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
 use networks::stand_in::wire::browser;
 use platforms::conformance::network::{Call, Network};
 use platforms::conformance::stage::{Stage, returning};
-use platforms::{Account, Answers, Callback, Choosing, Departure, HandOffRefusal};
+use platforms::{Account, Answers, Callback, Choosing, Departure, HandOffRefusal, RefreshRefusal};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -187,11 +189,86 @@ async fn what_a_page_gives_is_taken_once_and_where_it_was_asked_for() {
 async fn rooms_in_which_the_account_may_post_are_listed() {
     let stage = Stage::<Matrix>::new().await;
     let account = stage.connect().await;
+
+    let choices = rooms(&stage, &account).await.unwrap();
+
+    assert_eq!(choices, [(ROOM.to_owned(), "Harbour (#harbour:lighthouse.example)".to_owned())]);
+}
+
+async fn rooms(stage: &Stage<Matrix>, account: &Account) -> Result<Vec<(String, String)>, Setback> {
     let connection = a_connection(&a_user());
     let asked = Choosing { option: "room", query: None, connection: &connection, credentials: &account.credentials };
+    let choices = stage.connecting().choices(&asked, stage.clock.now()).await?;
+    Ok(choices.into_iter().map(|it| (it.value, it.label)).collect())
+}
 
-    let choices = stage.connecting().choices(&asked, stage.clock.now()).await.unwrap();
+/// A homeserver cannot put together what is in so many rooms before its proxy gives up.
+#[tokio::test]
+async fn rooms_of_an_account_in_hundreds_are_listed_by_a_limited_number_of_calls() {
+    let stage = Stage::<Matrix>::new().await;
+    let account = stage.connect().await;
+    stage.network.joins(500);
 
-    let choices: Vec<_> = choices.iter().map(|it| (it.value.as_str(), it.label.as_str())).collect();
-    assert_eq!(choices, [(ROOM, "Harbour (#harbour:lighthouse.example)")]);
+    let choices = rooms(&stage, &account).await.unwrap();
+
+    assert!(choices.iter().any(|(id, _)| id == ROOM), "{choices:?}");
+    assert!((90..=110).contains(&choices.len()), "every other one is encrypted: {}", choices.len());
+    assert!(stage.network.asked_of_rooms() <= 1_200, "{} calls", stage.network.asked_of_rooms());
+}
+
+#[tokio::test]
+async fn a_homeserver_that_names_old_versions_and_has_the_calls_does_as_well() {
+    let stage = Stage::<Matrix>::new().await;
+    stage.network.names_old_versions();
+
+    connected(&stage, &typed(USER, PASSWORD, &stage.network.base_url())).await;
+
+    stage.network.intermediary().block(Method::GET, "/v3/login", 404, 1);
+    let (name, message) = refused(&stage, &typed(USER, PASSWORD, &stage.network.base_url())).await;
+    assert!(name == "homeserver" && message.contains("is no homeserver of Matrix"), "{message}");
+}
+
+/// An administrator can unlock it, and its tokens are good again.
+#[tokio::test]
+async fn a_locked_account_is_waited_for() {
+    let stage = Stage::<Matrix>::new().await;
+    let by_password = stage.connect().await;
+    let by_token = connected(&stage, &typed(USER, &stage.network.own_token(), &stage.network.base_url())).await;
+    for account in [by_password, by_token] {
+        stage.keep(&account.credentials);
+        stage.network.locks(true);
+        let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        assert!(matches!(about, Err(Setback::Busy { .. })), "{about:?}");
+        if stage.can_renew() {
+            let renewed = stage.renew().await.map(|_| ()).unwrap_err();
+            assert!(matches!(renewed, RefreshRefusal::Unreachable(_)), "{renewed:?}");
+        }
+        stage.network.locks(false);
+        let mut post = stage.due(&account, "while it is locked", Vec::new()).await;
+        stage.network.locks(true);
+        let locked = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(locked, Setback::Busy { .. }), "{locked:?}");
+        stage.network.locks(false);
+        stage.deliver(&mut post).await.unwrap();
+    }
+    assert_eq!(stage.network.public().len(), 2);
+}
+
+#[tokio::test]
+async fn a_page_of_an_intermediary_ends_no_grant() {
+    let stage = Stage::<Matrix>::new().await;
+    let account = stage.connect().await;
+    for status in [400, 401, 403, 404, 408, 413] {
+        let block = |method, path| stage.network.intermediary().block(method, path, status, 1);
+        block(Method::GET, "/profile/");
+        let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+        block(Method::GET, "/joined_rooms");
+        let listed = rooms(&stage, &account).await;
+        assert!(matches!(listed, Err(Setback::Busy { .. })), "{status}: {listed:?}");
+        block(Method::POST, "/refresh");
+        let renewed = stage.renew().await.map(|_| ()).unwrap_err();
+        assert!(matches!(renewed, RefreshRefusal::Unreachable(_)), "{status}: {renewed:?}");
+        assert_eq!(stage.network.intermediary().left(), 0);
+    }
 }

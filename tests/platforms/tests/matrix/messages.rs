@@ -2,9 +2,12 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{Resolution, Setback};
+use domain::media::MimeType;
 use domain::options::OptionValue;
+use http::Method;
 use networks::matrix::{ELSEWHERE, ENCRYPTED, ROOM, SILENT};
 use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::sample;
 use serde_json::json;
 
 use super::{stage, to};
@@ -114,4 +117,44 @@ async fn a_message_that_is_sent_again_is_the_same() {
 
     assert_eq!(first.platform_post_id, second.platform_post_id);
     assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_page_of_an_intermediary_ends_no_post() {
+    let (stage, account) = stage().await;
+    for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
+        for (method, path, at_once) in [(Method::GET, "/state/m.room.encryption", true), (Method::PUT, "/send/", false)]
+        {
+            stage.network.intermediary().block(method, path, status, 1);
+            let mut post = stage.post(&account, &format!("{status} {path}"), Vec::new());
+
+            let passage = stage.deliver(&mut post).await.unwrap_or_else(|it| panic!("{status} {path}: {it:?}"));
+
+            let is_busy = matches!(&passage.setbacks[..], [Setback::Busy { .. }]);
+            let is_unknown = matches!(&passage.setbacks[..], [Setback::Unknown { may_still_run, .. }] if *may_still_run == (status == 408));
+            assert!(if at_once { is_busy } else { is_unknown }, "{status} {path}: {:?}", passage.setbacks);
+        }
+        assert_eq!(stage.network.public().len(), sent * 2);
+    }
+}
+
+/// The rest of a post waits for an account that was locked in the middle of it.
+#[tokio::test]
+async fn a_post_of_several_messages_waits_in_the_middle() {
+    let (stage, account) = stage().await;
+    let files = vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)];
+    let post = stage.due(&account, "two", files).await;
+    let since = stage.clock.now();
+    stage.network.fails_after(1, Trouble::CutBefore);
+    stage.publish(&post).await.unwrap_err();
+    stage.network.fails_after(0, Trouble::Unavailable);
+    assert!(matches!(stage.resolve(&post, since).await, Resolution::Unclear { .. }));
+
+    stage.network.locks(true);
+    let locked = stage.resolve(&post, since).await;
+    assert!(matches!(locked, Resolution::Unclear { .. }), "{locked:?}");
+
+    stage.network.locks(false);
+    assert!(matches!(stage.resolve(&post, since).await, Resolution::Public(_)));
+    assert_eq!(stage.network.contents().len(), 2);
 }

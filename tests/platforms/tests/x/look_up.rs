@@ -8,13 +8,6 @@ use serde_json::json;
 
 use super::{X, stage};
 
-/// Posts made by hand between the call and the look-up.
-fn others_post(stage: &Stage<X>, count: usize) {
-    for number in 0..count {
-        stage.network.posts_by_hand(&format!("by hand {number}"));
-    }
-}
-
 /// Publishes; the outcome is unknown. Returns when the call began.
 async fn with_unknown_outcome(stage: &Stage<X>, post: &Post<'_>, trouble: Trouble) -> DateTime<Utc> {
     let began = stage.clock.now();
@@ -30,7 +23,7 @@ async fn post_is_found_behind_the_first_page() {
         let (stage, account) = stage().await;
         let post = stage.due(&account, "a lighthouse", Vec::new()).await;
         let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
-        others_post(&stage, count);
+        stage.network.others_post(count);
 
         let found = stage.resolve(&post, began).await;
 
@@ -44,7 +37,7 @@ async fn missing_post_is_not_there_only_after_the_last_page() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
     let began = with_unknown_outcome(&stage, &post, Trouble::CutBefore).await;
-    others_post(&stage, 250);
+    stage.network.others_post(250);
 
     assert_eq!(stage.resolve(&post, began).await, Resolution::NotThere);
 
@@ -56,7 +49,7 @@ async fn missing_post_is_not_there_only_after_the_last_page() {
 async fn look_up_stops_at_the_page_that_has_the_post() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    others_post(&stage, 250);
+    stage.network.others_post(250);
     let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
 
     assert!(matches!(stage.resolve(&post, began).await, Resolution::Public(_)));
@@ -69,7 +62,7 @@ async fn look_up_of_too_many_posts_is_unclear_and_bounded() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
     let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
-    others_post(&stage, 1_100);
+    stage.network.others_post(1_100);
 
     let unclear = stage.resolve(&post, began).await;
 
@@ -137,7 +130,7 @@ async fn long_text_is_recognized_by_both_spellings_of_its_field() {
         let text = format!("example.com {}", "a long story & a good one ".repeat(20));
         let post = stage.due(&account, &text, Vec::new()).await;
         let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
-        others_post(&stage, 120);
+        stage.network.others_post(120);
 
         let found = stage.resolve(&post, began).await;
 
@@ -163,7 +156,7 @@ async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
             stage.network.refuses("/2/tweets", 403, body);
         }
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(&setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+        assert!(matches!(&setback, Setback::Duplicate { .. }), "{setback:?}");
     }
     stage.clock.advance(TimeDelta::minutes(10));
     assert!(matches!(stage.resolve(&post, began).await, Resolution::Public(_)));

@@ -167,8 +167,9 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
     stage.clock.skip_to(post.publish_at - stage.lead(std::slice::from_ref(&video.attachment)).unwrap());
     let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
-    // The first part fails alone, and then is sent with the others.
-    stage.network.trouble(Call::Upload, Trouble::Broken, 1);
+    // The first part fails, whichever arrives first, and then is sent with the others.
+    let broken = json!({ "title": "Internal Server Error", "detail": "Internal Server Error" });
+    stage.network.refuses("/2/media/upload/append/0", 500, broken);
     let setback = stage.prepare(&post).await.unwrap_err();
     assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.starts_with("file 1 of 1")), "{setback:?}");
     let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };

@@ -1,5 +1,8 @@
 //! What X refuses, and what follows.
 
+use std::io;
+use std::sync::{Arc, Mutex};
+
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::MimeType;
@@ -108,4 +111,36 @@ async fn unsupported_authentication_wants_the_user_after_an_hour() {
     stage.clock.advance(TimeDelta::minutes(61));
 
     assert!(matches!(refused().await, Setback::Disconnected { .. }));
+}
+
+/// X's message may repeat the text of the post.
+#[tokio::test]
+async fn log_has_the_status_and_the_problem_but_no_message() {
+    let log = Log::default();
+    let writer = log.clone();
+    let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    let _guard = tracing::subscriber::set_default(lines);
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "good morning", Vec::new()).await;
+    let body = json!({ "type": "https://api.x.com/2/problems/credits", "detail": "No credits for: good morning" });
+    stage.network.refuses("/2/tweets", 402, body);
+
+    stage.publish(&post).await.unwrap_err();
+
+    let lines = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(lines.contains("402") && lines.contains("credits"), "{lines}");
+    assert!(!lines.contains("good morning"), "{lines}");
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use secrecy::ExposeSecret;
 
-use crate::conformance::network::{Call, Decision, Network, Trouble};
+use crate::conformance::network::{Call, Decision, Detour, Network, Trouble};
 use crate::conformance::stage::{ORIGIN, Stage, returning};
 use crate::handoff::{Callback, Departure, HandOffRefusal};
 
@@ -110,24 +110,28 @@ pub async fn the_code_of_one_server_is_not_brought_to_another<N: Network>() {
 /// A hostile server leads the user to the page of an honest one, which gives its code or
 /// password to the redirect URI that it is asked to give it to.
 pub async fn a_server_gets_no_proof_of_another_one<N: Network>() {
-    let (hostile, honest) = Stage::<N>::beside_another().await;
-    let Some(answers) = hostile.network.answers_naming_it() else { return };
-    if !hostile.network.lead_users_to(&honest) {
-        return;
+    for detour in [Detour::Named, Detour::Redirected] {
+        let (hostile, honest) = Stage::<N>::beside_another().await;
+        let Some(answers) = hostile.network.answers_naming_it() else { return };
+        if !hostile.network.lead_users_to(&honest, detour) {
+            return;
+        }
+        let (url, callback) = match hostile.depart(&answers).await {
+            Ok((Departure::Page { url, .. }, callback)) => (url, callback),
+            // It is noticed before the user goes anywhere.
+            Err(HandOffRefusal::Field { .. } | HandOffRefusal::Refused(_)) => continue,
+            Ok((departure, _)) => panic!("{detour:?}: {departure:?}"),
+            Err(refusal) => panic!("{detour:?}: {refusal:?}"),
+        };
+        let before = hostile.network.calls(Call::Exchange);
+
+        let back = honest.send_back(&url, Decision::Allow).await;
+        let connected = hostile.complete(&returning(callback, &back)).await;
+
+        assert!(matches!(connected, Err(HandOffRefusal::Refused(_))), "{detour:?}: {connected:?}");
+        let sent = hostile.network.calls(Call::Exchange) - before;
+        assert_eq!(sent, 0, "{detour:?}: the hostile server has the proof of the honest one");
     }
-    let (url, callback) = match hostile.depart(&answers).await {
-        Ok((Departure::Page { url, .. }, callback)) => (url, callback),
-        Ok((departure, _)) => panic!("{departure:?}"),
-        // It is noticed before the user goes anywhere.
-        Err(refusal) => return assert!(matches!(refusal, HandOffRefusal::Field { .. } | HandOffRefusal::Refused(_))),
-    };
-    let before = hostile.network.calls(Call::Exchange);
-
-    let back = honest.send_back(&url, Decision::Allow).await;
-    let connected = hostile.complete(&returning(callback, &back)).await;
-
-    assert!(matches!(connected, Err(HandOffRefusal::Refused(_))), "{connected:?}");
-    assert_eq!(hostile.network.calls(Call::Exchange), before, "the hostile server has the proof of the honest one");
 }
 
 /// After an hour no platform accepts the code any more. Where there is none, the

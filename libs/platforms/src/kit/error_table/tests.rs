@@ -96,6 +96,22 @@ fn every_status_and_body_has_one_outcome_for_each_effect() {
 }
 
 #[test]
+fn response_without_a_code_can_be_the_platforms_own() {
+    const WITHOUT_BODY: ErrorTable = ErrorTable {
+        is_own_without_code: |status, _, body| status == StatusCode::UNAUTHORIZED && body.is_empty(),
+        ..TABLE
+    };
+    for (status, body, expected) in [
+        (401, "", ErrorKind::Unauthorized),
+        (401, "<html>", ErrorKind::Intermediary),
+        (403, "", ErrorKind::Intermediary),
+        (403, r#"{"message":"Not allowed."}"#, ErrorKind::Forbidden),
+    ] {
+        assert_eq!(classify(&WITHOUT_BODY, Effect::Private, status, body).kind, expected, "{status} {body}");
+    }
+}
+
+#[test]
 fn no_response_is_unknown_only_for_the_publish_call() {
     for (effect, expected) in
         [(Effect::Public, "unknown, may run"), (Effect::Private, "retry"), (Effect::Read, "retry")]

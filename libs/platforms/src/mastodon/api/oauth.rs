@@ -2,17 +2,19 @@
 
 use chrono::DateTime;
 use http::StatusCode;
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use url::Url;
 
 use super::discovery::Discovered;
-use super::{Api, SHORT, expected, id};
+use super::{Api, Context, SHORT, id};
 use crate::handoff::{HandOffRefusal, OurAddresses};
+use crate::kit::{CallError, Effect, ErrorKind};
+use crate::mastodon::errors::may_be_of_our_app;
 use crate::mastodon::grant::{App, DIALECT, Grant};
-use crate::mastodon::refused::Failure;
 use crate::mastodon::server::Server;
 use crate::oauth2::{TokenCall, Tokens, Us};
 
@@ -45,6 +47,17 @@ pub(crate) struct Me {
     pub(crate) display_name: Option<String>,
     pub(crate) avatar: Option<String>,
     pub(crate) url: Option<String>,
+    /// What the account has set.
+    #[serde(default)]
+    source: Value,
+}
+
+impl Me {
+    /// Who sees a post that does not say it; `None` where the server does not say so, or in a word that no post can have.
+    pub(crate) fn own_visibility(&self) -> Option<&'static str> {
+        let said = self.source["privacy"].as_str()?;
+        ["public", "unlisted", "private"].into_iter().find(|it| *it == said)
+    }
 }
 
 #[derive(Deserialize)]
@@ -57,8 +70,16 @@ impl Api {
     /// Registers this service at a server.
     pub(crate) async fn register(&self, found: &Discovered, new: &NewApp<'_>) -> Result<App, HandOffRefusal> {
         let url = found.server.url(&found.endpoints.registration);
-        let response = self.send(&url, Method::POST, |it| it.json(new).timeout(SHORT)).await?;
-        let Registered { client_id, client_secret } = expected(response, DateTime::UNIX_EPOCH).await?;
+        let registered =
+            self.read(&url, Method::POST, context(Effect::Private), |it| it.json(new).timeout(SHORT)).await;
+        let Registered { client_id, client_secret } = registered.map_err(|error| match error.kind {
+            // Mastodon takes five registrations of an address in ten minutes.
+            ErrorKind::RateLimited => HandOffRefusal::Refused(format!(
+                "{} received too many registrations from this service. Connect the account again in 10 minutes",
+                found.server.name()
+            )),
+            _ => error.into(),
+        })?;
         Ok(App { client_id, client_secret, scopes: new.scopes.to_owned(), any_code: false })
     }
 
@@ -88,7 +109,7 @@ impl Api {
             (&DIALECT.code, "0", redirect_uri.as_slice())
         };
         match self.ask::<Tokens>(grant, call, what, further).await {
-            Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => Knows::Not,
+            Err(error) if may_be_of_our_app(&error) => Knows::Not,
             Err(_) => Knows::It,
             Ok(Tokens { access_token, .. }) => {
                 // The server's words are not logged: it may repeat the token in them.
@@ -107,27 +128,27 @@ impl Api {
         code: &str,
         verifier: &SecretString,
         here: &OurAddresses,
-    ) -> Result<Tokens, Failure> {
+    ) -> Result<Tokens, CallError> {
         let further = [("code_verifier", verifier.expose_secret()), ("redirect_uri", &here.redirect_uri)];
         self.ask(grant, &DIALECT.code, code, &further).await
     }
 
     /// New tokens for a refresh token, which may work only this once.
-    pub(crate) async fn refresh(&self, grant: &Grant, token: &SecretString) -> Result<Tokens, Failure> {
+    pub(crate) async fn refresh(&self, grant: &Grant, token: &SecretString) -> Result<Tokens, CallError> {
         self.ask(grant, &DIALECT.renewal, token.expose_secret(), &[]).await
     }
 
     /// Ends the grant of a token.
-    pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), Failure> {
+    pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), CallError> {
         let asked = self.ask(grant, &DIALECT.revocation, token.expose_secret(), &[]).await;
         asked.map(|IgnoredAny| ())
     }
 
     /// The account behind a token.
-    pub(crate) async fn me(&self, server: &Server, token: &SecretString) -> Result<Me, Failure> {
+    pub(crate) async fn me(&self, server: &Server, token: &SecretString) -> Result<Me, CallError> {
         let url = server.url("/api/v1/accounts/verify_credentials");
-        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
-        expected(response, DateTime::UNIX_EPOCH).await
+        let with_token = |it: RequestBuilder| it.bearer_auth(token.expose_secret()).timeout(SHORT);
+        self.read(&url, Method::GET, context(Effect::Read), with_token).await
     }
 
     /// Asks with the app's own id and secret.
@@ -137,12 +158,16 @@ impl Api {
         call: &TokenCall,
         what: &str,
         further: &[(&str, &str)],
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CallError> {
         let is_revocation = call.parameter == DIALECT.revocation.parameter;
         let path = if is_revocation { &grant.endpoints.revocation } else { &grant.endpoints.token };
         let us = Us { client_id: &grant.app.client_id, client_secret: &grant.app.client_secret };
         let fill = |it| DIALECT.fill(it, call, Some(us), what, further).timeout(SHORT);
-        let response = self.send(&grant.server.url(path), Method::POST, fill).await?;
-        expected(response, DateTime::UNIX_EPOCH).await
+        self.read(&grant.server.url(path), Method::POST, context(Effect::Private), fill).await
     }
+}
+
+/// Nobody asks when these calls may be repeated.
+fn context(effect: Effect) -> Context {
+    Context::new(effect, DateTime::UNIX_EPOCH)
 }

@@ -10,11 +10,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::{Api, SHORT, expected, id};
-use crate::answer;
+use super::{Api, Context, MAX_STATUS_BYTES, SHORT, id};
 use crate::job::MediaBytes;
+use crate::kit::{CallError, Effect, ErrorTable};
+use crate::mastodon::errors::{WHO, has_no_such_call, is_beyond_the_scopes, is_final};
 use crate::mastodon::grant::Grant;
-use crate::mastodon::refused::{Failure, Refused};
 use crate::multipart::Form;
 use crate::recognition::Listed;
 
@@ -194,15 +194,16 @@ impl Api {
         file: &Attachment,
         bytes: MediaBytes,
         now: DateTime<Utc>,
-    ) -> Result<Upload, Failure> {
+    ) -> Result<Upload, CallError> {
         let form = file.alt_text.iter().fold(Form::new(), |form, it| form.text("description", it.as_str()));
         // Some servers store files under the names that they come with.
         let name = format!("{}.{}", file.media_id, file.mime_type.extension());
         let form = form.file(("file", &name), file.mime_type, file.size_bytes, bytes);
         let with_file = |it: RequestBuilder| form.onto(it).0.bearer_auth(token.expose_secret()).timeout(FILE);
-        let response = self.send(&grant.server.url(path), Method::POST, with_file).await?;
+        let context = Context::new(Effect::Private, now);
+        let response = self.response(&grant.server.url(path), Method::POST, context, with_file).await?;
         let is_processing = response.status() == StatusCode::ACCEPTED;
-        let file: File = expected(response, now).await?;
+        let file: File = context.expected(response, MAX_STATUS_BYTES).await?;
         Ok(if is_processing { Upload::Processing(file.id) } else { Upload::Ready(file.into()) })
     }
 
@@ -213,17 +214,21 @@ impl Api {
         token: &SecretString,
         id: &str,
         now: DateTime<Utc>,
-    ) -> Result<Medium, Failure> {
+    ) -> Result<Medium, CallError> {
         let url = grant.server.url(&format!("/api/v1/media/{id}"));
-        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
+        // A part of uploading: what it refuses is the file.
+        let context = Context::new(Effect::Private, now);
+        let with_token = |it: RequestBuilder| it.bearer_auth(token.expose_secret()).timeout(SHORT);
+        let response = self.response(&url, Method::GET, context, with_token).await?;
         if response.status() == StatusCode::PARTIAL_CONTENT {
             return Ok(Medium::Processing);
         }
-        match expected::<File>(response, now).await {
+        match context.expected::<File>(response, MAX_STATUS_BYTES).await {
             Ok(file) if file.id == id => Ok(Medium::Ready(file.into())),
-            Ok(_) => Err(Failure::Unreadable),
-            Err(Failure::Refused(refused)) if refused.is_not_found() => Ok(Medium::Unknown),
-            Err(failure) => Err(failure),
+            Ok(_) => Err(CallError::unreadable(WHO, context.effect)),
+            // Mastodon itself may say so without a body.
+            Err(error) if error.status == Some(StatusCode::NOT_FOUND) => Ok(Medium::Unknown),
+            Err(error) => Err(error),
         }
     }
 
@@ -235,8 +240,9 @@ impl Api {
         token: &SecretString,
         status: &NewStatus<'_>,
         key: Option<&str>,
+        errors: &'static ErrorTable,
         now: DateTime<Utc>,
-    ) -> Result<Status, Failure> {
+    ) -> Result<Status, CallError> {
         let url = grant.server.url("/api/v1/statuses");
         let with_status = |it: RequestBuilder| {
             let it = match key {
@@ -245,7 +251,8 @@ impl Api {
             };
             it.bearer_auth(token.expose_secret()).json(status).timeout(PUBLISH)
         };
-        expected(self.send(&url, Method::POST, with_status).await?, now).await
+        let context = Context { errors, ..Context::new(Effect::Public, now) };
+        self.read(&url, Method::POST, context, with_status).await
     }
 
     /// A page of an account's statuses, newest first; the first one, or the one
@@ -257,17 +264,15 @@ impl Api {
         account_id: &str,
         after: Option<&str>,
         now: DateTime<Utc>,
-    ) -> Result<Vec<Status>, Failure> {
+    ) -> Result<Vec<Status>, CallError> {
         let mut url = grant.server.url(&format!("/api/v1/accounts/{account_id}/statuses"));
         url.query_pairs_mut().append_pair("limit", PAGE).append_pair("exclude_reblogs", "true");
         if let Some(after) = after {
             url.query_pairs_mut().append_pair("max_id", after);
         }
-        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
-        if !response.status().is_success() {
-            return Err(Failure::Refused(Refused::read(response, now).await));
-        }
-        answer::json_up_to(response, MAX_PAGE_BYTES).await.map_err(|_| Failure::Unreadable)
+        let context = Context::new(Effect::Read, now);
+        let with_token = |it: RequestBuilder| it.bearer_auth(token.expose_secret()).timeout(SHORT);
+        context.expected(self.response(&url, Method::GET, context, with_token).await?, MAX_PAGE_BYTES).await
     }
 
     /// What a status was made from; `None` where the server does not say.
@@ -277,17 +282,13 @@ impl Api {
         token: &SecretString,
         id: &str,
         now: DateTime<Utc>,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, CallError> {
         let url = grant.server.url(&format!("/api/v1/statuses/{id}/source"));
-        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
-        match expected::<Source>(response, now).await {
+        let with_token = |it: RequestBuilder| it.bearer_auth(token.expose_secret()).timeout(SHORT);
+        match self.read::<Source>(&url, Method::GET, Context::new(Effect::Read, now), with_token).await {
             Ok(source) => Ok(source.text),
-            Err(Failure::Refused(refused))
-                if refused.is_final() || refused.has_no_such_call() || refused.is_beyond_the_scopes() =>
-            {
-                Ok(None)
-            }
-            Err(failure) => Err(failure),
+            Err(error) if is_final(&error) || has_no_such_call(&error) || is_beyond_the_scopes(&error) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }

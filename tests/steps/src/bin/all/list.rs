@@ -180,7 +180,8 @@ fn clippy(log: &Log) -> Result {
 
 fn tests(log: &Log) -> Result {
     log.build(&mut cargo(&["test", "--quiet", "--workspace", "--no-run"]))?;
-    log.run("cargo", &["test", "--quiet", "--workspace"], LIMIT)
+    // All failures of a run are seen at once, not only those of the first program.
+    log.run("cargo", &["test", "--quiet", "--workspace", "--no-fail-fast"], LIMIT)
 }
 
 fn simulation(log: &Log) -> Result {

@@ -1,0 +1,218 @@
+//! What the errors of servers mean.
+
+use http::header::WWW_AUTHENTICATE;
+use http::{HeaderMap, StatusCode};
+
+use super::rate_limit;
+use super::software::Software;
+use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
+
+/// The server, for the user.
+pub(super) const WHO: &str = "the server";
+
+/// Most messages are in the language of the account, so that the status decides. The words of these rules are constants
+/// in the source of Mastodon, `GoToSocial` and Pleroma, which they do not translate.
+pub(super) const ERRORS: ErrorTable = ErrorTable {
+    title: WHO,
+    code_at: &["/error"],
+    message_at: &["/error_description", "/error", "/message"],
+    is_own_without_code: is_bare_refusal,
+    resets: &[Reset::Custom(rate_limit::ends_at)],
+    rules: &[
+        ErrorRule::status(403)
+            .message_contains(&["scope", "permission", "login", "suspended", "disabled"])
+            .kind(ErrorKind::Unauthorized),
+        // Both come from the server itself, which has then stopped working on the request.
+        ErrorRule::status(500).kind(ErrorKind::ServerError).ended(),
+        ErrorRule::status(503).kind(ErrorKind::ServerError).ended(),
+    ],
+    ..ErrorTable::STANDARD
+};
+
+/// For a publish call that cannot be looked up.
+pub(super) const WITHOUT_LOOK_UP: ErrorTable = ErrorTable { can_look_up: false, ..ERRORS };
+
+/// snac refuses tokens and parameters without a body. Proxies and firewalls send pages, or a challenge for a password of
+/// their own.
+fn is_bare_refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool {
+    let is_of_snac = match status {
+        StatusCode::UNAUTHORIZED => !headers.contains_key(WWW_AUTHENTICATE),
+        it => it == StatusCode::UNPROCESSABLE_ENTITY,
+    };
+    is_of_snac && body.is_empty()
+}
+
+/// Whether the server itself has refused the content of the request, for good.
+pub(super) fn is_final(error: &CallError) -> bool {
+    matches!(error.kind, ErrorKind::InvalidPost | ErrorKind::Forbidden)
+}
+
+/// Whether the server has no such call. Such an answer may be a page, also of Mastodon itself.
+pub(super) fn has_no_such_call(error: &CallError) -> bool {
+    matches!(error.status, Some(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED))
+}
+
+/// Whether the same question may be answered a little later. A success in another form is not a matter of time.
+pub(super) fn may_pass(error: &CallError) -> bool {
+    match error.kind {
+        ErrorKind::Intermediary => !has_no_such_call(error),
+        ErrorKind::NoResponse => error.status.is_none(),
+        ErrorKind::NotSent | ErrorKind::RateLimited | ErrorKind::ServerError => true,
+        _ => false,
+    }
+}
+
+/// Whether the grant stands, and does not cover this call.
+pub(super) fn is_beyond_the_scopes(error: &CallError) -> bool {
+    let message = error.message.to_lowercase();
+    let says = |words: &&str| message.contains(words);
+    error.is_status(StatusCode::FORBIDDEN) && ["scope", "insufficient permissions"].iter().any(says)
+}
+
+/// Whether the server failed to make something of a file, which may succeed the second time. It says so at once with 500,
+/// and of what it processes afterwards with 422.
+pub(super) fn failed_on_a_file(error: &CallError) -> bool {
+    let statuses = [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::UNPROCESSABLE_ENTITY];
+    statuses.iter().any(|it| error.is_status(*it)) && error.message.contains("processing thumbnail")
+}
+
+/// Whether the refusal of a call for tokens may mean that the server does not know our app any more: it does not say that
+/// the code is at fault.
+pub(super) fn may_be_of_our_app(error: &CallError) -> bool {
+    let statuses = [StatusCode::UNAUTHORIZED, StatusCode::BAD_REQUEST];
+    statuses.iter().any(|it| error.is_status(*it)) && !error.has_code(&["invalid_grant"])
+}
+
+/// Whether the refusal of a renewal means that the grant is gone. Where the server has removed our app, all its grants
+/// ended with it.
+pub(super) fn ends_grant(error: &CallError, software: Software) -> bool {
+    error.has_code(&["invalid_grant", "invalid_client"])
+        // Laravel Passport (Pixelfed), whose `league/oauth2-server` said this of a refresh token before its version 9.
+        || (error.is_status(StatusCode::UNAUTHORIZED) && error.has_code(&["invalid_request"]))
+        || (software.hides_why_tokens_fail()
+            && error.is_status(StatusCode::BAD_REQUEST)
+            && error.has_code(&["Invalid credentials"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::delivery::Setback;
+    use domain::testing::noon;
+    use serde_json::json;
+
+    use super::*;
+    use crate::kit::Effect;
+
+    const PAGE: &str = "<!DOCTYPE html><html><body>Access denied</body></html>";
+
+    fn answered(effect: Effect, status: u16, body: &str) -> CallError {
+        let status = StatusCode::from_u16(status).unwrap();
+        ERRORS.classify(effect, status, &HeaderMap::new(), body.as_bytes(), noon())
+    }
+
+    fn error(message: &str) -> String {
+        json!({"error": message}).to_string()
+    }
+
+    fn outcome(setback: &Setback) -> &'static str {
+        match setback {
+            Setback::Refused { .. } => "refused",
+            Setback::Busy { .. } => "retry",
+            Setback::Disconnected { .. } => "unauthorized",
+            Setback::Stale { .. } => "expired",
+            Setback::Duplicate { .. } => "duplicate",
+            Setback::Unknown { may_still_run: true, .. } => "unknown, may run",
+            Setback::Unknown { may_still_run: false, .. } => "unknown, ended",
+        }
+    }
+
+    #[test]
+    fn documented_responses_have_one_outcome_each() {
+        for (status, message, publish, upload) in [
+            (400, "Error occurred while parsing request parameters", "refused", "refused"),
+            (401, "The access token was revoked", "unauthorized", "unauthorized"),
+            (401, "アクセストークンは取り消されています", "unauthorized", "unauthorized"),
+            (403, "This action is outside the authorized scopes", "unauthorized", "unauthorized"),
+            (403, "Your login is currently disabled", "unauthorized", "unauthorized"),
+            (403, "Insufficient permissions: write:statuses.", "unauthorized", "unauthorized"),
+            (403, "This action is not allowed", "refused", "refused"),
+            (404, "Record not found", "refused", "refused"),
+            (422, "Validation failed: Text character limit of 500 exceeded", "refused", "refused"),
+            (422, "Gültigkeitsprüfung ist fehlgeschlagen: Text zu lang", "refused", "refused"),
+            (429, "Too many requests", "retry", "retry"),
+            (500, "Internal Server Error", "unknown, ended", "retry"),
+            (503, "There was a temporary problem serving your request, please try again", "unknown, ended", "retry"),
+        ] {
+            let outcomes =
+                [Effect::Public, Effect::Private].map(|it| outcome(&answered(it, status, &error(message)).into()));
+            assert_eq!(outcomes, [publish, upload], "{status} {message}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_an_intermediary_ends_neither_a_grant_nor_a_post() {
+        for status in [400, 401, 403, 404, 408, 413, 422, 500, 502, 503, 504, 524] {
+            for body in [PAGE, "Forbidden", r#"{"blocked":true}"#] {
+                let unknown = if status == 408 || 500 <= status { "unknown, may run" } else { "unknown, ended" };
+                let publish = answered(Effect::Public, status, body);
+                assert_eq!(outcome(&publish.into()), unknown, "{status} {body}");
+                let upload = answered(Effect::Private, status, body);
+                assert!(!ends_grant(&upload, Software::Pleroma) && !may_be_of_our_app(&upload), "{status} {body}");
+                assert_eq!(outcome(&upload.into()), "retry", "{status} {body}");
+            }
+        }
+        let status = StatusCode::FORBIDDEN;
+        let publish = WITHOUT_LOOK_UP.classify(Effect::Public, status, &HeaderMap::new(), PAGE.as_bytes(), noon());
+        assert_eq!(outcome(&publish.into()), "retry");
+    }
+
+    #[test]
+    fn a_server_that_refuses_without_a_body_is_believed_where_no_proxy_does_so() {
+        assert_eq!(answered(Effect::Public, 401, "").kind, ErrorKind::Unauthorized);
+        assert_eq!(answered(Effect::Public, 422, "").kind, ErrorKind::InvalidPost);
+        for status in [400, 403, 404, 413] {
+            assert_eq!(answered(Effect::Public, status, "").kind, ErrorKind::Intermediary, "{status}");
+        }
+        let challenged = HeaderMap::from_iter([(WWW_AUTHENTICATE, "Basic realm=\"staging\"".parse().unwrap())]);
+        let kind = ERRORS.classify(Effect::Public, StatusCode::UNAUTHORIZED, &challenged, b"", noon()).kind;
+        assert_eq!(kind, ErrorKind::Intermediary);
+    }
+
+    #[test]
+    fn a_missing_call_is_known_by_its_status_alone() {
+        for body in ["", PAGE, &error("Record not found")] {
+            let missing = answered(Effect::Read, 404, body);
+            assert!(has_no_such_call(&missing) && !may_pass(&missing), "{body}");
+        }
+        assert!(may_pass(&answered(Effect::Read, 403, PAGE)) && !has_no_such_call(&answered(Effect::Read, 403, PAGE)));
+    }
+
+    #[test]
+    fn a_grant_ends_by_the_word_of_its_server() {
+        for (status, code, software, ends) in [
+            (400, "invalid_grant", Software::Mastodon, true),
+            (401, "invalid_client", Software::Mastodon, true),
+            (401, "invalid_request", Software::Pixelfed, true),
+            (400, "invalid_request", Software::Pixelfed, false),
+            (400, "Invalid credentials", Software::Pleroma, true),
+            (400, "Invalid credentials", Software::Mastodon, false),
+            (401, "temporarily_unavailable", Software::Mastodon, false),
+        ] {
+            assert_eq!(ends_grant(&answered(Effect::Private, status, &error(code)), software), ends, "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn only_words_about_scopes_say_that_the_grant_does_not_cover_a_call() {
+        for (status, message, is_beyond) in [
+            (403, "This action is outside the authorized scopes", true),
+            (403, "Insufficient permissions: read:statuses.", true),
+            (403, "Your login is currently disabled", false),
+            (403, "This action is not allowed", false),
+            (401, "This action is outside the authorized scopes", false),
+        ] {
+            let error = answered(Effect::Read, status, &error(message));
+            assert_eq!(is_beyond_the_scopes(&error), is_beyond, "{status} {message}");
+        }
+    }
+}

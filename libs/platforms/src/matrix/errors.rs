@@ -1,0 +1,90 @@
+//! What the errors of a homeserver mean. "Errors are generally best expressed by their error code rather than the HTTP
+//! status code returned."
+
+use crate::answer;
+use crate::handoff::RefreshRefusal;
+use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
+
+/// Codes of a refresh token that will never be accepted again: of the specification, and
+/// what Synapse says of one that was used.
+pub(super) const GONE: &[&str] = &["M_UNKNOWN_TOKEN", "M_FORBIDDEN", "M_USER_DEACTIVATED"];
+
+pub(super) const ERRORS: ErrorTable = ErrorTable {
+    title: "its homeserver",
+    code_at: &["/errcode"],
+    message_at: &["/error"],
+    is_own: |it| it["errcode"].is_string(),
+    // The header is exact to the second and counts more; servers from before version 1.10 have the body alone.
+    resets: &[Reset::Custom(answer::retry_at), Reset::Milliseconds("/retry_after_ms")],
+    rules: &[
+        ErrorRule::codes(&["M_LIMIT_EXCEEDED"]).kind(ErrorKind::RateLimited),
+        ErrorRule::codes(&["M_RESOURCE_LIMIT_EXCEEDED"]).kind(ErrorKind::Unavailable),
+        // An administrator can unlock the account, and its tokens are good again.
+        ErrorRule::codes(&["M_USER_LOCKED"])
+            .kind(ErrorKind::Unavailable)
+            .user_message("an administrator of its homeserver has locked the account"),
+        ErrorRule::codes(&["M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED"]).kind(ErrorKind::Unauthorized),
+        ErrorRule::codes(&["M_TOO_LARGE"])
+            .kind(ErrorKind::InvalidPost)
+            .user_message("it is larger than its homeserver takes"),
+    ],
+    ..ErrorTable::STANDARD
+};
+
+/// What it means for tokens that were to be renewed: only the homeserver's own word ends a grant.
+pub(super) fn not_renewed(error: CallError) -> RefreshRefusal {
+    if error.has_code(GONE) { RefreshRefusal::Gone(error.message) } else { RefreshRefusal::Unreachable(error.message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{TimeDelta, Utc};
+    use http::{HeaderMap, StatusCode};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::kit::Effect;
+
+    fn answered(status: u16, body: &Value) -> CallError {
+        let status = StatusCode::from_u16(status).unwrap();
+        ERRORS.classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), Utc::now())
+    }
+
+    fn refused(status: u16, code: &str) -> CallError {
+        answered(status, &json!({ "errcode": code, "error": "No." }))
+    }
+
+    #[test]
+    fn code_decides_the_kind() {
+        for (status, code, kind) in [
+            (401, "M_UNKNOWN_TOKEN", ErrorKind::Unauthorized),
+            (403, "M_USER_DEACTIVATED", ErrorKind::Unauthorized),
+            (401, "M_USER_LOCKED", ErrorKind::Unavailable),
+            (403, "M_RESOURCE_LIMIT_EXCEEDED", ErrorKind::Unavailable),
+            (429, "M_LIMIT_EXCEEDED", ErrorKind::RateLimited),
+            (403, "M_FORBIDDEN", ErrorKind::Forbidden),
+            (403, "M_USER_SUSPENDED", ErrorKind::Forbidden),
+            (413, "M_TOO_LARGE", ErrorKind::InvalidPost),
+            (400, "M_BAD_JSON", ErrorKind::InvalidPost),
+            (500, "M_UNKNOWN", ErrorKind::ServerError),
+        ] {
+            assert_eq!(refused(status, code).kind, kind, "{code}");
+        }
+        assert_eq!(answered(401, &json!({ "error": "Unauthorized" })).kind, ErrorKind::Intermediary);
+    }
+
+    #[test]
+    fn old_servers_say_in_the_body_when_calls_are_accepted_again() {
+        let before = Utc::now();
+        let limited = answered(429, &json!({ "errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 2000 }));
+        assert!(limited.retry_at.is_some_and(|it| before + TimeDelta::seconds(2) <= it));
+    }
+
+    #[test]
+    fn only_the_servers_word_ends_a_grant() {
+        assert!(matches!(not_renewed(refused(401, "M_UNKNOWN_TOKEN")), RefreshRefusal::Gone(_)));
+        for error in [refused(401, "M_USER_LOCKED"), refused(500, "M_UNKNOWN"), answered(401, &json!({}))] {
+            assert!(matches!(not_renewed(error), RefreshRefusal::Unreachable(_)));
+        }
+    }
+}
