@@ -27,6 +27,8 @@ pub(super) const DAILY_QUOTA: &[&str] = &["2207042"];
 /// "Object does not exist, cannot be loaded due to missing permissions, or does not support this operation".
 const MISSING: &[&str] = &["33"];
 
+const CODE_AT: &[&str] = &["/error/code", "/error/error_subcode", "/debug_info/type"];
+
 const RULES: &[ErrorRule] = &[
     // The upload host. `ProcessingFailedError` comes with `"retriable": false`, and the same bytes are accepted hours
     // later; whether a token is still good is said by the Graph API.
@@ -77,14 +79,20 @@ const RULES: &[ErrorRule] = &[
 pub(crate) const fn table(title: &'static str) -> ErrorTable {
     ErrorTable {
         title,
-        code_at: &["/error/code", "/error/error_subcode", "/debug_info/type"],
+        code_at: CODE_AT,
         message_at: &["/error/error_user_msg", "/error/message", "/debug_info/message"],
         message: Some(message),
+        is_own: has_code,
         is_error: |it| it.get("error").is_some() || it["success"] == false,
         resets: &[Reset::Custom(usage::regained_at)],
         rules: RULES,
         ..ErrorTable::STANDARD
     }
+}
+
+/// Every error of Meta has a code; a gateway in between may have a message at the same place.
+fn has_code(body: &Value) -> bool {
+    CODE_AT.iter().any(|it| body.pointer(it).is_some())
 }
 
 /// What Meta wrote for users, else what it wrote for programmers; and the id by which Meta finds the call.

@@ -32,9 +32,9 @@ pub struct Container<T> {
 /// A file whose bytes are sent.
 #[derive(Clone, Debug, Default)]
 pub struct Upload {
-    /// What has arrived.
+    /// As far as they have arrived.
     pub bytes: Vec<u8>,
-    /// Whether all of it has.
+    /// Whether all of them are in the container.
     pub is_complete: bool,
 }
 

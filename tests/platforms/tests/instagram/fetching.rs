@@ -23,13 +23,11 @@ fn long_video() -> Sample {
 }
 
 fn busy_reasons(setbacks: &[Setback]) -> Vec<&str> {
-    setbacks
-        .iter()
-        .map(|it| match it {
-            Setback::Busy { reason, .. } => reason.as_str(),
-            other => panic!("{other:?}"),
-        })
-        .collect()
+    let reasons = setbacks.iter().map(|it| match it {
+        Setback::Busy { reason, .. } => reason.as_str(),
+        other => panic!("{other:?}"),
+    });
+    reasons.collect()
 }
 
 #[tokio::test]

@@ -91,9 +91,12 @@ impl<'a, C: Containers> Publication<'a, C> {
             return Setback::Busy { retry_at, reason: error.message };
         }
         let error = self.of.graph().confirmed(self.job, error).await;
-        let may_be_published = matches!(error.kind, ErrorKind::PreparationExpired | ErrorKind::Duplicate);
-        let is_being_made = error.is_missing() && error.kind == ErrorKind::Unavailable;
-        if !(may_be_published || is_being_made) {
+        let is_of_the_container = match error.kind {
+            ErrorKind::PreparationExpired | ErrorKind::Duplicate => true,
+            ErrorKind::Unavailable => error.is_missing(),
+            _ => false,
+        };
+        if !is_of_the_container {
             return unasked(error);
         }
         // A container is published once: one that is not there any more may be the one that was published.

@@ -115,8 +115,10 @@ fn other_formats_are_neither_the_end_of_a_grant_nor_of_a_post() {
     for (status, body) in [(500, html), (502, nothing), (408, nothing), (504, r#"{"error":"190"}"#)] {
         assert_eq!(classified(Effect::Public, status, body).kind, ErrorKind::ServerError, "{status}");
     }
-    for status in [400, 401, 403, 404, 413] {
-        assert_eq!(classified(Effect::Public, status, html).kind, ErrorKind::Intermediary, "{status}");
+    // A gateway may have a message at the same place, and no code.
+    let gateway = r#"{"error":{"message":"Forbidden","type":"Gateway"}}"#;
+    for (status, body) in [400, 401, 403, 404, 413].into_iter().flat_map(|it| [(it, html), (it, gateway)]) {
+        assert_eq!(classified(Effect::Public, status, body).kind, ErrorKind::Intermediary, "{status} {body}");
     }
     assert_eq!(classified(Effect::Public, 429, html).kind, ErrorKind::RateLimited);
 }
