@@ -24,6 +24,8 @@ mod errors;
 mod look_up;
 mod message;
 mod publishing;
+#[cfg(test)]
+mod recordings;
 mod rules;
 mod server;
 mod snowflake;

@@ -1,5 +1,8 @@
 //! The addresses and answers of homeservers.
 
+#[cfg(test)]
+mod recordings;
+
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};

@@ -1,5 +1,8 @@
 //! The Web API's calls and responses.
 
+#[cfg(test)]
+mod recordings;
+
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};

@@ -4,6 +4,9 @@
 //! thousand, and finalized; X processes them then, and says when to look again. A part may be sent again. What no post
 //! shows is forgotten after a day. Source: fact sheet, "Media".
 
+#[cfg(test)]
+mod recordings;
+
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
