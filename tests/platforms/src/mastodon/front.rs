@@ -36,7 +36,11 @@ pub(crate) async fn pass(State(here): Here, request: Request, next: Next) -> Res
         Ok(request) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
-    if !here.differences.says_why && !response.status().is_success() && !response.status().is_redirection() {
+    let is_refusal = !response.status().is_success() && !response.status().is_redirection();
+    // A page is an intermediary's: snac has none for refusals.
+    let is_page =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|it| it.as_bytes().starts_with(b"text/html"));
+    if !here.differences.says_why && is_refusal && !is_page {
         *response.body_mut() = Body::empty();
         response.headers_mut().remove(header::CONTENT_LENGTH);
     }
