@@ -128,10 +128,8 @@ impl Pinterest {
 
     /// The account's owner adds this pin by hand.
     pub fn pins_by_hand(&self, description: &str) {
-        let now = self.here.clock.now();
-        let mut pin = Pin::on(BOARD, now);
-        description.clone_into(&mut pin.description);
-        self.here.memory().add(pin);
+        let (description, at) = (description.to_owned(), self.here.clock.now());
+        self.here.memory().add(Pin { description, at, ..Pin::default() });
     }
 
     /// The latest pin as its request stated it.

@@ -9,6 +9,7 @@
 //! - [`intermediary`]: pages of a proxy or firewall in place of an answer
 //! - [`ordered`]: what a test wants the next call to a path to be answered
 //! - [`arrivals`]: what arrived, for tests and on a page
+//! - `network`: what fakes with an OAuth app answer to the suite in the same way
 //! - [`params`], [`echo`], [`wire`]: requests and answers
 //!
 //! Nothing here knows the service: what it refuses, it refuses by the documents.
@@ -18,6 +19,7 @@ pub mod echo;
 pub mod front;
 pub mod intermediary;
 pub mod limits;
+pub mod network;
 pub mod oauth;
 pub mod ordered;
 pub mod params;

@@ -1,18 +1,17 @@
 //! The API as the conformance suite sees it.
 
-use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use domain::clock::Clock;
 use domain::media::{FileType, MimeType};
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
-use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::posts::Post;
 use super::{CONFIGURATION, Facebook, Memory, PAGE, PERSON};
+use crate::stand_in::network::oauth_network;
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -25,9 +24,7 @@ impl<const CONFIGURED: bool> Network for Facebook<CONFIGURED> {
         "facebook"
     }
 
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
+    oauth_network!();
 
     fn settings(&self) -> Value {
         let mut settings = json!({ "url": self.base_url() });
@@ -35,18 +32,6 @@ impl<const CONFIGURED: bool> Network for Facebook<CONFIGURED> {
             settings["config_id"] = CONFIGURATION.into();
         }
         settings
-    }
-
-    fn app(&self) -> Option<AppCredentials> {
-        Some(AppCredentials::new(&self.app.client_id, &self.app.client_secret))
-    }
-
-    fn permit(&self, redirect_uri: &str) {
-        self.here.oauth().permit(redirect_uri);
-    }
-
-    fn answers(&self) -> Answers {
-        Answers::new()
     }
 
     fn describes(&self, mime_type: MimeType) -> bool {
@@ -61,17 +46,9 @@ impl<const CONFIGURED: bool> Network for Facebook<CONFIGURED> {
         decide(url, PERSON, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
-    }
-
     fn echo(&self) -> bool {
         self.here.echo.store(true, Ordering::Relaxed);
         true
-    }
-
-    fn revoke(&self) {
-        self.here.oauth().revoke_all();
     }
 
     fn end_access_tokens(&self) {
@@ -101,14 +78,6 @@ impl<const CONFIGURED: bool> Network for Facebook<CONFIGURED> {
     /// Without the white space around it.
     fn shown(&self, text: &str) -> String {
         text.trim().to_owned()
-    }
-
-    fn grants(&self) -> usize {
-        self.here.oauth().usable()
-    }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
     }
 }
 

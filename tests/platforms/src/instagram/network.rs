@@ -1,6 +1,5 @@
 //! Instagram as the conformance suite sees it.
 
-use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
@@ -8,7 +7,6 @@ use domain::clock::Clock;
 use domain::media::{Facts, FileType, MimeType};
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
 use platforms::conformance::samples::sample;
-use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -16,6 +14,7 @@ use super::making::{Content, File, Kind};
 use super::posts::Post;
 use super::{HANDLE, Instagram};
 use crate::meta::fetched::Fetched;
+use crate::stand_in::network::oauth_network;
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -28,9 +27,7 @@ impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
         "instagram"
     }
 
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
+    oauth_network!();
 
     fn settings(&self) -> Value {
         if BY_FACEBOOK {
@@ -38,18 +35,6 @@ impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
         } else {
             json!({ "url": self.base_url() })
         }
-    }
-
-    fn app(&self) -> Option<AppCredentials> {
-        Some(AppCredentials::new(&self.app.client_id, &self.app.client_secret))
-    }
-
-    fn permit(&self, redirect_uri: &str) {
-        self.here.oauth().permit(redirect_uri);
-    }
-
-    fn answers(&self) -> Answers {
-        Answers::new()
     }
 
     fn describes(&self, mime_type: MimeType) -> bool {
@@ -65,17 +50,9 @@ impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
         decide(url, HANDLE, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
-    }
-
     fn echo(&self) -> bool {
         self.here.echo.store(true, Ordering::Relaxed);
         true
-    }
-
-    fn revoke(&self) {
-        self.here.oauth().revoke_all();
     }
 
     fn end_access_tokens(&self) {
@@ -103,14 +80,6 @@ impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
 
     fn public(&self) -> Vec<PublicPost> {
         self.here.memory().posts.iter().map(public_post).collect()
-    }
-
-    fn grants(&self) -> usize {
-        self.here.oauth().usable()
-    }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
     }
 }
 

@@ -1,19 +1,18 @@
 //! The API as the conformance suite sees it.
 
-use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use domain::clock::Clock;
 use domain::media::{FileType, MimeType};
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
-use platforms::{Answers, AppCredentials};
 use serde_json::Value;
 use url::Url;
 
 use super::little::Read;
 use super::posts::Post;
 use super::{LinkedIn, MEMBER, Memory, PAGE_URN, Products};
+use crate::stand_in::network::oauth_network;
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -26,26 +25,12 @@ impl<P: Products> Network for LinkedIn<P> {
         "linkedin"
     }
 
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
+    oauth_network!();
 
     fn settings(&self) -> Value {
         let mut settings = P::settings();
         settings["url"] = self.base_url().into();
         settings
-    }
-
-    fn app(&self) -> Option<AppCredentials> {
-        Some(AppCredentials::new(&self.app.client_id, &self.app.client_secret))
-    }
-
-    fn permit(&self, redirect_uri: &str) {
-        self.here.oauth().permit(redirect_uri);
-    }
-
-    fn answers(&self) -> Answers {
-        Answers::new()
     }
 
     fn describes(&self, mime_type: MimeType) -> bool {
@@ -65,10 +50,6 @@ impl<P: Products> Network for LinkedIn<P> {
         decide(url, MEMBER, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
-    }
-
     /// It never says when it wants to be asked again, and its response to the publish call
     /// has its id in a header and no body.
     fn can(&self, call: Call, trouble: Trouble) -> bool {
@@ -79,10 +60,6 @@ impl<P: Products> Network for LinkedIn<P> {
     fn echo(&self) -> bool {
         self.here.echo.store(true, Ordering::Relaxed);
         true
-    }
-
-    fn revoke(&self) {
-        self.here.oauth().revoke_all();
     }
 
     fn end_access_tokens(&self) {
@@ -107,14 +84,6 @@ impl<P: Products> Network for LinkedIn<P> {
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
         memory.posts.iter().map(|it| public_post(&memory, it)).collect()
-    }
-
-    fn grants(&self) -> usize {
-        self.here.oauth().usable()
-    }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
     }
 }
 

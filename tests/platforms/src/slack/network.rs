@@ -1,6 +1,5 @@
 //! The Web API as the conformance suite sees it.
 
-use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
@@ -8,11 +7,11 @@ use domain::clock::Clock;
 use domain::media::{FileType, MimeType};
 use domain::options::{OptionValue, Options};
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
-use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::{CHANNEL, Memory, Message, Rotation, Slack, TEAM, chat};
+use crate::stand_in::network::oauth_network;
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -25,24 +24,10 @@ impl<R: Rotation> Network for Slack<R> {
         "slack"
     }
 
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
+    oauth_network!();
 
     fn settings(&self) -> Value {
         json!({ "url": self.base_url() })
-    }
-
-    fn app(&self) -> Option<AppCredentials> {
-        Some(AppCredentials::new(&self.app.client_id, &self.app.client_secret))
-    }
-
-    fn permit(&self, redirect_uri: &str) {
-        self.here.oauth().permit(redirect_uri);
-    }
-
-    fn answers(&self) -> Answers {
-        Answers::new()
     }
 
     fn options(&self) -> Options {
@@ -55,10 +40,6 @@ impl<R: Rotation> Network for Slack<R> {
 
     async fn send_back(&self, url: &str, decision: Decision) -> Url {
         decide(url, TEAM, decision).await
-    }
-
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
     }
 
     /// "ok" says that the files are being shared.
@@ -74,10 +55,6 @@ impl<R: Rotation> Network for Slack<R> {
     fn echo(&self) -> bool {
         self.here.echo.store(true, Ordering::Relaxed);
         false
-    }
-
-    fn revoke(&self) {
-        self.here.oauth().revoke_all();
     }
 
     fn end_access_tokens(&self) {
@@ -103,14 +80,6 @@ impl<R: Rotation> Network for Slack<R> {
         let now = self.here.clock.now();
         let is_ours = |it: &&Message| it.at <= now && (it.metadata.is_some() || !it.files.is_empty());
         memory.messages.iter().filter(is_ours).map(|it| public_post(&memory, it)).collect()
-    }
-
-    fn grants(&self) -> usize {
-        self.here.oauth().usable()
-    }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
     }
 }
 

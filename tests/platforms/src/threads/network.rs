@@ -1,18 +1,17 @@
 //! Threads as the conformance suite sees it.
 
-use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use domain::clock::Clock;
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
-use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::making::Content;
 use super::posts::Post;
 use super::{Threads, USERNAME};
+use crate::stand_in::network::oauth_network;
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -25,24 +24,10 @@ impl Network for Threads {
         "threads"
     }
 
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
+    oauth_network!();
 
     fn settings(&self) -> Value {
         json!({ "url": self.base_url() })
-    }
-
-    fn app(&self) -> Option<AppCredentials> {
-        Some(AppCredentials::new(&self.app.client_id, &self.app.client_secret))
-    }
-
-    fn permit(&self, redirect_uri: &str) {
-        self.here.oauth().permit(redirect_uri);
-    }
-
-    fn answers(&self) -> Answers {
-        Answers::new()
     }
 
     /// There is no call for it.
@@ -54,17 +39,9 @@ impl Network for Threads {
         decide(url, USERNAME, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
-    }
-
     fn echo(&self) -> bool {
         self.here.echo.store(true, Ordering::Relaxed);
         true
-    }
-
-    fn revoke(&self) {
-        self.here.oauth().revoke_all();
     }
 
     fn end_access_tokens(&self) {
@@ -88,14 +65,6 @@ impl Network for Threads {
 
     fn public(&self) -> Vec<PublicPost> {
         self.here.memory().posts.iter().map(public_post).collect()
-    }
-
-    fn grants(&self) -> usize {
-        self.here.oauth().usable()
-    }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
     }
 }
 
