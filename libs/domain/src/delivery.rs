@@ -115,9 +115,8 @@ pub struct Delivery {
     /// Whether a public call was ever begun.
     #[serde(default, skip_serializing_if = "is_false")]
     pub begun: bool,
-    /// When the first public call began whose outcome was ever unknown. The call may
-    /// have had an effect, even if a later look-up did not find it: lists of platforms
-    /// are behind. A call that is known to have had no effect is not counted.
+    /// When the first publish call with an unknown outcome began. It may have taken effect even if a later look-up did
+    /// not find its post, because lists of platforms lag. A call that certainly had no effect is not counted.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub doubted_since: Option<DateTime<Utc>>,
     /// Whether everything before the public call is done.
@@ -174,8 +173,8 @@ pub struct Intent {
     /// Whether the platform may still be working on it. False once it has
     /// answered, even with an error.
     pub may_still_run: bool,
-    /// Whether the platform refused the call because it has this post already. Then a
-    /// list without the post is behind, and permits no other call.
+    /// Whether the platform refused the call as a duplicate. Then a list without the post lags, and permits no other
+    /// call.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_duplicate: bool,
     /// How often the platform was asked about it.
@@ -286,8 +285,8 @@ impl Delivery {
         self.in_doubt_since().is_some()
     }
 
-    /// When the first public call began that may have had an effect. Its post can be as
-    /// old as that, so a look-up starts there.
+    /// When the first publish call that may have taken effect began. Its post can be that old, so a look-up starts
+    /// there.
     pub fn in_doubt_since(&self) -> Option<DateTime<Utc>> {
         self.doubted_since.or(self.intent.as_ref().map(|it| it.at))
     }

@@ -1,8 +1,8 @@
 //! What adapters have in common: what a response means, calls that state their effect, the loop over files.
 //!
-//! An adapter says with data what its platform's errors are ([`ErrorTable`]) and with [`Effect`] what a call may
-//! change. What follows for the delivery is decided here, once, for every platform: an adapter cannot take silence for
-//! a failure, nor a firewall's page for a refusal.
+//! An adapter states as data what its platform's errors mean ([`ErrorTable`]), and with [`Effect`] what a call may
+//! change. What follows for the delivery is decided here, once, for every platform: an adapter cannot treat a missing
+//! response as a failure, nor a firewall's page as a refusal.
 //!
 //! [`OAuthAdapter`] gives `Platform` and `Connect` to a platform with OAuth 2, [`PublishAdapter`] gives `Publish` to any.
 

@@ -91,11 +91,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// What an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect" may ask for.
+/// The scopes of an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect".
 const SCOPES: &[&str] = &["openid", "profile", "w_member_social"];
 
-/// What an app with "Community Management API" may ask for. LinkedIn gives that product only to an app without any
-/// other, so there is no OpenID Connect, and the member is read by `/v2/me` (`r_basicprofile`).
+/// The scopes of an app with "Community Management API". LinkedIn gives that product only to an app without any other,
+/// so there is no OpenID Connect, and the member is read by `/v2/me` (`r_basicprofile`).
 const SCOPES_WITH_PAGES: &[&str] = &[
     "r_basicprofile",
     "w_member_social",
@@ -131,7 +131,7 @@ const MAX_SIDE: u32 = 6_000;
 /// What pictures are made to fit into.
 const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, MAX_SIDE);
 
-/// For a picture that goes up.
+/// For the upload of a picture.
 const UPLOAD: Duration = Duration::from_secs(30);
 
 /// How long LinkedIn works on a file, or a little more.
@@ -154,7 +154,7 @@ struct Settings {
     /// Whether people connect pages as well. LinkedIn has to approve the app for that.
     #[serde(default)]
     pages: bool,
-    /// What people are asked for, where the products of the app include other scopes.
+    /// The scopes to request, where the products of the app have other ones.
     scopes: Option<Vec<String>>,
     /// Whether a post with an unknown outcome that cannot be looked up is sent once more.
     #[serde(default)]

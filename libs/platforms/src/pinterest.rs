@@ -335,7 +335,7 @@ impl PublishAdapter for Pinterest {
             "description": job.text,
             "media_source": media_source(job, prepared)?,
         });
-        // A pin has one alternative text: that of its first picture.
+        // A pin has one alternative text: that of its video or first picture.
         let alt_text = prepared.files.first().and_then(|it| it.attachment.alt_text.as_ref()).map(AltText::as_str);
         for (name, value) in [("title", title(job)), ("link", job.options.text(LINK).map(str::to_owned))] {
             if let Some(value) = value {
@@ -423,7 +423,7 @@ fn media_source(job: &Job<'_>, prepared: &Prepared<'_, Uploaded>) -> Result<Valu
     }
 }
 
-/// A time of Pinterest's, which is UTC without saying so: `2022-10-13T01:40:29`.
+/// A time of Pinterest: UTC, without a zone, such as `2022-10-13T01:40:29`.
 fn utc(time: &str) -> Option<DateTime<Utc>> {
     let with_zone = DateTime::parse_from_rfc3339(time).map(|it| it.to_utc());
     with_zone.or_else(|_| time.parse::<NaiveDateTime>().map(|it| it.and_utc())).ok()

@@ -275,7 +275,7 @@ impl PublishAdapter for Sandbox {
     const RECOGNIZES: bool = false;
     const COMMENT_OPTION: Option<&'static str> = Some(FIRST_COMMENT);
 
-    /// The id of a file over there.
+    /// The sandbox's id of a file.
     type Uploaded = String;
 
     fn media_source(&self, _: &Job<'_>, _: &Attachment) -> MediaSource {

@@ -313,7 +313,7 @@ impl Publish for Slack {
             Ok(Sharing::Shared { ts }) => {
                 Ok(Published::new(first.clone(), job.now).seen_at(look_up::link(job, channel, &ts)))
             }
-            // The share is carried out, whatever this look says.
+            // Slack carries out the share, whatever this call returns.
             _ => Err(Setback::Unknown { may_still_run: true, reason: NOT_SHOWN_YET.to_owned() }),
         }
     }

@@ -18,10 +18,9 @@
 //! nobody else has. So the draft is found again when an answer is lost, and the slug
 //! tells later whether the public call took effect.
 //!
-//! `site.rs` finds a site's API, `api.rs` knows its calls, `errors.rs` what errors mean,
-//! `json.rs` reads past what PHP prints, `connect.rs` has the hand-off, `content.rs` writes
-//! a post in blocks, `terms.rs` finds categories and tags, `draft.rs` prepares, and
-//! `publish.rs` is the rest.
+//! `site.rs` finds a site's API, `api.rs` has its calls, `errors.rs` what errors mean, `json.rs` reads JSON that other
+//! text surrounds, `connect.rs` has the connect flow, `content.rs` writes a post in blocks, `terms.rs` finds categories
+//! and tags, `draft.rs` prepares, and `publish.rs` has the rest.
 
 mod api;
 mod connect;

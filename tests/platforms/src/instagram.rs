@@ -131,7 +131,7 @@ struct Memory {
     breaks_after: Option<usize>,
     /// Whether the account is not to be seen with its token any more.
     is_hidden: bool,
-    /// Why containers come to nothing from now on, in the words of their status.
+    /// The status of containers that are made from now on and fail; `None` if they do not fail.
     fault: Option<String>,
     /// How long after its publication a post is listed.
     listed_after: TimeDelta,
@@ -215,7 +215,7 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
         self.here.memory().fault = subcode.map(making::failed);
     }
 
-    /// The same in these words.
+    /// Like `spoils`, with this text as the status.
     pub fn spoils_in_words(&self, words: Option<&str>) {
         self.here.memory().fault = words.map(str::to_owned);
     }

@@ -55,10 +55,10 @@ pub const SECOND_PAGE_URN: &str = "urn:li:organization:5515715";
 const VERSION: &str = "202608";
 const LATER_VERSION: &str = "202609";
 
-/// What an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect" may ask for. Anybody gets both.
+/// The scopes of an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect". Every app gets both.
 const OPEN: &[&str] = &["openid", "profile", "email", "w_member_social"];
 
-/// What an app with "Community Management API" may ask for: that product is given only to an app without any other,
+/// The scopes of an app with "Community Management API". LinkedIn gives that product only to an app without any other,
 /// so there is no OpenID Connect (trypostit/trypost 73, gitroomhq/postiz-app 1658).
 const COMMUNITY: &[&str] = &[
     "r_basicprofile",
@@ -71,8 +71,8 @@ const COMMUNITY: &[&str] = &[
     "r_organization_social_feed",
 ];
 
-/// What an app with "Advertising API" beside the open products may ask for: there are no scopes for comments
-/// (Microsoft Learn, "Increasing access").
+/// The scopes of an app with "Advertising API" and the open products. There are none for comments (Microsoft Learn,
+/// "Increasing access").
 const ADVERTISING: &[&str] = &[
     "openid",
     "profile",
@@ -103,7 +103,7 @@ pub trait Products: Send + Sync + 'static {
     /// What the products of the app let it ask for.
     const SCOPES: &'static [&'static str];
 
-    /// The settings besides the address.
+    /// The settings other than the URL.
     fn settings() -> Value {
         json!({})
     }
@@ -126,7 +126,7 @@ pub enum Replaying {}
 #[derive(Clone, Copy, Debug)]
 pub enum Community {}
 
-/// "Advertising API" beside the products of [`SelfServe`].
+/// "Advertising API" and the products of [`SelfServe`].
 #[derive(Clone, Copy, Debug)]
 pub enum Advertising {}
 

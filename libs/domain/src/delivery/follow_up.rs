@@ -92,7 +92,7 @@ impl Delivery {
                 it.progress = None;
                 None
             }
-            // It is done, is done already, is refused, or nobody knows.
+            // It is done, was done before, is refused, or its outcome is unknown.
             _ => return self.follow_up_left(now),
         };
         let wait = jittered(FIRST_WAIT * (1 << (2 * it.attempts.min(MOST_TRIES))), jitter);

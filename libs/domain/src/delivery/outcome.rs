@@ -67,8 +67,8 @@ pub enum Setback {
         /// For the user.
         reason: String,
     },
-    /// It did nothing, because it has this post already. An earlier call made the post,
-    /// so the post is looked up, and no other call is made.
+    /// It did nothing, because it has this post already. An earlier call published the post, so the post is looked up,
+    /// and no other call is made.
     Duplicate {
         /// For the user.
         reason: String,

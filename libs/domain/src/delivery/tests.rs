@@ -319,7 +319,7 @@ fn a_duplicate_is_published_once_its_platform_lists_it() {
     assert_eq!(found.state, State::Published(published()));
 }
 
-/// Preparation makes nothing public, whatever it is refused with.
+/// Preparation publishes nothing, so its errors never mean an unknown outcome.
 #[test]
 fn a_duplicate_of_preparation_is_tried_again() {
     let delivery = Delivery { prepared: false, ..a_delivery() }.preparation_failed(duplicate(), noon(), 0);

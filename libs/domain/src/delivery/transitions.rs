@@ -8,10 +8,10 @@ use super::{
     Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
 };
 
-/// How often the pause between two looks doubles: up to 512 s.
+/// How often the pause between two look-ups doubles: up to 512 s.
 const MOST_DOUBLINGS: u32 = 8;
 
-/// Where each look costs money: about fifteen looks in a day.
+/// Like [`MOST_DOUBLINGS`], where look-ups are billed: about fifteen in a day.
 const MOST_PAID_DOUBLINGS: u32 = 16;
 
 /// The note while a platform refuses a post as a duplicate and does not list it.

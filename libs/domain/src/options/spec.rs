@@ -54,11 +54,11 @@ pub enum OptionKind {
         /// Unicode code points.
         max: usize,
     },
-    /// Words in which none of some others occurs, whatever their case.
+    /// A text that contains none of certain words, in upper or lower case.
     TextWithout {
         /// The longest, in Unicode code points.
         max: usize,
-        /// What does not occur in them, in small ASCII letters.
+        /// The words that it may not contain, in lower-case ASCII.
         words: &'static [&'static str],
     },
     /// One of these.
@@ -264,13 +264,13 @@ fn text_schema(max: usize) -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"})
 }
 
-/// A pattern of texts in which one of these occurs, whatever its case: patterns of JSON Schema have no flags.
+/// A pattern for texts that contain one of these words in any case. Patterns of JSON Schema have no flags.
 fn any_case(words: &[&str]) -> String {
     let letter = |it: char| format!("[{}{it}]", it.to_ascii_uppercase());
     words.iter().map(|it| it.chars().map(letter).collect::<String>()).collect::<Vec<_>>().join("|")
 }
 
-/// What is wrong with words, to follow the option's name.
+/// Why a text is invalid, to follow the option's name.
 fn fault_of_text(text: &str, max: usize) -> Option<String> {
     let chars = text.chars().count();
     if text.trim().is_empty() {

@@ -10,8 +10,8 @@ use super::blob::Blob;
 /// nothing else.
 pub(super) const MAX_PICTURES: u8 = 4;
 
-/// The embed for more pictures, since June 2026. A server that does not know it takes it without looking at it.
-/// Source: the lexicon `app.bsky.embed.gallery`.
+/// The embed for more pictures, since June 2026. A server that does not know it accepts it without validation. Source:
+/// the lexicon `app.bsky.embed.gallery`.
 pub(super) const GALLERY: &str = "app.bsky.embed.gallery";
 
 /// An uploaded file, as records show it.

@@ -45,7 +45,7 @@ pub(super) const PDS: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// The video service. Its tokens are made for one call, so that a refusal of one says nothing of the grant. A conflict
+/// The video service. Its tokens are made for one call, so a refused token says nothing about the grant. A conflict
 /// names a job that cannot be read.
 pub(super) const VIDEO: ErrorTable = ErrorTable {
     title: "the video service",
@@ -54,7 +54,7 @@ pub(super) const VIDEO: ErrorTable = ErrorTable {
     ..PDS
 };
 
-/// The same about a job. A service that does not know it any more is given the file again.
+/// The video service, for calls about a job. If the service does not know the job any more, the file is uploaded again.
 pub(super) const VIDEO_JOB: ErrorTable = ErrorTable {
     rules: &[
         NO_TOKEN,
@@ -65,10 +65,10 @@ pub(super) const VIDEO_JOB: ErrorTable = ErrorTable {
     ..VIDEO
 };
 
-/// The same about an upload in parts.
+/// The video service, for an upload in parts.
 pub(super) const VIDEO_PARTS: ErrorTable = ErrorTable {
     rules: &[
-        // The last two: the upload is cut in another way than it was.
+        // The last two mean that the parts are not those with which the upload began.
         ErrorRule::codes(&[
             "UploadNotFound",
             "UploadExpired",

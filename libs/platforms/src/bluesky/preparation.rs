@@ -58,7 +58,7 @@ impl Progress {
     }
 }
 
-/// How often a video is uploaded at most.
+/// How often a video is uploaded, at most.
 const MOST_UPLOADS: u8 = 3;
 
 /// How long to wait before a video is uploaded again.

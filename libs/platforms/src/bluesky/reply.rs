@@ -59,7 +59,7 @@ impl Reply {
         self.json::<Value>().as_ref().and_then(errors::name_of).map(str::to_owned)
     }
 
-    /// What an answer that is no success means for a call with this effect.
+    /// The meaning of an error response to a call with this effect.
     pub(super) fn failure(&self, errors: &ErrorTable, effect: Effect, now: DateTime<Utc>) -> CallError {
         errors.classify(effect, self.status, &self.headers, &self.body, now)
     }
@@ -69,7 +69,7 @@ impl Reply {
         answer::words_of(self.status, &self.body)
     }
 
-    /// When the server wants to be asked again.
+    /// When the server accepts calls again.
     pub(super) fn retry_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         answer::retry_at(&self.headers, now).or_else(|| errors::limit_ends_at(&self.headers, now))
     }

@@ -18,7 +18,8 @@ pub fn with_request(refusal: &[u8], authorization: &str, request: &[u8]) -> Opti
         body["error"] = serde_json::from_slice(&with_request(&within, authorization, request)?).ok()?;
         return serde_json::to_vec(&body).ok();
     }
-    // `error` alone is read by programs, too, so the words stand beside it. Of Matrix, programs read `errcode`.
+    // Programs read `error`, so the message is in a field of its own. Programs that speak to Matrix read `errcode`
+    // instead.
     let names = ["message", "description", "detail"].into_iter().chain(body["errcode"].is_string().then_some("error"));
     let said = names.into_iter().find(|it| body[*it].is_string());
     let field = said.unwrap_or("error_description");

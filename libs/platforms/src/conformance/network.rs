@@ -147,16 +147,14 @@ pub trait Network: Send + Sync {
     /// Ends all access tokens given out so far. Their grants go on.
     fn end_access_tokens(&self);
 
-    /// From now on the words of every refusal that people read are in another
-    /// language; statuses and codes stay. False where refusals have no words, or where
-    /// words are the only difference between two refusals.
+    /// From now on the messages of all refusals are in another language; statuses and codes stay. False where refusals
+    /// have no message, or where only the message distinguishes two refusals.
     fn translate_refusals(&self) -> bool {
         false
     }
 
-    /// The user publishes so many posts of the account by hand, now: plain text, each
-    /// another one, in the lists in which look-ups find ours. Needed where
-    /// [`Network::can_be_asked`].
+    /// The user publishes `count` posts of the account by hand, now. Each has a text of its own, and is in the lists
+    /// that look-ups read. Needed where [`Network::can_be_asked`].
     fn others_post(&self, count: usize) {
         unreachable!("{} is not asked, so {count} posts by hand hide nothing there", self.name())
     }
@@ -261,8 +259,7 @@ pub enum Trouble {
         /// The status of the page.
         status: u16,
     },
-    /// The same page, although the call was carried out: an intermediary replaces the
-    /// response.
+    /// Like `Intermediary`, but the call was carried out: the page replaces its response.
     IntermediaryAfter {
         /// The status of the page.
         status: u16,

@@ -33,7 +33,7 @@ pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
         // title, harmful links, no files in this server.
         ErrorRule::codes(&["20009", "40005", "160006", "200000", "200001", "240000", "400001"]),
         ErrorRule::codes(&["40066", "40067"]).user_message(TAG_REQUIRED),
-        // What was named is not there, or is closed to this token.
+        // The object of the call does not exist, or this token has no access to it.
         ErrorRule::status(403).kind(ErrorKind::Unauthorized),
         ErrorRule::status(404).kind(ErrorKind::Unauthorized),
         ErrorRule::status(500).kind(ErrorKind::ServerError).ended(),

@@ -106,7 +106,7 @@ async fn setback(bot: Bot<'_>, server: Server, error: CallError, watch: &Watch) 
     }
 }
 
-/// Whether what was named is not there, or not for the bot.
+/// Whether the object of the call does not exist, or the bot has no access to it.
 pub(super) fn is_of_place(error: &CallError) -> bool {
     error.kind == ErrorKind::Unauthorized
 }

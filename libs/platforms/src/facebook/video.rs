@@ -220,7 +220,7 @@ async fn address(
     let by = Caller::of(job);
     let Answered { body: status, usage } = match Status::of(of, by, id).await {
         Ok(asked) => asked,
-        // A video that is not to be seen is lost; whether the Page is, the next one shows.
+        // A video that Meta does not show is lost. The next video shows whether the Page is lost, too.
         Err(error) if error.is_missing() => return Err(Setback::Stale { reason: error.message }),
         Err(error) => return Err(error.into()),
     };

@@ -35,7 +35,7 @@ pub(crate) struct ApiClient {
     headers: HeaderMap,
 }
 
-/// Whether a host is ours to trust.
+/// Who chose the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// It is in the code or in the settings of the deployment.
@@ -65,22 +65,22 @@ impl<'a> Auth<'a> {
         Self { user: Some(user), ..Self::token(password, now) }
     }
 
-    /// As anybody.
+    /// Without credentials.
     pub(crate) fn anonymous(now: DateTime<Utc>) -> Self {
         Self { token: None, user: None, now, may_have_published: false }
     }
 
-    /// For an account.
+    /// With the credentials of an account.
     pub(crate) fn account(credentials: &'a Credentials, now: DateTime<Utc>) -> Self {
         Self::token(credentials.of_the_account(), now)
     }
 
-    /// For the account of a post.
+    /// With the credentials of the post's account. Also states whether an earlier publish call may have published.
     pub(crate) fn post(job: &Job<'a>) -> Self {
         Self { may_have_published: job.doubted, ..Self::account(job.credentials, job.now) }
     }
 
-    /// The same call without an `Authorization` header: the URL or another header authorizes it.
+    /// Without an `Authorization` header, for calls that the URL, the form or another header authorizes.
     pub(crate) fn without_token(self) -> Self {
         Self { token: None, ..self }
     }
@@ -97,7 +97,7 @@ impl ApiClient {
         Self { reach: Reach::Named, ..Self::known(http, base_url, errors) }
     }
 
-    /// Hosts besides its own that may occur in upload URLs of responses.
+    /// Further hosts that upload URLs of responses may have. A leading dot stands for all hosts below.
     #[must_use]
     pub(crate) fn with_upload_hosts(self, upload_hosts: &'static [&'static str]) -> Self {
         Self { upload_hosts, ..self }
@@ -151,8 +151,8 @@ impl ApiClient {
         self.call_url(auth, method, url)
     }
 
-    /// An upload URL that a response named. Only https, and only this host and those of
-    /// [`ApiClient::with_upload_hosts`]: a manipulated response cannot send a user's file or token anywhere else.
+    /// An upload URL of a response: at this host, or by https at a host of [`ApiClient::with_upload_hosts`]. A
+    /// manipulated response cannot send a user's file or token anywhere else.
     pub(crate) fn upload_to(&self, auth: Auth<'_>, method: Method, url: Url) -> Call {
         let is_ours = url.origin() == self.base_url.origin();
         let is_listed = url.scheme() == "https"
@@ -191,13 +191,13 @@ impl ApiClient {
         Call { request, context, max_bytes: MAX_RESPONSE_BYTES, unread: Unread::default() }
     }
 
-    /// For a success that is not in the documented form.
+    /// The error for a success that is not in the documented form.
     pub(crate) fn unreadable(&self, effect: Effect) -> CallError {
         CallError::unreadable(self.errors.title, effect)
     }
 }
 
-/// Whether this is the host, or one below it where the pattern begins with a dot.
+/// Whether a host is the pattern, or ends with it, where the pattern begins with a dot.
 fn is_at(host: &str, pattern: &str) -> bool {
     if pattern.starts_with('.') { host.ends_with(pattern) } else { host == pattern }
 }
@@ -240,12 +240,12 @@ impl Call {
         self
     }
 
-    /// At most so long, in place of 10 s.
+    /// A timeout other than 10 s.
     pub(crate) fn timeout(self, timeout: Duration) -> Self {
         self.with(|it| it.timeout(timeout))
     }
 
-    /// At most so many bytes of response, in place of 256 KiB.
+    /// A limit of the response other than 256 KiB.
     pub(crate) fn max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
     }
@@ -276,12 +276,13 @@ impl Call {
         self
     }
 
-    /// A file as the whole body. Its length is sent, so that a stream that ends early is not taken for the file.
+    /// A file as the whole body. Its length is sent, so that a stream that ends early is not mistaken for the whole
+    /// file.
     pub(crate) fn file(self, mime_type: MimeType, size_bytes: u64, bytes: MediaBytes) -> Self {
         self.body(mime_type.as_str(), size_bytes, bytes)
     }
 
-    /// The same as `application/octet-stream`: a part of a file, or a platform that finds out the type by itself.
+    /// Like `file`, as `application/octet-stream`: for a part of a file, or where the platform detects the type.
     pub(crate) fn octets(self, size_bytes: u64, bytes: MediaBytes) -> Self {
         self.body("application/octet-stream", size_bytes, bytes)
     }
@@ -306,8 +307,7 @@ impl Call {
         serde_json::from_slice(json).map_err(|_| context.unreadable())
     }
 
-    /// Sends it; nothing of the response is needed. It may be empty, but not a page for people: that is an
-    /// intermediary's.
+    /// Sends it and ignores the body of a success, which may be empty. HTML is an error: it comes from an intermediary.
     pub(crate) async fn done(self) -> Result<(), CallError> {
         let context = self.context;
         let response = self.response().await?;
@@ -355,7 +355,7 @@ impl Context {
     fn classify(self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> CallError {
         let error = self.errors.classify(self.effect, status, headers, body, self.now);
         if error.kind == ErrorKind::AppMisconfigured {
-            // Codes, not the message: it may repeat what was sent.
+            // Without the message, which may repeat the request.
             let (platform, codes) = (self.errors.title, &error.codes);
             tracing::error!(platform, %status, ?codes, "the platform refuses this deployment's app");
         }

@@ -33,7 +33,7 @@ pub(crate) enum ErrorKind {
     NoResponse,
     /// Too many calls.
     RateLimited,
-    /// By the platform's own word nothing was done, and it may be later.
+    /// The platform reports that it did nothing, and that a later call may succeed.
     Unavailable,
     /// The id, secret, version or plan of our app: only the operator can correct it.
     AppMisconfigured,
@@ -53,7 +53,7 @@ pub(crate) enum ErrorKind {
     InvalidPost,
     /// The account has published the same before.
     Duplicate,
-    /// What was prepared is not known any more.
+    /// The platform does not know any more what was prepared.
     PreparationExpired,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct CallError {
     pub(crate) message: String,
     /// When the platform wants to be called again.
     pub(crate) retry_at: Option<DateTime<Utc>>,
-    /// Whether the platform certainly works on the call no more.
+    /// Whether the platform has certainly stopped working on the call.
     pub(crate) has_ended: bool,
     /// Whether the adapter can find out whether the call took effect.
     pub(super) can_look_up: bool,
@@ -134,7 +134,7 @@ impl CallError {
         Self { may_have_published, ..self }
     }
 
-    /// The same error with another user message.
+    /// Replaces the message by one that is made of it.
     #[must_use]
     pub(crate) fn with_message(self, message: impl FnOnce(&str) -> String) -> Self {
         Self { message: message(&self.message), ..self }
@@ -164,7 +164,7 @@ impl CallError {
     }
 }
 
-/// The table of `design.md`, section 5: what each kind means for each effect.
+/// What each kind means for each effect. CONTRIBUTING.md, "Writing a platform", has it as a table.
 impl From<CallError> for Setback {
     fn from(error: CallError) -> Self {
         use ErrorKind as K;
@@ -197,7 +197,7 @@ impl From<CallError> for Setback {
     }
 }
 
-/// The person reads a reason that will be the same at the next try, and is otherwise asked to try again.
+/// A reason that the next attempt would not change is shown. Otherwise the person is asked to try again.
 impl From<CallError> for HandOffRefusal {
     fn from(error: CallError) -> Self {
         match error.kind {

@@ -1,4 +1,4 @@
-//! Which response means what, as data: status, code and words of one platform.
+//! The meaning of error responses as data: status, code and message of one platform.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, StatusCode};
@@ -7,14 +7,15 @@ use serde_json::Value;
 use super::call_error::{CallError, Effect, ErrorKind};
 use crate::answer;
 
-/// The errors of one platform. The first rule that matches wins, else the standard meaning of the status.
+/// The errors of one platform. The first rule that matches decides; if none does, the status has its standard meaning.
 ///
-/// Rules are asked only for responses in the platform's error format, which are those with a code or a message at the
-/// documented places: whatever a proxy or firewall answers says nothing about the account or the post.
+/// Rules apply only to responses in the platform's error format, which have a code or a message at the documented
+/// places. The response of a proxy or firewall says nothing about the account or the post.
 pub(crate) struct ErrorTable {
     /// The platform, for the user: `X`, or `the server` where users name it.
     pub(crate) title: &'static str,
-    /// Where codes are, as JSON pointers; `*` stands for every element of a list. Of a URL, the last part is the code.
+    /// Where codes are, as JSON pointers; `*` means every element of a list. If the value is a URL, its last segment is
+    /// the code.
     pub(crate) code_at: &'static [&'static str],
     /// Where the message is, the most readable place first.
     pub(crate) message_at: &'static [&'static str],
@@ -24,19 +25,19 @@ pub(crate) struct ErrorTable {
     pub(crate) json_of: fn(&[u8]) -> &[u8],
     /// Whether an error response is the platform's own: a proxy may have a code or a message at the same places.
     pub(crate) is_own: fn(&Value) -> bool,
-    /// Whether an error response without a code and a message is the platform's own all the same: some software refuses
-    /// without a body, or with a header alone.
+    /// Whether an error response without code and message comes from the platform: some software refuses without a
+    /// body, or only with a header.
     pub(crate) is_own_without_code: fn(StatusCode, &HeaderMap, &[u8]) -> bool,
     /// Whether a response with a status of success is an error.
     pub(crate) is_error: fn(&Value) -> bool,
-    /// Where it says when calls are accepted again, besides `Retry-After`.
+    /// Where a response states when calls are accepted again, in addition to `Retry-After`.
     pub(crate) resets: &'static [Reset],
     pub(crate) rules: &'static [ErrorRule],
     /// Whether the adapter can find out whether a publish call took effect.
     pub(crate) can_look_up: bool,
 }
 
-/// One row: what has to be so, and what it means then.
+/// One row: the conditions, and the meaning of a response that fulfils all of them.
 #[derive(Clone, Copy)]
 pub(crate) struct ErrorRule {
     status: Option<u16>,
@@ -123,12 +124,12 @@ impl ErrorRule {
         Self { kind, ..self }
     }
 
-    /// How long to wait where the platform does not say it.
+    /// The wait, where the platform states none.
     pub(crate) const fn retry_after(self, wait: TimeDelta) -> Self {
         Self { retry_after: Some(wait), ..self }
     }
 
-    /// The platform certainly works on the call no more, although it failed.
+    /// The platform has certainly stopped working on the call that failed.
     pub(crate) const fn ended(self) -> Self {
         Self { has_ended: true, ..self }
     }
@@ -176,7 +177,7 @@ impl ErrorTable {
         can_look_up: true,
     };
 
-    /// What a response that is no success means.
+    /// The meaning of an error response.
     pub(crate) fn classify(
         &self,
         effect: Effect,
@@ -206,7 +207,7 @@ impl ErrorTable {
         }
     }
 
-    /// Whether a response with a status of success is an error all the same.
+    /// Whether a response with a status of success is an error.
     pub(crate) fn is_error_in_success(&self, body: &[u8]) -> bool {
         serde_json::from_slice((self.json_of)(body)).is_ok_and(|it| (self.is_error)(&it))
     }

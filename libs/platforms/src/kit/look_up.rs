@@ -11,7 +11,7 @@ use super::publish_adapter::{Prepared, PublishAdapter};
 use crate::job::Job;
 use crate::recognition::{self, Before, Found, Likeness, Listed, Newer, Timeline};
 
-/// The most pages of a list that one look-up reads. What lies behind is neither found nor excluded.
+/// The most pages of a list that one look-up reads. A post on later pages is neither found nor excluded.
 const MAX_PAGES: usize = 10;
 
 /// How far a platform's clock may be behind ours.
@@ -24,7 +24,7 @@ pub(crate) enum LookUpMethod {
     /// The account's posts are listed and compared. With a snapshot, a post is newer than the publish call if the list
     /// did not show it before; without, the list is asked for posts since the call.
     List { snapshot: bool },
-    /// Nothing can be read. Where the user can look.
+    /// Nothing can be read. `advice` says where the user can look.
     None { advice: String },
 }
 
@@ -37,7 +37,7 @@ impl LookUpMethod {
 /// A page of an account's posts, newest first.
 pub(crate) struct PostPage {
     pub(crate) posts: Vec<ListedPost>,
-    /// Where the next page is. `None` is the platform's word that there are no more posts.
+    /// The cursor of the next page. `None` means that the platform reports no more posts.
     pub(crate) next: Option<String>,
     /// Whether the order is documented, so that a post older than the publish call ends the search.
     pub(crate) is_sorted: bool,
@@ -141,7 +141,7 @@ impl<A: PublishAdapter> List<'_, A> {
                 return Ok(Newer { posts, is_all: true });
             }
             match page.next {
-                // A cursor that does not move would be read for ever.
+                // A cursor that does not change would be read without end.
                 Some(it) if Some(&it) != next.as_ref() => next = Some(it),
                 Some(_) => break,
                 // An account that showed posts before and shows none now is a server in trouble.

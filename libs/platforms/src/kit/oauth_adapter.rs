@@ -29,7 +29,7 @@ pub(crate) trait OAuthAdapter: Send + Sync {
 
     fn scopes(&self) -> Vec<&str>;
 
-    /// What the platform accepts from an account of which nothing more is known.
+    /// What the platform accepts from every account. For accounts whose own limits are not known yet.
     fn rules(&self) -> Rules;
 
     /// The accounts that a grant covers, at least one.

@@ -1,5 +1,5 @@
-//! What an adapter contributes to publishing. The kit has the rest of [`Publish`]: the loop over files and parts, stored
-//! progress, fitted pictures, public URLs, the snapshot of a list, paging, claims, time limits.
+//! What an adapter contributes to publishing. The kit has the rest of [`Publish`]: the loop over files and parts,
+//! stored progress, fitted pictures, public URLs, the snapshot of a list, paging, claims, and timeouts.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Looks, Published, Resolution, Setback};
@@ -21,7 +21,7 @@ use crate::watch;
 /// in between has to be compared when a response is lost.
 const SNAPSHOT_LEAD: TimeDelta = TimeDelta::seconds(20);
 
-/// How long after its due second a post waits for that.
+/// How long after the due second a post waits for that snapshot.
 const SNAPSHOT_TIMEOUT: TimeDelta = TimeDelta::minutes(2);
 
 /// What an adapter contributes to publishing.

@@ -84,11 +84,11 @@ impl File<'_> {
 pub(crate) enum UploadStep<U> {
     /// The platform has it.
     Uploaded(U),
-    /// It goes up in the parts of this state.
+    /// It is uploaded in the parts of this state.
     Parts(UploadState),
     /// The platform processes it: [`PublishAdapter::upload_status`] is called next, after this pause where it names one.
     Processing(UploadState, Option<TimeDelta>),
-    /// The platform will not have it; why, for the user.
+    /// The platform does not accept it; the reason, for the user.
     Refused(String),
 }
 
@@ -246,8 +246,8 @@ async fn send_parts<A: PublishAdapter>(
     Ok(())
 }
 
-/// Ends an upload in parts. A lost response is remembered: a repeated finish that is refused says that the first one
-/// was accepted.
+/// Ends an upload in parts. A lost response is remembered: if the repeated finish is refused, the first one was
+/// accepted.
 async fn finish<A: PublishAdapter>(
     adapter: &A,
     job: &Job<'_>,

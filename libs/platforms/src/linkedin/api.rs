@@ -108,7 +108,7 @@ impl Api {
     pub(super) async fn create_post(&self, auth: Auth<'_>, author: &str, body: &Value) -> Result<String, CallError> {
         let call = self.rest(auth, Method::POST, "posts").errors(errors::of(author));
         let response = call.effect(Effect::Public).json(body).timeout(PUBLISH).response().await?;
-        // The body is empty: there is no other word of what was made.
+        // The body is empty; only this header names the post.
         created(&response.headers).ok_or_else(|| self.client.unreadable(Effect::Public))
     }
 
@@ -179,7 +179,7 @@ impl Api {
         if is_urn(&urn) { Ok(urn) } else { Err(self.client.unreadable(Effect::Private)) }
     }
 
-    /// For a response of success that makes no sense.
+    /// The error for a success that is not in the documented form.
     pub(super) fn unreadable(&self, effect: Effect) -> CallError {
         self.client.unreadable(effect)
     }

@@ -44,15 +44,15 @@ pub(super) static OF_PAGES: ErrorTable = ErrorTable {
     ..BASE
 };
 
-/// What a member has posted cannot be listed. A 403 comes and goes (gitroomhq/postiz-app repeats the call); that a
-/// token is lost, LinkedIn says with 401.
+/// What a member has posted cannot be listed. A 403 may pass (gitroomhq/postiz-app repeats the call); LinkedIn reports
+/// a lost token with 401.
 static OF_MEMBERS: ErrorTable = ErrorTable {
     rules: &rules(ErrorRule::status(403).kind(ErrorKind::Unavailable).user_message(DENIED_FOR_MEMBER)),
     can_look_up: false,
     ..BASE
 };
 
-/// Upload URLs: these statuses mean that the URL expired, whoever answers. The token may still be valid.
+/// Upload URLs: these statuses mean that the URL expired, whichever host sends them. The token may still be valid.
 pub(super) static OF_UPLOAD_URLS: ErrorTable = ErrorTable {
     is_own_without_code: |status, _, _| matches!(status.as_u16(), 401 | 403 | 404 | 410),
     rules: &[expired(401), expired(403), expired(404), expired(410), EXPIRED_UPLOAD_URL],
@@ -88,7 +88,7 @@ const fn rules(denied: ErrorRule) -> [ErrorRule; 16] {
         ErrorRule::status(426).kind(AppMisconfigured).user_message(OUTDATED),
         ErrorRule::codes(&["VERSION_MISSING"]).kind(AppMisconfigured).user_message(OUTDATED),
         EXPIRED_UPLOAD_URL,
-        // The code, or the message where it is the only word of it.
+        // The code, or the message where there is no code.
         ErrorRule::codes(&["MEDIA_ASSET_PROCESSING_FAILED"]).kind(InvalidPost),
         ErrorRule::status(400).message_contains(&["processing_failed"]).kind(InvalidPost),
         ErrorRule::codes(&[WAITING_UPLOAD, "MEDIA_ASSET_PROCESSING"]).kind(NotReady).retry_after(PROCESSING),

@@ -77,8 +77,8 @@ pub(super) async fn page(api: &Api, job: &Job<'_>, start: Option<&str>) -> Resul
     Ok(PostPage { posts: elements.into_iter().map(Post::listed).collect(), next, is_sorted: true })
 }
 
-/// A file that we uploaded is in no other post. One with the same words and as many other files may be ours all the
-/// same, should LinkedIn name files anew.
+/// A file that we uploaded is in no other post. A post with the same text and as many other files may still be ours, in
+/// case LinkedIn gives files new names.
 pub(super) fn compare(job: &Job<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> Likeness {
     let ours: Vec<_> = prepared.files.iter().map(|it| it.uploaded.as_str()).collect();
     let theirs: Vec<_> = listed.content["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -10,8 +10,8 @@ use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
 /// The server, for the user.
 pub(super) const WHO: &str = "the server";
 
-/// Most messages are in the language of the account, so that the status decides. The words of these rules are constants
-/// in the source of Mastodon, `GoToSocial` and Pleroma, which they do not translate.
+/// Most messages are in the language of the account, so the status decides. The texts in these rules are constants in
+/// the source of Mastodon, `GoToSocial` and Pleroma, and are not translated.
 pub(super) const ERRORS: ErrorTable = ErrorTable {
     title: WHO,
     code_at: &["/error"],
@@ -42,7 +42,7 @@ fn is_bare_refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool
     is_of_snac && body.is_empty()
 }
 
-/// Whether the server itself has refused the content of the request, for good.
+/// Whether the server itself has refused the content of the request, and would refuse it again.
 pub(super) fn is_final(error: &CallError) -> bool {
     matches!(error.kind, ErrorKind::InvalidPost | ErrorKind::Forbidden)
 }
@@ -52,7 +52,7 @@ pub(super) fn has_no_such_call(error: &CallError) -> bool {
     matches!(error.status, Some(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED))
 }
 
-/// Whether the same question may be answered a little later. A success in another form is not a matter of time.
+/// Whether the same call may succeed a little later. A success in another form does not change with time.
 pub(super) fn may_pass(error: &CallError) -> bool {
     match error.kind {
         ErrorKind::Intermediary => !has_no_such_call(error),
@@ -62,15 +62,15 @@ pub(super) fn may_pass(error: &CallError) -> bool {
     }
 }
 
-/// Whether the grant stands, and does not cover this call.
+/// Whether the grant is valid, but does not cover this call.
 pub(super) fn is_beyond_the_scopes(error: &CallError) -> bool {
     let message = error.message.to_lowercase();
     let says = |words: &&str| message.contains(words);
     error.is_status(StatusCode::FORBIDDEN) && ["scope", "insufficient permissions"].iter().any(says)
 }
 
-/// Whether the server failed to make something of a file, which may succeed the second time. It says so at once with 500,
-/// and of what it processes afterwards with 422.
+/// Whether the server failed to process a file, which may succeed the second time. It reports this with 500 during the
+/// upload, and with 422 when it processes the file later.
 pub(super) fn failed_on_a_file(error: &CallError) -> bool {
     let statuses = [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::UNPROCESSABLE_ENTITY];
     statuses.iter().any(|it| error.is_status(*it)) && error.message.contains("processing thumbnail")

@@ -113,7 +113,7 @@ pub(crate) struct Progress {
     pause: Option<Pause>,
 }
 
-/// When the next container is made, and why not sooner.
+/// When the next container is made, and the reason for the pause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Pause {
     #[serde(with = "chrono::serde::ts_milliseconds")]

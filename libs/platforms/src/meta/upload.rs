@@ -56,7 +56,7 @@ impl Graph {
             .header("offset", offset)
             .header("file_size", file.size_bytes)
             .header(CONTENT_TYPE, "application/octet-stream")
-            // With a length, a stream that ends early is not taken for the file.
+            // With a length, a stream that ends early is not mistaken for the whole file.
             .header(CONTENT_LENGTH, file.size_bytes - offset)
             .body(Body::wrap_stream(bytes));
         self.json::<IgnoredAny>(request, by, Effect::Private).await.map(|_| ())

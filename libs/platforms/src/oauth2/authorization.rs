@@ -7,7 +7,7 @@ use super::dialect::Dialect;
 use crate::answer;
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
 
-/// People can do nothing about an app that asks for more than it may.
+/// Only the operator can correct an app that requests scopes that it may not request.
 const SCOPES_REFUSED: &str = "The platform does not let this service ask for all that it asks for. Its operator has to \
                               compare the setting `scopes` with the scopes that the platform lists for the app.";
 

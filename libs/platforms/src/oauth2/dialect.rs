@@ -29,8 +29,8 @@ pub struct Dialect {
     pub revocation: TokenCall,
     /// The values of `error` by which the page says that the person declined.
     pub denials: &'static [&'static str],
-    /// The values of `error` by which the page says that our app may not ask for one of
-    /// the scopes. Nobody is asked anything then.
+    /// The values of `error` with which the page reports that our app may not request one of the scopes. The person is
+    /// asked nothing then.
     pub scope_errors: &'static [&'static str],
     /// The codes of errors that say that a grant is gone. No other failure does:
     /// they ask the person to connect the account again.

@@ -49,8 +49,8 @@ async fn of_files(api: &Api, job: &Job<'_>, channel: &str, (first, progress): (&
 }
 
 /// Ends a share that does not appear. Slack may accept files and never show them (slackapi/python-slack-sdk, issues
-/// 1575 and 1818). Once they are deleted they cannot appear next to those of another call. The first one is the last
-/// to be deleted, because it is the one that is asked about.
+/// 1575 and 1818). Deleted files cannot appear next to those of another call. The first file is deleted last, because
+/// look-ups ask for it.
 async fn withdrawn(api: &Api, job: &Job<'_>, progress: &Progress) -> Resolution {
     for file in progress.files.iter().rev() {
         match api.delete(Bot::of(job), file).await {

@@ -288,7 +288,8 @@ enum Refusal {
 }
 
 impl Wordpress {
-    /// Deletes the application password that the call is made with; `false` where it cannot be told from others.
+    /// Deletes the application password that the call is made with; `false` where it cannot be distinguished from
+    /// others.
     async fn end(&self, grant: &Grant, caller: Caller<'_>) -> Result<bool, CallError> {
         let mut uuid = self.api.own_password(caller).await?;
         if let (None, Some(name)) = (&uuid, &grant.password_name) {

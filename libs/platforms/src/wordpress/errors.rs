@@ -65,7 +65,7 @@ fn message(body: &Value) -> Option<String> {
     body["message"].as_str().map(|it| plain(&without_tags(it)))
 }
 
-/// Words without the tags of HTML among them.
+/// A text without its HTML tags.
 fn without_tags(words: &str) -> String {
     let mut depth = 0_usize;
     let is_shown = |it: &char| {

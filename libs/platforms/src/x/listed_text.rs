@@ -1,8 +1,8 @@
 //! Recognizes a text in the form in which X lists it.
 //!
-//! Facts: every link is `https://t.co/…`, with the address that it leads to beside it; a domain without a scheme becomes
-//! a link to its address by HTTP; a link to the files of the post is added; `&`, `<` and `>` are escaped; X normalizes to NFC. Source: fact
-//! sheet, "Text rules".
+//! Facts: every link is `https://t.co/…`, and its target is in a separate field; a domain without a scheme becomes a
+//! link to its address by HTTP; a link to the files of the post is added; `&`, `<` and `>` are escaped; X normalizes to
+//! NFC. Source: fact sheet, "Text rules".
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde::Deserialize;

@@ -10,7 +10,7 @@ use crate::kit::{CallError, Prepared};
 /// How long a poll is open whose post does not say it, in minutes. X wants to be told.
 const A_DAY: i64 = 24 * 60;
 
-/// The same in every attempt.
+/// The body of the publish call. It does not differ between attempts.
 pub(super) fn new_post(job: &Job<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {
     // Always with a text: what is behind X's API rejects a post without one.
     let mut post = json!({ "text": job.text });

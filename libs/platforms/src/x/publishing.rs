@@ -289,8 +289,9 @@ impl PublishAdapter for X {
         Ok(PostPage { posts: posts.collect(), next: meta.next_token, is_sorted: true })
     }
 
-    /// No other post has a file that we uploaded. X accepts the text of a post without files once in a while, so it is
-    /// ours, or X refused ours because the owner of the account had published the same.
+    /// No other post has a file that we uploaded. X does not accept the text of a post without files twice within a
+    /// while. So a listed post with our text is ours, or the owner of the account published the same text and X refused
+    /// ours.
     fn compare(&self, _: &Job<'_>, prepared: &Prepared<'_, Media>, listed: &ListedPost) -> Likeness {
         let Ok(Content { has_our_text, media_keys }) = Content::deserialize(&listed.content) else {
             return Likeness::Doubtful;
@@ -301,7 +302,7 @@ impl PublishAdapter for X {
         }
         match (has_our_text && media_keys.len() == prepared.files.len(), prepared.files.is_empty()) {
             (true, true) => Likeness::It,
-            // Should X name files anew.
+            // In case X gives files new names.
             (true, false) => Likeness::Doubtful,
             (false, _) => Likeness::Other,
         }
@@ -380,7 +381,7 @@ fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Me
     }
 }
 
-/// X knows an upload no more: it is sent anew.
+/// X does not know the upload any more, so the file is uploaded again.
 fn expired(mut error: CallError) -> CallError {
     if error.is_status(StatusCode::NOT_FOUND) {
         error.kind = ErrorKind::PreparationExpired;

@@ -95,13 +95,13 @@ pub(crate) struct Network {
     /// Instead of the truth, every time.
     pub(crate) always: Mutex<Option<Resolution>>,
     pub(crate) looks: Mutex<u32>,
-    /// From when on posts are read at each look, and when the latest call began.
+    /// For each look-up: from when on posts are read, and when the latest call began.
     pub(crate) looked_since: Mutex<Vec<(DateTime<Utc>, DateTime<Utc>)>>,
     /// How long after its publication a post is listed.
     pub(crate) listed_after: TimeDelta,
     /// It knows posts by their looks alone, and gives out ids that others have.
     pub(crate) by_looks: bool,
-    /// Whether a success of the public call proves nothing.
+    /// Whether a success of the publish call does not prove that the post is public.
     pub(crate) is_confirmed_later: bool,
     /// Instead of the id of what was made public.
     pub(crate) ids: Mutex<VecDeque<String>>,

@@ -61,7 +61,7 @@ pub(super) fn media(embed: &Value) -> Vec<(BlobRef, Option<String>)> {
     }
 }
 
-/// Whether it shows a gallery, alone or beside a quote.
+/// Whether it shows a gallery, alone or with a quote.
 pub(super) fn has_gallery(embed: &Value) -> bool {
     [&embed["$type"], &embed["media"]["$type"]].iter().any(|it| **it == "app.bsky.embed.gallery")
 }

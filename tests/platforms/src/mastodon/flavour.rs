@@ -24,7 +24,7 @@ pub enum Flavour {
     /// snac, which knows no idempotency keys, rewrites the texts that it shows, gives
     /// files new ids, and sends no date.
     Snac,
-    /// Mastodon 4.7 whose owner has room for videos of 2 GiB.
+    /// Mastodon 4.7 whose owner permits videos of 2 GiB.
     Roomy,
 }
 

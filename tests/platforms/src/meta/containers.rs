@@ -83,7 +83,7 @@ impl<T> Container<T> {
         self.upload.as_ref()
     }
 
-    /// The same, to add to it.
+    /// Like `upload`, to append bytes.
     pub const fn upload_mut(&mut self) -> Option<&mut Upload> {
         self.upload.as_mut()
     }

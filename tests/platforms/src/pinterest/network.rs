@@ -53,7 +53,7 @@ impl Network for Pinterest {
         self.here.oauth().end_access_tokens(now);
     }
 
-    /// A board that cannot be found is told from other refusals by words: its message stays.
+    /// False: only the message distinguishes a board that does not exist from other refusals.
     fn translate_refusals(&self) -> bool {
         false
     }
@@ -69,7 +69,7 @@ impl Network for Pinterest {
     }
 }
 
-/// A pin has one alternative text, that of its first picture.
+/// A pin has one alternative text, that of its video or first picture.
 fn public_post(pin: &Pin) -> PublicPost {
     let media = pin.files.iter().enumerate().map(|(index, (mime_type, bytes))| PublicMedium {
         mime_type: *mime_type,

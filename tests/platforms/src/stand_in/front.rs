@@ -31,7 +31,7 @@ pub trait Front: Send + Sync + 'static {
     /// `Unavailable`, `Limited` or `Unwanted`.
     fn answer(&self, call: Call, trouble: Trouble) -> Response;
 
-    /// JSON pointers to the words of refusals that are in another language: see
+    /// JSON pointers to the messages of refusals that are in another language: see
     /// [`Troubles::translated`](super::troubles::Troubles::translated).
     fn translated(&self) -> &'static [&'static str] {
         &[]
@@ -119,8 +119,7 @@ fn empty(response: Response) -> Response {
     Response::from_parts(head, Body::empty())
 }
 
-/// A refusal with the words at these JSON pointers in another language. Numbers, and the
-/// names of things, stay.
+/// A refusal with the messages at these JSON pointers in another language. Numbers and names stay.
 async fn translated(response: Response, words: &[&str]) -> Response {
     let is_refusal = response.status().is_client_error() || response.status().is_server_error();
     if words.is_empty() || !is_refusal {

@@ -18,12 +18,12 @@ impl Troubles {
         self.next.insert(call, (trouble, count));
     }
 
-    /// From now on the words of refusals are in another language.
+    /// From now on the messages of refusals are in another language.
     pub fn translate(&mut self) {
         self.translates = true;
     }
 
-    /// Those of these JSON pointers whose words are in another language: all or none.
+    /// The JSON pointers whose messages are in another language: all of these, or none.
     pub fn translated(&self, words: &'static [&'static str]) -> &'static [&'static str] {
         if self.translates { words } else { &[] }
     }

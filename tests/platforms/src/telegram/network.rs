@@ -76,7 +76,7 @@ impl Network for Telegram {
     /// They do not end.
     fn end_access_tokens(&self) {}
 
-    /// One code stands for many refusals, which only their words tell apart.
+    /// False: many refusals have one code, and only their messages distinguish them.
     fn translate_refusals(&self) -> bool {
         false
     }

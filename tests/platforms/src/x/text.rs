@@ -60,8 +60,8 @@ fn links(text: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// The text as it is told, and its links: in form C, shortened, and escaped. A post with
-/// files ends with a link to them.
+/// The text as lists have it (normalized to NFC, shortened, escaped), and its links. A post with files ends with a link
+/// to them.
 pub(super) fn told(text: &str, media_keys: &[String], id: &str) -> (String, Value) {
     let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);
     let (mut told, mut urls) = (String::new(), Vec::new());

@@ -177,7 +177,7 @@ async fn a_video_that_is_never_put_together_is_uploaded_again() {
     assert!(reason.contains("did not put the parts"), "{reason}");
 }
 
-/// The address of an upload is LinkedIn's. With any other one, the file and the token would go to somebody else.
+/// Upload URLs must be at hosts of LinkedIn. Otherwise another host would receive the file and the token.
 #[tokio::test]
 async fn a_file_goes_to_linkedin_alone() {
     let other = Stage::<LinkedIn>::new().await.network;

@@ -184,7 +184,7 @@ async fn a_list_behind_a_firewall_is_not_taken_for_one_that_may_not_be_read() {
     assert!(matches!(setback, Setback::Busy { .. }), "{setback:?}");
 }
 
-/// LinkedIn says so in these words, both where a post is made and where a file is announced.
+/// LinkedIn sends this message both for a new post and for the announcement of a file.
 #[tokio::test]
 async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
     for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {

@@ -150,7 +150,7 @@ async fn refusals_are_told_in_linkedins_words() {
     }
 }
 
-/// "Resource is forbidden" comes and goes. That a token is lost, LinkedIn says with 401.
+/// "Resource is forbidden" may pass. LinkedIn reports a lost token with 401.
 #[tokio::test]
 async fn a_member_who_is_denied_something_keeps_the_connection() {
     let (stage, account) = stage().await;
@@ -171,7 +171,7 @@ async fn a_member_who_is_denied_something_keeps_the_connection() {
     }
 }
 
-/// Nothing tells whether such a call was carried out; but LinkedIn refuses the same words a second time.
+/// It is unknown whether such a call was carried out, but LinkedIn refuses the same text a second time.
 #[tokio::test]
 async fn a_page_of_an_intermediary_does_not_end_a_post() {
     let (stage, account) = stage().await;

@@ -89,7 +89,7 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     stage.publish(&lost).await.unwrap_err();
     assert_eq!(stage.network.public().len(), 1);
 
-    // It is there. If it were not, it would not be sent again: nobody knows who sees it.
+    // It is there. If it were not, it would not be sent again, because its visibility is unknown.
     stage.clock.advance(TimeDelta::minutes(3));
     let answer = stage.resolve(&lost, since).await;
     assert!(matches!(answer, Resolution::Recognised(_) | Resolution::Public(_)), "{answer:?}");

@@ -13,7 +13,7 @@ use tracing::subscriber::DefaultGuard;
 
 use super::stage;
 
-/// A site that a user names may repeat the request in its words, and the log has neither.
+/// A site that a user names may repeat the request in its message. The log has neither.
 #[tokio::test]
 async fn no_words_of_a_site_reach_the_log() {
     let (log, _guard) = Log::kept();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{long_video, stage};
 
-/// A video whose movie header says so many seconds.
+/// A video whose movie header has a duration of `seconds`.
 fn video_of(seconds: u32) -> Sample {
     let mut video = sample(MimeType::Mp4, 1);
     let header = [&b"mvhd"[..], &[0; 12], &1_u32.to_be_bytes(), &seconds.to_be_bytes()].concat();

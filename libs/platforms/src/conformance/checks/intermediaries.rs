@@ -15,7 +15,7 @@ use crate::handoff::RefreshRefusal;
 /// other troubles.
 const STATUSES: [u16; 6] = [400, 401, 403, 404, 408, 413];
 
-/// What a check finds wrong. All statuses are tried before it fails.
+/// The violations that a check finds. It tries all statuses before it fails.
 #[derive(Default)]
 struct Wrong(Vec<String>);
 
@@ -73,8 +73,8 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
     wrong.none();
 }
 
-/// An intermediary replaced the response to a call that was carried out. Where nobody can
-/// look the post up, 408 alone says that this may be so.
+/// An intermediary replaced the response to a call that was carried out. Where the post cannot be looked up, only 408
+/// says that this may have happened.
 pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
     let mut wrong = Wrong::default();
     for (status, has_picture) in [(403, true), (403, false), (408, true), (408, false)] {

@@ -1,4 +1,4 @@
-//! What refusals mean does not depend on the language of their words.
+//! The meaning of a refusal does not depend on the language of its message.
 
 use chrono::TimeDelta;
 use domain::media::MimeType;
@@ -67,7 +67,7 @@ async fn decisions<N: Network>(stage: &Stage<N>) -> Vec<String> {
     decided
 }
 
-/// The variant with what it names before its words, in whole seconds.
+/// The variant with its fields before the message; times in whole seconds.
 fn kind<T, E: std::fmt::Debug>(answer: Result<T, E>) -> String {
     let Err(refusal) = answer else { return "Ok".to_owned() };
     format!("{refusal:?}").split(['.', '"']).next().unwrap_or_default().to_owned()

@@ -49,7 +49,7 @@ fn outcome(setback: &Setback) -> &'static str {
     }
 }
 
-/// The four columns of the table in `design.md`: publish call, upload, account, look-up.
+/// The outcomes for the publish call, an upload, an account, and a look-up.
 fn outcomes(table: &ErrorTable, status: u16, body: &str) -> [&'static str; 4] {
     let setback = |effect| outcome(&classify(table, effect, status, body).into());
     let look_up = match classify(table, Effect::Read, status, body).resolution() {

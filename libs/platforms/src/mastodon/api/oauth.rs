@@ -53,7 +53,8 @@ pub(crate) struct Me {
 }
 
 impl Me {
-    /// Who sees a post that does not say it; `None` where the server does not say so, or in a word that no post can have.
+    /// Who sees a post without a visibility of its own; `None` where the server does not state it, or states a value
+    /// that no post can have.
     pub(crate) fn own_visibility(&self) -> Option<&'static str> {
         let said = self.source["privacy"].as_str()?;
         ["public", "unlisted", "private"].into_iter().find(|it| *it == said)

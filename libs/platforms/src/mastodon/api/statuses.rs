@@ -226,7 +226,7 @@ impl Api {
         match context.expected::<File>(response, MAX_STATUS_BYTES).await {
             Ok(file) if file.id == id => Ok(Medium::Ready(file.into())),
             Ok(_) => Err(CallError::unreadable(WHO, context.effect)),
-            // Mastodon itself may say so without a body.
+            // Mastodon itself may send this without a body.
             Err(error) if error.status == Some(StatusCode::NOT_FOUND) => Ok(Medium::Unknown),
             Err(error) => Err(error),
         }

@@ -285,7 +285,7 @@ async fn look(
     };
     let Answered { body, usage } = match standing::ask(of, Caller::of(job), &made.id, made.upload_url.is_some()).await {
         Ok(answered) => answered,
-        // A container that is not to be seen is lost; whether the account is, the next one shows.
+        // A container that Meta does not show is lost. The next container shows whether the account is lost, too.
         Err(error) if error.kind == ErrorKind::PreparationExpired || error.is_missing() => {
             return Ok(Came::Nothing(Lost::other(named(error.message))));
         }

@@ -115,7 +115,7 @@ impl<'a, C: Containers> Publication<'a, C> {
         Ok(standing)
     }
 
-    /// What became of the public calls, the first of which began at `since`.
+    /// The outcome of the publish calls, the first of which began at `since`.
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.of.graph().title();
         let is_public = match self.standing().await {
@@ -166,8 +166,8 @@ impl<'a, C: Containers> Publication<'a, C> {
     }
 }
 
-/// What follows of an error where nothing more can be asked. An error that says that the container is gone, or was
-/// published before, may come from an earlier call.
+/// What follows from an error where no further call can help. An error that says that the container is gone, or was
+/// published before, may be due to an earlier call.
 fn unasked(error: CallError) -> Setback {
     match error.kind {
         ErrorKind::PreparationExpired | ErrorKind::Duplicate => {

@@ -41,7 +41,7 @@ pub(super) struct Lost {
 /// Why a container failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// Meta could not fetch the file, or does not say why it failed. That is no verdict on the post.
+    /// Meta could not fetch the file, or does not say why it failed. Neither says anything about the post.
     Fetch,
     /// Meta wants the account to pause for so long.
     Pause(TimeDelta),
@@ -88,7 +88,7 @@ struct UploadingPhase {
     bytes_transferred: u64,
 }
 
-/// The reasons of Threads that say nothing of the file.
+/// The reasons of Threads that say nothing about the file.
 const NOT_FETCHED: &[&str] = &["FAILED_DOWNLOADING_VIDEO", "UNKNOWN"];
 
 impl Said {

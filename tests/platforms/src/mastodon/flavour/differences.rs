@@ -56,9 +56,9 @@ pub(crate) struct Differences {
     pub(crate) video_limit: usize,
     /// The most characters of a description.
     pub(crate) description_limit: usize,
-    /// Whether `/api/v2/instance` says so.
+    /// Whether `/api/v2/instance` states the limit of a description.
     pub(crate) tells_description_limit: bool,
-    /// Whether a status that does not say who sees it is seen as the account has set it; otherwise everybody sees it.
+    /// Whether a status without a visibility has the one that the account has set; otherwise it is public.
     pub(crate) applies_own_visibility: bool,
     /// Whether `Idempotency-Key` is looked at.
     pub(crate) idempotency: bool,
