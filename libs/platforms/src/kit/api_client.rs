@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use domain::media::MimeType;
 use futures::{StreamExt, TryStreamExt};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::{Body, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
@@ -262,8 +262,17 @@ impl Call {
         self.with(|it| it.form(body))
     }
 
+    /// Credentials are marked, so that they are not printed.
     pub(crate) fn header(self, name: HeaderName, value: impl AsRef<[u8]>) -> Self {
-        self.with(|it| it.header(name, value.as_ref()))
+        let is_secret = name == AUTHORIZATION;
+        self.with(|it| match HeaderValue::from_bytes(value.as_ref()) {
+            Ok(mut value) => {
+                value.set_sensitive(is_secret);
+                it.header(name, value)
+            }
+            // The request fails, and says why.
+            Err(_) => it.header(name, value.as_ref()),
+        })
     }
 
     /// A form with files.

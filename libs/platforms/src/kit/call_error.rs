@@ -175,8 +175,8 @@ impl From<CallError> for Setback {
             K::PreparationExpired if effect != Effect::Read => Self::Stale { reason },
             K::NoResponse if is_public => Self::Unknown { may_still_run: true, reason },
             K::ServerError if is_public => Self::Unknown { may_still_run: !has_ended, reason },
-            // A proxy may rewrite the response of a call that was accepted.
-            K::Intermediary if is_public && error.can_look_up => Self::Unknown { may_still_run: false, reason },
+            // A proxy may replace the response of a call that was accepted, and a list may not show the post yet.
+            K::Intermediary if is_public && error.can_look_up => Self::Unknown { may_still_run: true, reason },
             // The earlier call published it.
             K::Duplicate if is_public && error.may_have_published => Self::Duplicate { reason },
             K::Forbidden | K::InvalidPost | K::Duplicate if effect != Effect::Read => Self::Refused { reason },

@@ -15,7 +15,7 @@ use crate::recognition::{self, Before, Found, Likeness, Listed, Newer, Timeline}
 const MAX_PAGES: usize = 10;
 
 /// How far a platform's clock may be behind ours.
-const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
+const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 /// How the outcome of a lost publish call is found out.
 pub(crate) enum LookUpMethod {
@@ -73,7 +73,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
     snapshot: Option<&Before>,
     since: DateTime<Utc>,
 ) -> Resolution {
-    let known = match (adapter.look_up_method(job), snapshot) {
+    let snapshot = match (adapter.look_up_method(job), snapshot) {
         (LookUpMethod::Reference, _) => {
             return match adapter.find_post(job).await {
                 Ok(found) => found.map_or(Resolution::NotThere, Resolution::Public),
@@ -81,15 +81,15 @@ pub(super) async fn resolve<A: PublishAdapter>(
             };
         }
         (LookUpMethod::None { advice }, _) => return adapter.without_look_up(job, prepared, since, advice).await,
-        (LookUpMethod::List { snapshot: true }, Some(Before::Showed(known))) => known.as_slice(),
+        (LookUpMethod::List { snapshot: true }, Some(Before::Showed(known))) => Some(known.as_slice()),
         (LookUpMethod::List { snapshot: true }, _) => {
             let advice = format!("{} did not list the account's posts before; look at the account", A::TITLE);
             return adapter.without_look_up(job, prepared, since, advice).await;
         }
-        (LookUpMethod::List { snapshot: false }, _) => &[],
+        (LookUpMethod::List { snapshot: false }, _) => None,
     };
-    let list = List { adapter, job, prepared, has_possible: AtomicBool::new(false) };
-    let found = match list.newer(known, since - CLOCK_SKEW).await {
+    let list = List { adapter, job, prepared, snapshot, has_possible: AtomicBool::new(false) };
+    let found = match list.newer(since - CLOCK_SKEW).await {
         Ok(newer) => recognition::among(&list, newer, job.claims, job.now).await,
         Err(error) => Err(error),
     };
@@ -113,6 +113,8 @@ struct List<'a, A: PublishAdapter> {
     adapter: &'a A,
     job: &'a Job<'a>,
     prepared: &'a Prepared<'a, A::Uploaded>,
+    /// The ids of the newest posts before the publish call, where the adapter asks for them.
+    snapshot: Option<&'a [String]>,
     /// Whether a post may be ours, without being recognized.
     has_possible: AtomicBool,
 }
@@ -120,35 +122,52 @@ struct List<'a, A: PublishAdapter> {
 impl<A: PublishAdapter> List<'_, A> {
     /// The posts that are newer than the publish call: until one that was known before, one that is older than the
     /// call, or the platform's word that there are no more.
-    async fn newer(&self, known: &[String], since: DateTime<Utc>) -> Result<Newer<ListedPost>, CallError> {
+    async fn newer(&self, since: DateTime<Utc>) -> Result<Newer<ListedPost>, CallError> {
         let (mut posts, mut next): (Vec<ListedPost>, Option<String>) = (Vec::new(), None);
         for _ in 0..MAX_PAGES {
-            let asks_since = known.is_empty().then_some(since);
+            let asks_since = self.snapshot.is_none().then_some(since);
             let page = self.adapter.list_posts(self.job, asks_since, next.as_deref()).await?;
-            let is_known = |it: &ListedPost| known.contains(&it.id);
-            // With a snapshot, clocks are not compared.
-            let is_older = |it: &ListedPost| known.is_empty() && it.at.is_some_and(|at| at < since);
-            let has_reached_call = page.posts.iter().any(|it| is_known(it) || is_older(it));
-            let is_new =
-                |it: &ListedPost| !is_known(it) && !is_older(it) && posts.iter().all(|other| other.id != it.id);
-            let newer: Vec<_> = page.posts.into_iter().filter(is_new).collect();
+            let (newer, has_reached_call) = self.newer_of(page.posts, page.is_sorted, since);
+            let is_new = |it: &ListedPost| posts.iter().all(|other| other.id != it.id);
+            let newer: Vec<_> = newer.into_iter().filter(is_new).collect();
             let is_found = self.has_ours(&newer).await;
             posts.extend(newer);
             if is_found {
                 return Ok(Newer { posts, is_all: false });
             }
-            if has_reached_call && (page.is_sorted || !known.is_empty()) {
+            if has_reached_call {
                 return Ok(Newer { posts, is_all: true });
             }
             match page.next {
-                // A cursor that does not change would be read without end.
+                // A cursor that does not move would be read for ever.
                 Some(it) if Some(&it) != next.as_ref() => next = Some(it),
                 Some(_) => break,
                 // An account that showed posts before and shows none now is a server in trouble.
-                None => return Ok(Newer { is_all: known.is_empty() || !posts.is_empty(), posts }),
+                None => {
+                    let showed_none = self.snapshot.is_none_or(<[String]>::is_empty);
+                    return Ok(Newer { is_all: showed_none || !posts.is_empty(), posts });
+                }
             }
         }
         Ok(Newer { posts, is_all: false })
+    }
+
+    /// The posts of a page that are newer than the publish call, and whether all posts behind them are older.
+    fn newer_of(&self, posts: Vec<ListedPost>, is_sorted: bool, since: DateTime<Utc>) -> (Vec<ListedPost>, bool) {
+        match self.snapshot {
+            // Clocks are not compared. Posts behind a known one are older than it, also those that were not kept.
+            Some(known) => {
+                let is_known = |it: &ListedPost| known.contains(&it.id);
+                let last_known = posts.iter().rposition(is_known);
+                let newer = posts.into_iter().take(last_known.unwrap_or(usize::MAX)).filter(|it| !is_known(it));
+                (newer.collect(), last_known.is_some())
+            }
+            None => {
+                let is_older = |it: &ListedPost| it.at.is_some_and(|at| at < since);
+                let has_older = posts.iter().any(is_older);
+                (posts.into_iter().filter(|it| !is_older(it)).collect(), is_sorted && has_older)
+            }
+        }
     }
 
     /// Whether one of these is certainly ours. Other pages cannot change that, and reading them may be billed.
@@ -175,7 +194,11 @@ impl<A: PublishAdapter> Timeline for List<'_, A> {
     }
 
     fn likeness(&self, post: &ListedPost) -> Option<Likeness> {
-        let likeness = self.adapter.compare(self.job, self.prepared, post);
+        let likeness = match self.adapter.compare(self.job, self.prepared, post) {
+            // It may be older than the call.
+            Likeness::Same if self.snapshot.is_none() && post.at.is_none() => Likeness::Doubtful,
+            likeness => likeness,
+        };
         if likeness == Likeness::Doubtful {
             self.has_possible.store(true, Ordering::Relaxed);
         }

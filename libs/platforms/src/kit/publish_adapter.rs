@@ -222,7 +222,10 @@ impl<A: PublishAdapter> Publish for A {
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        let progress: Progress<A::Uploaded> = job.reached();
+        let stored = job.progress.map(serde_json::from_str::<Progress<A::Uploaded>>).transpose();
+        let Ok(progress) = stored.map(Option::unwrap_or_default) else {
+            return Resolution::Unclear { reason: "the stored progress of the post could not be read".to_owned() };
+        };
         if progress.files.len() != job.media.len() {
             // The publish call comes after all files, so it was never made.
             return Resolution::NotThere;
@@ -320,6 +323,10 @@ async fn snapshot<A: PublishAdapter>(adapter: &A, job: &Job<'_>) -> Result<Befor
         Err(error) if error.kind == ErrorKind::Forbidden => Ok(Before::Unreadable),
         Err(error) => match error.into() {
             Setback::Busy { .. } if job.publish_at + SNAPSHOT_TIMEOUT <= job.now => Ok(Before::Unreadable),
+            // A limit on reading the list must not delay the post.
+            Setback::Busy { retry_at, reason } => {
+                Err(Setback::Busy { retry_at: retry_at.map(|it| it.min(job.publish_at + SNAPSHOT_TIMEOUT)), reason })
+            }
             setback => Err(setback),
         },
     }

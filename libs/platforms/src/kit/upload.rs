@@ -24,8 +24,13 @@ const PARALLEL_PARTS: usize = 3;
 /// How long a step begins with further parts. On a slow line fewer parts arrive in a step, but they are stored.
 const BEGIN_PARTS_FOR: Duration = Duration::from_secs(15);
 
-/// The pause before a finish whose response was lost is repeated.
+/// The pause before a finish whose response was lost is repeated, and how often that happens before the protocol backs
+/// off and the user reads why.
 const FINISH_AGAIN: TimeDelta = TimeDelta::seconds(5);
+const MAX_QUICK_FINISHES: u32 = 3;
+
+/// How often the status of a file is read, about 40 minutes, before the file is uploaded again.
+const MAX_STATUS_READS: u32 = 60;
 
 /// The pauses between two status calls while a file is processed, unless the platform names one.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(5);
@@ -198,7 +203,10 @@ pub(super) async fn step<A: PublishAdapter>(
     if !state.is_finished {
         return finish(adapter, job, file, state).await;
     }
-    state.status_reads = state.status_reads.saturating_add(1);
+    if MAX_STATUS_READS <= state.status_reads {
+        return Err(Setback::Stale { reason: format!("{} did not process the file in time", A::TITLE) });
+    }
+    state.status_reads += 1;
     progressed(job, adapter.upload_status(job, file, &state).await?)
 }
 
@@ -256,11 +264,11 @@ async fn finish<A: PublishAdapter>(
 ) -> Result<Progressed<A::Uploaded>, Setback> {
     match adapter.finish_upload(job, file, &state).await {
         Ok(step) => progressed(job, finished(step)),
-        Err(error) if is_outcome_unknown(&error) => {
+        Err(error) if is_outcome_unknown(&error) && state.finish_attempts < MAX_QUICK_FINISHES => {
             state.finish_attempts = state.finish_attempts.saturating_add(1);
             Ok(Progressed::At(state, job.now + FINISH_AGAIN))
         }
-        Err(error) if 0 < state.finish_attempts && error.status.is_some_and(is_refused) => {
+        Err(error) if 0 < state.finish_attempts && is_refused(&error) => {
             state.is_finished = true;
             Ok(Progressed::At(state, job.now))
         }
@@ -281,6 +289,8 @@ fn is_outcome_unknown(error: &CallError) -> bool {
     matches!(error.kind, ErrorKind::NoResponse | ErrorKind::ServerError | ErrorKind::Intermediary)
 }
 
-fn is_refused(status: StatusCode) -> bool {
-    matches!(status, StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY)
+/// Whether the platform refused the call itself, as it does with one that is repeated.
+fn is_refused(error: &CallError) -> bool {
+    let statuses = [StatusCode::BAD_REQUEST, StatusCode::CONFLICT, StatusCode::UNPROCESSABLE_ENTITY];
+    error.kind == ErrorKind::InvalidPost && error.status.is_some_and(|it| statuses.contains(&it))
 }

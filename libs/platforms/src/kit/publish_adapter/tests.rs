@@ -27,7 +27,11 @@ struct Scripted {
     finishes: Responses<()>,
     /// Pages of the list, with the cursor of the next one.
     pages: Vec<(Vec<&'static str>, Option<&'static str>)>,
+    /// Posts of later pages say when they were made.
+    listed_at: Option<DateTime<Utc>>,
     needs_snapshot: bool,
+    /// Files are processed for ever.
+    is_slow: bool,
     calls: Mutex<Vec<String>>,
 }
 
@@ -94,7 +98,11 @@ impl PublishAdapter for Scripted {
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
         self.record("status");
-        Ok(UploadStep::Uploaded(state.id.clone()))
+        Ok(if self.is_slow {
+            UploadStep::Processing(state.clone(), None)
+        } else {
+            UploadStep::Uploaded(state.id.clone())
+        })
     }
 
     async fn create_post(&self, _: &Job<'_>, _: &Prepared<'_, String>) -> Result<Published, CallError> {
@@ -115,7 +123,7 @@ impl PublishAdapter for Scripted {
         let (texts, next) = self.pages.get(at).cloned().unwrap_or_default();
         let post = |(index, text): (usize, &'static str)| ListedPost {
             id: format!("{at}-{index}"),
-            at: None,
+            at: self.listed_at,
             url: None,
             content: text.into(),
         };
@@ -270,6 +278,46 @@ async fn finish_without_a_response_is_accepted_when_its_repetition_is_refused() 
 }
 
 #[tokio::test]
+async fn finish_without_a_response_is_repeated_a_few_times_and_then_backs_off() {
+    let finishes: VecDeque<_> = (0..10).map(|_| Err(error(ErrorKind::ServerError, Some(502)))).collect();
+    let adapter = Scripted { finishes: Mutex::new(finishes), ..Scripted::default() };
+    let mut target = Target::new();
+    let mut steps = 0;
+    let failed = loop {
+        match target.step(&adapter).await {
+            Ok(is_ready) => assert!(!is_ready && steps < 10),
+            Err(setback) => break setback,
+        }
+        steps += 1;
+    };
+    assert!(matches!(&failed, Setback::Busy { reason, .. } if reason.contains("No.")), "{failed:?}");
+}
+
+#[tokio::test]
+async fn repeated_finish_that_is_refused_for_another_reason_is_not_believed() {
+    let finishes = [Err(error(ErrorKind::NoResponse, None)), Err(error(ErrorKind::NotReady, Some(400)))];
+    let adapter = Scripted { finishes: Mutex::new(finishes.into()), ..Scripted::default() };
+    let mut target = Target::new();
+    for _ in 0..3 {
+        target.step(&adapter).await.unwrap();
+    }
+    let failed = target.step(&adapter).await.unwrap_err();
+    assert!(matches!(failed, Setback::Busy { .. }), "{failed:?}");
+}
+
+#[tokio::test]
+async fn file_that_is_processed_for_ever_is_uploaded_again() {
+    let adapter = Scripted { is_slow: true, ..Scripted::default() };
+    let mut target = Target::new();
+    let expired = loop {
+        if let Err(setback) = target.step(&adapter).await {
+            break setback;
+        }
+    };
+    assert!(matches!(expired, Setback::Stale { .. }), "{expired:?}");
+}
+
+#[tokio::test]
 async fn finish_that_is_refused_at_once_refuses_the_file() {
     let finishes = [Err(error(ErrorKind::InvalidPost, Some(400)))];
     let adapter = Scripted { finishes: Mutex::new(finishes.into()), ..Scripted::default() };
@@ -315,7 +363,7 @@ async fn only_a_complete_list_proves_that_a_post_is_not_there() {
 #[tokio::test]
 async fn post_on_a_later_page_is_found_and_those_of_other_deliveries_are_not() {
     let pages = vec![(vec!["Other", "Hello"], Some("1")), (vec!["Hello"], None)];
-    let adapter = Scripted { pages, ..Scripted::default() };
+    let adapter = Scripted { pages, listed_at: Some(noon()), ..Scripted::default() };
     let found = |resolution| match resolution {
         Resolution::Recognised(Published { platform_post_id, .. }) => platform_post_id,
         other => panic!("{other:?}"),
@@ -341,4 +389,35 @@ async fn post_that_the_snapshot_shows_is_older_than_the_call() {
     assert!(target.step(&adapter).await.unwrap());
 
     assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+}
+
+#[tokio::test]
+async fn posts_behind_a_known_one_are_older_even_if_the_snapshot_did_not_keep_them() {
+    let posts = [vec!["Other"; 30], vec!["Hello"]].concat();
+    let adapter = Scripted { pages: vec![(posts, None)], needs_snapshot: true, ..Scripted::default() };
+    let mut target = Target::without_files();
+    assert!(target.step(&adapter).await.unwrap());
+
+    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+}
+
+#[tokio::test]
+async fn post_of_an_unknown_time_is_not_recognized_without_a_snapshot() {
+    let resolution = |listed_at| async move {
+        let pages = vec![(vec!["Hello"], None)];
+        let adapter = Scripted { pages, listed_at, ..Scripted::default() };
+        adapter.resolve(&Target::without_files().job(), noon()).await
+    };
+    assert!(matches!(resolution(None).await, Resolution::Unclear { .. }));
+    assert!(matches!(resolution(Some(noon())).await, Resolution::Recognised(_)));
+    let long_ago = noon() - TimeDelta::hours(1);
+    assert_eq!(resolution(Some(long_ago)).await, Resolution::NotThere);
+}
+
+#[tokio::test]
+async fn unreadable_progress_does_not_prove_that_the_call_was_not_made() {
+    let mut target = Target::new();
+    target.progress = Some("{\"files\":[3]}".to_owned());
+    let resolution = Scripted::default().resolve(&target.job(), noon()).await;
+    assert!(matches!(resolution, Resolution::Unclear { .. }), "{resolution:?}");
 }
