@@ -91,6 +91,8 @@ const ERRORS: ErrorTable = ErrorTable {
     title: TITLE,
     code_at: &["/code"],
     message_at: &["/message"],
+    // A gateway may have a message, too.
+    is_own: |it| it["code"].is_number(),
     rules: &[
         ErrorRule::codes(&["29"]).kind(ErrorKind::AppMisconfigured).user_message(
             "The Pinterest app of this service has Trial access, which creates pins in the sandbox of Pinterest only. \
@@ -101,6 +103,7 @@ const ERRORS: ErrorTable = ErrorTable {
             .message_contains(&["board"])
             .kind(ErrorKind::InvalidPost)
             .user_message("The board does not exist. Choose another one."),
+        ErrorRule::status(404).message_contains(&["media"]).kind(ErrorKind::PreparationExpired),
         ErrorRule::status(403)
             .kind(ErrorKind::Forbidden)
             .user_message("Pinterest does not allow this pin on this board. Choose another board."),
@@ -114,9 +117,9 @@ const UPLOAD_HOSTS: &[&str] = &["pinterest-media-upload.s3-accelerate.amazonaws.
 /// Pictures outside these bounds are resized. Pinterest accepts JPEG and PNG by URL for certain.
 const BOUNDS: PictureBounds = PictureBounds::new(20_000_000, 8_192);
 
-/// Pinterest accepts 2 GB, in one call. This much can be sent within [`UPLOAD_TIMEOUT`].
-const MAX_VIDEO_BYTES: u64 = 500_000_000;
-const UPLOAD_TIMEOUT: Duration = Duration::from_secs(35);
+/// Pinterest accepts 2 GB, in one call. This much can be sent within [`UPLOAD_TIMEOUT`], at 90 Mbit/s.
+const MAX_VIDEO_BYTES: u64 = 300_000_000;
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(27);
 
 /// For the publish call, during which Pinterest fetches the pictures.
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
@@ -124,6 +127,9 @@ const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest pages of a list.
 const PAGE_SIZE: &str = "250";
 const PAGE_BYTES: usize = 4 << 20;
+
+/// As many boards as an option may list.
+const MAX_BOARD_PAGES: usize = MAX_CHOICES / 250;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -268,7 +274,7 @@ impl OAuthAdapter for Pinterest {
     /// Boards are the only option of the kind. Boards for advertisements accept no pins of people.
     async fn choices(&self, _: &Choosing<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         let (mut choices, mut bookmark) = (Vec::new(), None::<String>);
-        while choices.len() < MAX_CHOICES {
+        for _ in 0..MAX_BOARD_PAGES {
             let call = self.api.get(auth, &["v5", "boards"]).query(&[("page_size", PAGE_SIZE)]);
             let call = call.query(&bookmark.iter().map(|it| ("bookmark", it)).collect::<Vec<_>>());
             let page: Paged<Board> = call.max_bytes(PAGE_BYTES).read().await?;
@@ -307,6 +313,10 @@ impl PublishAdapter for Pinterest {
         if !is_id(&media_id) {
             return Err(self.api.unreadable(Effect::Private));
         }
+        let is_name = |it: &String| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-');
+        if !upload_parameters.keys().all(is_name) {
+            return Err(self.api.unreadable(Effect::Private));
+        }
         let fields = upload_parameters.iter().fold(Form::new(), |form, (name, value)| form.text(name, value));
         let form = fields.file(("file", "video"), file.mime_type(), file.size_bytes(), file.open(job).await?);
         // The form itself authorizes the upload.
@@ -321,7 +331,8 @@ impl PublishAdapter for Pinterest {
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Uploaded>, CallError> {
-        let media: MediaStatus = self.api.get(Auth::post(job), &["v5", "media", &state.id]).read().await?;
+        let call = self.api.get(Auth::post(job), &["v5", "media", &state.id]).effect(Effect::Private);
+        let media: MediaStatus = call.read().await?;
         Ok(match media.status.as_str() {
             "succeeded" => UploadStep::Uploaded(Uploaded::Video { media_id: state.id.clone() }),
             "failed" => UploadStep::Refused("Pinterest could not process the video.".to_owned()),
@@ -380,15 +391,19 @@ impl PublishAdapter for Pinterest {
 
     fn compare(&self, job: &Job<'_>, _: &Prepared<'_, Uploaded>, listed: &ListedPost) -> Likeness {
         let theirs = |index: usize| listed.content[index].as_str().unwrap_or_default().trim();
-        let is_same_title = theirs(0) == title(job).unwrap_or_default().trim();
-        let is_same_text = theirs(1) == job.text.trim();
+        // Pinterest may change the white space.
+        let is_same = |theirs: &str, ours: &str| theirs.split_whitespace().eq(ours.split_whitespace());
+        let title = title(job).unwrap_or_default();
+        let (is_same_title, is_same_text) = (is_same(theirs(0), &title), is_same(theirs(1), job.text));
         let is_same_link = theirs(2) == job.options.text(LINK).unwrap_or_default();
-        match (is_same_title, is_same_text, is_same_link) {
-            (true, true, true) => Likeness::Same,
-            // Pinterest may rewrite links and titles.
-            (_, true, _) if !job.text.trim().is_empty() => Likeness::Doubtful,
-            (true, true, false) => Likeness::Doubtful,
-            _ => Likeness::Other,
+        let has_same_title = is_same_title && !title.is_empty();
+        let has_same_text = is_same_text && !job.text.trim().is_empty();
+        match (is_same_title && is_same_text, is_same_link) {
+            (true, true) => Likeness::Same,
+            // Pinterest may rewrite titles, texts and links.
+            (true, false) => Likeness::Doubtful,
+            (false, _) if has_same_title || has_same_text => Likeness::Doubtful,
+            (false, _) => Likeness::Other,
         }
     }
 }
