@@ -234,6 +234,11 @@ impl<R> Slack<R> {
         self.here.memory().dropped_shares = count;
     }
 
+    /// Somebody deletes every file in Slack.
+    pub fn deletes_files(&self) {
+        self.here.memory().files.values_mut().for_each(files::File::delete);
+    }
+
     /// How many files there are, shared or not.
     pub fn files(&self) -> usize {
         self.here.memory().files.values().filter(|it| !it.is_deleted()).count()

@@ -244,11 +244,11 @@ async fn too_large(place: &Place, user: &User<'_>, connection: &Value) -> Result
 }
 
 async fn lost_answers(place: &Place, user: &User<'_>, connection: &Value) -> Result {
-    for lost in ["POST /wp-json/wp/v2/posts?", "POST /wp-json/wp/v2/posts/", "POST /wp-json/wp/v2/media"] {
+    for lost in ["POST /wp-json/wp/v2/posts?", "POST /wp-json/wp/v2/posts/", "POST /wp-json/wp/v2/media?"] {
         place.proxy.lose(1, lost);
         let before = place.proxy.came(lost);
         let mut body = body(connection, &fresh("its answer is lost"))?;
-        if lost.ends_with("media") {
+        if lost.ends_with("media?") {
             body["media"] = json!([user.picture().await?]);
         }
 

@@ -23,6 +23,8 @@ pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
     code_at: &["/code"],
     message_at: &["/message"],
     message: Some(message),
+    // A gateway may have a message, too.
+    is_own: |it| it["code"].is_number() || it["retry_after"].is_number(),
     resets: &[Reset::Seconds("/retry_after")],
     rules: &[
         // Slow mode, write limits of a channel and of a server, sending switched off, a limited resource,
@@ -145,7 +147,11 @@ mod tests {
         {
             assert!(format!(" {reason}").contains(said), "{said} is not in {reason}");
         }
-        let deep = format!(r#"{{"message": "Deep", "errors": {}7{}}}"#, r#"{"a":"#.repeat(100), "}".repeat(100));
+        let deep = format!(
+            r#"{{"code": 50035, "message": "Deep", "errors": {}7{}}}"#,
+            r#"{"a":"#.repeat(100),
+            "}".repeat(100)
+        );
         assert_eq!(setback(400, &deep), Setback::Refused { reason: "Deep".to_owned() });
     }
 }

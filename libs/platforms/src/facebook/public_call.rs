@@ -89,8 +89,9 @@ async fn of_a_post(of: &Facebook, job: &Job<'_>, progress: &Progress, error: Cal
     if is_old && is_of_a_photo && error.kind != ErrorKind::Unauthorized {
         return Setback::Stale { reason: error.message };
     }
-    // Only our post can show our pictures already. The same text may be another post's, unless an earlier call arrived.
-    let may_be_ours = job.doubted || !progress.photos.is_empty();
+    // Only our post can show our pictures already (1366051). The same text may be another post's, unless an earlier call
+    // arrived.
+    let may_be_ours = job.doubted || error.has_code(&["1366051"]);
     if error.kind == ErrorKind::Duplicate && !may_be_ours {
         return Setback::Refused {
             reason: format!(

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod recordings;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -148,7 +149,7 @@ struct Shares {
     private: Shows,
 }
 
-type Shows = std::collections::BTreeMap<String, Vec<Posted>>;
+type Shows = BTreeMap<String, Vec<Posted>>;
 
 #[derive(Deserialize)]
 struct Channels {
@@ -312,11 +313,13 @@ impl Api {
         call.timeout(PUBLISH).read().await.map(|Done {}| ())
     }
 
-    /// Whether a file is in a channel.
+    /// Whether a file is in a channel. An entry under another id counts, too: a channel gets a new one when it is shared
+    /// with another workspace, and the file was shared nowhere else.
     pub(super) async fn sharing(&self, bot: Bot<'_>, file: &str, channel: &str) -> Result<Sharing, CallError> {
         let call = self.get(bot, "files.info").query(&[("file", file)]).timeout(SHARING);
         let FileInfo { file: File { shares } } = call.read().await?;
-        let shows = [shares.public, shares.private].into_iter().find_map(|mut it| it.remove(channel));
+        let mut shares: BTreeMap<_, _> = shares.public.into_iter().chain(shares.private).collect();
+        let shows = shares.remove(channel).or_else(|| shares.into_values().next());
         let first = shows.into_iter().flatten().next();
         Ok(first.map_or(Sharing::NotYet, |Posted { ts }| Sharing::Shared { ts: ts.0 }))
     }

@@ -43,6 +43,11 @@ async fn of_files(api: &Api, job: &Job<'_>, channel: &str, (first, progress): (&
             Resolution::Unclear { reason: super::NOT_SHOWN_YET.to_owned() }
         }
         Ok(Sharing::NotYet) => withdrawn(api, job, progress).await,
+        // Our own deletions come later.
+        Err(error) if error.has_code(&["file_deleted"]) && job.now < job.called_at + SHOWN_WITHIN => {
+            let reason = "somebody deleted the file in Slack soon after it was sent; it is not sent again";
+            Resolution::Refused { reason: reason.to_owned() }
+        }
         Err(error) if is_of_no_file(&error) => Resolution::NotThere,
         Err(error) => error.resolution(),
     }

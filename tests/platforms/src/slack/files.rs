@@ -62,6 +62,11 @@ impl File {
         self.shared.is_some()
     }
 
+    /// Somebody deletes it.
+    pub(super) fn delete(&mut self) {
+        self.is_deleted = true;
+    }
+
     /// Whether it was deleted after it was shared.
     pub(super) fn is_deleted(&self) -> bool {
         self.is_deleted

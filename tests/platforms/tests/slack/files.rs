@@ -72,6 +72,20 @@ async fn unshown<'a>(stage: &Stage<Slack>, account: &'a Account) -> (Post<'a>, D
 }
 
 #[tokio::test]
+async fn file_that_somebody_deletes_is_not_sent_again() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "look", two()).await;
+    let since = stage.clock.now();
+    stage.publish(&post).await.unwrap_err();
+    stage.clock.advance(TimeDelta::seconds(10));
+    stage.network.deletes_files();
+
+    let answer = stage.resolve(&post, since).await;
+
+    assert!(matches!(&answer, Resolution::Refused { reason } if reason.contains("deleted")), "{answer:?}");
+}
+
+#[tokio::test]
 async fn share_that_never_appears_is_made_again_without_alternative_texts() {
     let (stage, account) = stage().await;
     let (mut post, since) = unshown(&stage, &account).await;
