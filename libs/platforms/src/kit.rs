@@ -9,15 +9,14 @@
 mod api_client;
 mod call_error;
 mod error_table;
-mod look_up;
 mod oauth_adapter;
 mod publish_adapter;
-mod upload;
 
 pub(crate) use self::api_client::{ApiClient, Auth, Call};
 pub(crate) use self::call_error::{CallError, Effect, ErrorKind};
 pub(crate) use self::error_table::{ErrorRule, ErrorTable, Reset};
-pub(crate) use self::look_up::{ListedPost, LookUpMethod, PostPage};
 pub(crate) use self::oauth_adapter::{Grant, OAuthAdapter};
-pub(crate) use self::publish_adapter::{Prepared, PreparedFile, PublishAdapter};
-pub(crate) use self::upload::{File, MediaSource, Part, UploadState, UploadStep};
+pub(crate) use self::publish_adapter::{
+    File, ListedPost, LookUpMethod, MediaSource, Part, PostPage, Prepared, PreparedFile, PublishAdapter, UploadState,
+    UploadStep,
+};

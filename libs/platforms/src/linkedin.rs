@@ -275,9 +275,12 @@ fn profile_of(Member { sub, name, picture, vanity_name }: Member) -> Option<Prof
     })
 }
 
+/// What the name of a page begins with.
+const PAGE_PREFIX: &str = "urn:li:organization:";
+
 /// Whether an account is a page.
 fn is_page(profile: &Profile) -> bool {
-    profile.account_id.starts_with(organizations::PREFIX)
+    profile.account_id.starts_with(PAGE_PREFIX)
 }
 
 /// Where people see a post.

@@ -1,6 +1,9 @@
 //! What an adapter contributes to publishing. The kit has the rest of [`Publish`]: the loop over files and parts,
 //! stored progress, fitted pictures, public URLs, the snapshot of a list, paging, claims, and timeouts.
 
+mod look_up;
+mod upload;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Looks, Published, Resolution, Setback};
 use domain::media::Attachment;
@@ -8,9 +11,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::look_up::{ListedPost, LookUpMethod, PostPage};
+use self::upload::Progressed;
+pub(crate) use self::upload::{File, MediaSource, Part, UploadState, UploadStep};
 use super::call_error::{CallError, Effect, ErrorKind};
-use super::look_up::{self, ListedPost, LookUpMethod, PostPage};
-use super::upload::{self, File, MediaSource, Part, Progressed, UploadState, UploadStep};
 use crate::job::Job;
 use crate::picture::{self, Awaited, Look, Source};
 use crate::platform::{FollowUp, Followed, Platform, Publish, Step};

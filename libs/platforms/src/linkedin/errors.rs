@@ -5,7 +5,7 @@ use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{TITLE, organizations};
+use super::{PAGE_PREFIX, TITLE};
 use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind, ErrorRule, ErrorTable};
 
@@ -61,7 +61,7 @@ pub(super) static OF_UPLOAD_URLS: ErrorTable = ErrorTable {
 
 /// The errors of calls for this author.
 pub(super) fn of(author: &str) -> &'static ErrorTable {
-    if author.starts_with(organizations::PREFIX) { &OF_PAGES } else { &OF_MEMBERS }
+    if author.starts_with(PAGE_PREFIX) { &OF_PAGES } else { &OF_MEMBERS }
 }
 
 const EXPIRED_UPLOAD_URL: ErrorRule = ErrorRule::codes(&["EXPIRED_UPLOAD_URL"]).kind(ErrorKind::PreparationExpired);

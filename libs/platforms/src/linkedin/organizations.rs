@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use domain::connection::Profile;
 use serde::Deserialize;
 
+use super::PAGE_PREFIX;
 use super::api::Api;
 use crate::kit::{Auth, CallError};
 
@@ -17,9 +18,6 @@ const MAY_POST: &[&str] = &["ADMINISTRATOR", "CONTENT_ADMIN", "CONTENT_ADMINISTR
 /// How many roles a page of the list has, and how many of these are read.
 const PAGE: usize = 50;
 const MOST_PAGES: usize = 4;
-
-/// What the name of a page begins with.
-pub(super) const PREFIX: &str = "urn:li:organization:";
 
 #[derive(Deserialize)]
 struct Roles {
@@ -85,7 +83,7 @@ fn profile(id: &str, Organization { localized_name, vanity_name }: Organization)
     let vanity_name = vanity_name.filter(|it| !it.is_empty());
     let page = vanity_name.as_deref().unwrap_or(id);
     Profile {
-        account_id: format!("{PREFIX}{id}"),
+        account_id: format!("{PAGE_PREFIX}{id}"),
         profile_url: Some(format!("https://www.linkedin.com/company/{page}")),
         username: vanity_name.or_else(|| localized_name.clone()).or_else(|| Some(id.to_owned())),
         display_name: localized_name,
@@ -95,5 +93,5 @@ fn profile(id: &str, Organization { localized_name, vanity_name }: Organization)
 }
 
 fn number(name: &str) -> Option<u64> {
-    name.strip_prefix(PREFIX)?.parse().ok()
+    name.strip_prefix(PAGE_PREFIX)?.parse().ok()
 }

@@ -1,14 +1,22 @@
 //! The body of the publish call.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::publishing::Media;
 use super::{COMMUNITY, MADE_WITH_AI, PAID_PARTNERSHIP, POLL_DURATION, POLL_OPTIONS, QUOTE_URL, REPLY_SETTINGS, is_id};
 use crate::job::Job;
 use crate::kit::{CallError, Prepared};
 
 /// How long a poll is open whose post does not say it, in minutes. X wants to be told.
 const A_DAY: i64 = 24 * 60;
+
+/// A file that a post can show.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Media {
+    pub(super) id: String,
+    /// Its name in posts that show it.
+    pub(super) key: Option<String>,
+}
 
 /// The body of the publish call. It does not differ between attempts.
 pub(super) fn new_post(job: &Job<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {

@@ -19,6 +19,7 @@ use serde_json::json;
 
 use super::errors::UNSUPPORTED_AUTHENTICATION;
 use super::listed_text::{Entities, is_same_text};
+use super::post::Media;
 use super::{Data, MAX_SECONDS, TITLE, X, is_id, post};
 use crate::answer;
 use crate::job::Job;
@@ -55,14 +56,6 @@ const FIELDS: [(&str, &str); 2] = [
     ("tweet.fields", "created_at,text,attachments,entities,note_tweet"),
     ("post.fields", "created_at,text,attachments,entities,note_post"),
 ];
-
-/// A file that a post can show.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Media {
-    pub(super) id: String,
-    /// Its name in posts that show it.
-    key: Option<String>,
-}
 
 #[derive(Deserialize)]
 struct MediaResponse {

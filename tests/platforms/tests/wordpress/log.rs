@@ -1,7 +1,7 @@
 //! What the log says.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use domain::media::MimeType;
 use http::Method;
@@ -9,7 +9,8 @@ use networks::wordpress::{Oddity, Wordpress};
 use platforms::conformance::network::Decision;
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;
-use tracing::subscriber::DefaultGuard;
+use tracing::Dispatch;
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
 use super::stage;
 
@@ -35,12 +36,17 @@ async fn no_words_of_a_site_reach_the_log() {
     assert!(!lines.contains("not allowed to delete") && !lines.contains("Basic "), "{lines}");
 }
 
+/// With one dispatcher alone, tracing disables a callsite for all threads if a thread without a subscriber reaches it
+/// first.
+static SECOND_DISPATCHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
+
 /// What is logged on this thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     fn kept() -> (Self, DefaultGuard) {
+        LazyLock::force(&SECOND_DISPATCHER);
         let log = Self::default();
         let writer = log.clone();
         let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();

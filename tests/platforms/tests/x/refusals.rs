@@ -1,13 +1,15 @@
 //! What X refuses, and what follows.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::MimeType;
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
+use tracing::Dispatch;
+use tracing::subscriber::NoSubscriber;
 
 use super::stage;
 
@@ -116,6 +118,7 @@ async fn unsupported_authentication_wants_the_user_after_an_hour() {
 /// X's message may repeat the text of the post.
 #[tokio::test]
 async fn log_has_the_status_and_the_problem_but_no_message() {
+    LazyLock::force(&SECOND_DISPATCHER);
     let log = Log::default();
     let writer = log.clone();
     let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
@@ -131,6 +134,10 @@ async fn log_has_the_status_and_the_problem_but_no_message() {
     assert!(lines.contains("402") && lines.contains("credits"), "{lines}");
     assert!(!lines.contains("good morning"), "{lines}");
 }
+
+/// With one dispatcher alone, tracing disables a callsite for all threads if a thread without a subscriber reaches it
+/// first.
+static SECOND_DISPATCHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);

@@ -1,12 +1,13 @@
 //! What follows a publication.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use domain::delivery::{LEASE, Published};
 use platforms::Followed;
 use storage::Disconnected;
-use tracing::subscriber::DefaultGuard;
+use tracing::Dispatch;
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
 use super::*;
 
@@ -24,12 +25,17 @@ fn followed(rig: &Rig) -> Vec<String> {
     rig.network.followed.lock().unwrap().iter().map(|it| it.0.clone()).collect()
 }
 
+/// With one dispatcher alone, tracing disables a callsite for all threads if a thread without a subscriber reaches it
+/// first.
+static SECOND_DISPATCHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
+
 /// What is logged on this thread.
 #[derive(Clone, Default)]
 pub(super) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     pub(super) fn kept() -> (Self, DefaultGuard) {
+        LazyLock::force(&SECOND_DISPATCHER);
         let log = Self::default();
         let writer = log.clone();
         let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();

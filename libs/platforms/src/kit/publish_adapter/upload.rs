@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::call_error::{CallError, ErrorKind};
-use super::publish_adapter::PublishAdapter;
+use super::super::call_error::{CallError, ErrorKind};
+use super::PublishAdapter;
 use crate::job::{Job, MediaBytes, Picture};
 
 /// How many bytes of parts are sent in one step, and how many parts at the same time.

@@ -6,8 +6,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Claim, Resolution};
 use serde_json::Value;
 
-use super::call_error::CallError;
-use super::publish_adapter::{Prepared, PublishAdapter};
+use super::super::call_error::CallError;
+use super::{Prepared, PublishAdapter};
 use crate::job::Job;
 use crate::recognition::{self, Before, Found, Likeness, Listed, Newer, Timeline};
 
