@@ -154,20 +154,16 @@ impl<A: PublishAdapter> List<'_, A> {
 
     /// The posts of a page that are newer than the publish call, and whether all posts behind them are older.
     fn newer_of(&self, posts: Vec<ListedPost>, is_sorted: bool, since: DateTime<Utc>) -> (Vec<ListedPost>, bool) {
-        match self.snapshot {
-            // Clocks are not compared. Posts behind a known one are older than it, also those that were not kept.
-            Some(known) => {
-                let is_known = |it: &ListedPost| known.contains(&it.id);
-                let last_known = posts.iter().rposition(is_known);
-                let newer = posts.into_iter().take(last_known.unwrap_or(usize::MAX)).filter(|it| !is_known(it));
-                (newer.collect(), last_known.is_some())
-            }
-            None => {
-                let is_older = |it: &ListedPost| it.at.is_some_and(|at| at < since);
-                let has_older = posts.iter().any(is_older);
-                (posts.into_iter().filter(|it| !is_older(it)).collect(), is_sorted && has_older)
-            }
-        }
+        let Some(known) = self.snapshot else {
+            let is_older = |it: &ListedPost| it.at.is_some_and(|at| at < since);
+            let has_older = posts.iter().any(is_older);
+            return (posts.into_iter().filter(|it| !is_older(it)).collect(), is_sorted && has_older);
+        };
+        // Clocks are not compared. Posts behind a known one are older than it, also those that were not kept.
+        let is_known = |it: &ListedPost| known.contains(&it.id);
+        let last_known = posts.iter().rposition(is_known);
+        let newer = posts.into_iter().take(last_known.unwrap_or(usize::MAX)).filter(|it| !is_known(it));
+        (newer.collect(), last_known.is_some())
     }
 
     /// Whether one of these is certainly ours. Other pages cannot change that, and reading them may be billed.
