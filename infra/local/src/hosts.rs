@@ -1,9 +1,8 @@
 //! By which names this process may be reached.
 //!
-//! A page anywhere on the web can let a name of its own point at this machine
-//! and then read what is answered (DNS rebinding). So a request says by which
-//! name it came, and only these are answered: the machine's own, and what the
-//! operator told with `--origin`.
+//! A page anywhere on the web can let a name of its own point at this machine and then read the answers (DNS rebinding).
+//! So this machine's port answers only requests that name this machine. The port of `--origin-port`, to which a tunnel
+//! leads, looks at no name: it serves only what is public anyway.
 
 use std::net::IpAddr;
 
@@ -18,31 +17,20 @@ use crate::error::LocalError;
 /// Containers call the machine that they run on by this name.
 const FROM_CONTAINERS: &str = "host.docker.internal";
 
-/// What a tunnel adds that tells its machine a name of ours instead of its own.
+/// Headers that proxies and tunnels add.
 const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
 
-/// The names of this process.
+/// The names of a port that serves this machine alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
-    here: Vec<String>,
-    outside: Option<String>,
-}
-
-/// By which name a request came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reached {
-    /// One of this machine's, or that by which containers know it.
-    Here,
-    /// The one that `--origin` names.
-    Outside,
-    /// Any other.
-    Elsewhere,
+    names: Vec<String>,
+    refuses_forwarded: bool,
 }
 
 impl Hosts {
-    /// This machine's names with this port, beside it that of `also`, an address
-    /// on the network of containers, and the host of `--origin`.
-    pub(crate) fn new(port: u16, also: Option<IpAddr>, origin: Option<&str>) -> Self {
+    /// This machine's names with this port. With `also`, an address on the network of containers, its name and that of
+    /// the machine there.
+    pub(crate) fn new(port: u16, also: Option<IpAddr>) -> Self {
         let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
         names.extend(also.iter().map(|it| match it {
             IpAddr::V4(it) => it.to_string(),
@@ -51,38 +39,35 @@ impl Hosts {
         names.extend(also.map(|_| FROM_CONTAINERS.to_owned()));
         // Browsers leave the port out where it is that of the scheme.
         let bare = if port == 80 { names.clone() } else { Vec::new() };
-        let here = names.into_iter().map(|it| format!("{it}:{port}")).chain(bare).collect();
-        let outside = origin.and_then(|it| it.split_once("://")).map(|(_, host)| host.to_owned());
-        Self { here, outside }
+        let names = names.into_iter().map(|it| format!("{it}:{port}")).chain(bare).collect();
+        Self { names, refuses_forwarded: false }
     }
 
-    /// By which name a request came.
-    pub(crate) fn reached<B>(&self, request: &http::Request<B>) -> Reached {
+    /// Refuses what a proxy or a tunnel marks as forwarded: a tunnel that leads to the wrong port is noticed.
+    pub(crate) fn refusing_forwarded(self, refuses_forwarded: bool) -> Self {
+        Self { refuses_forwarded, ..self }
+    }
+
+    /// Whether a request names this machine, and nothing else.
+    pub(crate) fn name<B>(&self, request: &http::Request<B>) -> bool {
         let mut named = request.headers().get_all(header::HOST).iter();
         let (first, more) = (named.next().and_then(|it| it.to_str().ok()), named.next().is_some());
         let uri = request.uri().authority().map(http::uri::Authority::as_str);
         let host = match (first, uri) {
-            (Some(first), Some(uri)) if !first.eq_ignore_ascii_case(uri) => return Reached::Elsewhere,
+            (Some(first), Some(uri)) if !first.eq_ignore_ascii_case(uri) => return false,
             (first, uri) => first.or(uri).unwrap_or_default().to_ascii_lowercase(),
         };
-        if more {
-            return Reached::Elsewhere;
-        }
-        let is_forwarded = self.outside.is_some() && FORWARDED.iter().any(|it| request.headers().contains_key(*it));
-        if self.here.contains(&host) {
-            if is_forwarded { Reached::Outside } else { Reached::Here }
-        } else if self.outside.as_ref() == Some(&host) {
-            Reached::Outside
-        } else {
-            Reached::Elsewhere
-        }
+        let is_forwarded = FORWARDED.iter().any(|it| request.headers().contains_key(*it));
+        !more && self.names.contains(&host) && !(self.refuses_forwarded && is_forwarded)
     }
 }
 
-/// The answer to a request by a name that is not ours.
+/// The answer to a request that does not name this machine.
 pub(crate) fn misdirected(origin: &str) -> Response {
-    let text =
-        format!("cargo dev answers at {origin}. For another address, start it with --origin and that address.\n");
+    let text = format!(
+        "cargo dev answers at {origin}. For another address, start it with --origin and that address, and let the tunnel \
+         lead to the port that it prints.\n"
+    );
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
@@ -119,19 +104,15 @@ pub(crate) fn parse_origin(raw: &str) -> Result<String, LocalError> {
 mod tests {
     use super::*;
 
-    fn reached(hosts: &Hosts, host: &str, forwarded: Option<&str>) -> Reached {
-        let mut request = http::Request::builder().uri("/").header("host", host);
-        if let Some(name) = forwarded {
-            request = request.header(name, "203.0.113.9");
-        }
-        hosts.reached(&request.body(()).unwrap())
+    fn names(hosts: &Hosts, host: &str) -> bool {
+        hosts.name(&http::Request::builder().uri("/").header("host", host).body(()).unwrap())
     }
 
     #[test]
     fn only_our_own_names_with_our_port_are_ours() {
-        let hosts = Hosts::new(3000, None, None);
+        let hosts = Hosts::new(3000, None);
         for host in ["localhost:3000", "LocalHost:3000", "127.0.0.1:3000", "[::1]:3000"] {
-            assert_eq!(reached(&hosts, host, None), Reached::Here, "{host}");
+            assert!(names(&hosts, host), "{host}");
         }
         let others = [
             "",
@@ -149,35 +130,36 @@ mod tests {
             "localhost.:3000",
         ];
         for host in others {
-            assert_eq!(reached(&hosts, host, None), Reached::Elsewhere, "{host}");
+            assert!(!names(&hosts, host), "{host}");
         }
     }
 
     #[test]
-    fn a_request_that_names_two_hosts_is_nobodys() {
-        let hosts = Hosts::new(3000, None, None);
+    fn a_request_that_names_two_hosts_is_refused() {
+        let hosts = Hosts::new(3000, None);
         let twice = http::Request::builder().uri("/").header("host", "localhost:3000").header("host", "evil.example");
-        assert_eq!(hosts.reached(&twice.body(()).unwrap()), Reached::Elsewhere);
+        assert!(!hosts.name(&twice.body(()).unwrap()));
         let both = http::Request::builder().uri("http://evil.example/").header("host", "localhost:3000");
-        assert_eq!(hosts.reached(&both.body(()).unwrap()), Reached::Elsewhere);
+        assert!(!hosts.name(&both.body(()).unwrap()));
     }
 
     #[test]
     fn containers_reach_it_where_it_listens_for_them() {
-        let hosts = Hosts::new(8000, Some([172, 17, 0, 1].into()), None);
+        let hosts = Hosts::new(8000, Some([172, 17, 0, 1].into()));
         for host in ["host.docker.internal:8000", "172.17.0.1:8000", "localhost:8000"] {
-            assert_eq!(reached(&hosts, host, None), Reached::Here, "{host}");
+            assert!(names(&hosts, host), "{host}");
         }
     }
 
     #[test]
-    fn what_a_tunnel_brings_is_from_outside_under_every_name() {
-        let hosts = Hosts::new(3000, None, Some("https://app.example"));
-        assert_eq!(reached(&hosts, "app.example", None), Reached::Outside);
-        assert_eq!(reached(&hosts, "app.example:3000", None), Reached::Elsewhere);
-        assert_eq!(reached(&hosts, "localhost:3000", None), Reached::Here);
-        for name in FORWARDED {
-            assert_eq!(reached(&hosts, "localhost:3000", Some(name)), Reached::Outside, "{name}");
+    fn a_tunnel_to_the_wrong_port_is_noticed() {
+        for (refuses, is_served) in [(true, false), (false, true)] {
+            let hosts = Hosts::new(3000, None).refusing_forwarded(refuses);
+            assert!(names(&hosts, "localhost:3000"));
+            for name in FORWARDED {
+                let request = http::Request::builder().header("host", "localhost:3000").header(name, "203.0.113.9");
+                assert_eq!(hosts.name(&request.body(()).unwrap()), is_served, "{name}");
+            }
         }
     }
 

@@ -40,10 +40,11 @@ async fn main() -> ExitCode {
 }
 
 fn announce(options: &Options, running: &Running) -> std::io::Result<()> {
-    let Running { origin, base_url, token, user, stores, .. } = running;
+    let Running { origin, tunnel, base_url, token, user, stores, .. } = running;
     if let Some(path) = &options.ready_file {
         let ready = json!({
             "origin": origin,
+            "tunnel": tunnel,
             "base_url": base_url,
             "token": token,
             "user": { "id": user.user_id.to_string(), "name": user.name, "email": user.email },
@@ -92,11 +93,12 @@ The post appears at {origin}/sandbox. End with Ctrl-C.
     if options.stand_ins {
         writeln!(out, "\nImitations of platforms, and what to type to connect them: {origin}/stand-ins")?;
     }
-    if let Some(outside) = &options.origin {
+    if let (Some(outside), Some(tunnel)) = (&options.origin, tunnel) {
         write!(
             out,
-            "\nFrom outside it is {outside}. Sign in there with a browser of this machine: the page with\n\
-             which one signs in, the sandbox, and what else is not deployed, are served to this machine alone.\n"
+            "\nFrom outside it is {outside}: let the tunnel lead to {tunnel}, and never to {origin}. Sign in there\n\
+             with a browser of this machine: the sign-in page, the sandbox, and what else is not deployed, are served\n\
+             to this machine alone.\n"
         )?;
     }
     if let Some(it) = stores {

@@ -31,6 +31,10 @@ pub struct Options {
     /// platforms are told. Open pages there; sign in on this machine.
     #[arg(long, value_name = "URL")]
     pub origin: Option<String>,
+    /// The port to which the tunnel of --origin leads; the port after --port if it is not given. It serves what would be
+    /// deployed, and nothing else.
+    #[arg(long, value_name = "PORT", requires = "origin")]
+    pub origin_port: Option<u16>,
     /// Where data are kept.
     #[arg(long, default_value = ".local")]
     pub data: PathBuf,

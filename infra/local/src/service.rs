@@ -11,8 +11,8 @@ use api::{Api, ClientIp, RateLimits};
 use auth::{ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::middleware::{from_fn, map_request};
-use axum::response::{IntoResponse, Response};
+use axum::middleware::{Next, from_fn, from_fn_with_state, map_request};
+use axum::response::Response;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use cloud::seal::{Envelope, LocalKeys};
@@ -29,7 +29,6 @@ use secrecy::SecretString;
 use storage::Store;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
-use tower::ServiceExt;
 
 use crate::call_log::CallLog;
 use crate::clients::{ACCESS_KEYS, Secret};
@@ -37,7 +36,7 @@ use crate::deliveries::{self, Deliveries, History};
 use crate::dynamodb::Stores;
 use crate::error::LocalError;
 use crate::events::LocalEvents;
-use crate::hosts::{Hosts, Reached};
+use crate::hosts::Hosts;
 use crate::meter::Meter;
 use crate::options::Options;
 use crate::pictures::{self, LocalPictures};
@@ -61,6 +60,8 @@ const FILES: &str = "media";
 pub struct Running {
     /// Such as `http://localhost:3000`.
     pub origin: String,
+    /// Where the tunnel of `--origin` leads, such as `http://localhost:3001`.
+    pub tunnel: Option<String>,
     /// Where the API is.
     pub base_url: String,
     /// A token of the demo user.
@@ -100,7 +101,14 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     std::fs::create_dir_all(folder)?;
 
     let secret = Secret::random();
-    let hosts = Hosts::new(port, options.listen, outside.as_deref());
+    let outside_listeners = match outside {
+        Some(_) => {
+            listen(options, options.origin_port.unwrap_or_else(|| port.saturating_add(1)), "--origin-port").await?
+        }
+        None => Vec::new(),
+    };
+    let tunnel = port_of(&outside_listeners).ok().map(|port| format!("http://localhost:{port}"));
+    let hosts = Hosts::new(port, options.listen).refusing_forwarded(outside.is_some());
     let stand_ins = if options.stand_ins {
         StandIns::start(outside.as_deref().unwrap_or(&origin)).await
     } else {
@@ -108,10 +116,8 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     };
     let places = Places { origin: &origin, outside: outside.as_deref(), hosts, secret: &secret };
     let stack = Stack::open(options, stand_ins, places, data, folder).await?;
-    for listener in listeners {
-        let server = stack.router.clone().into_make_service_with_connect_info::<SocketAddr>();
-        tokio::spawn(async move { axum::serve(listener, server).await });
-    }
+    serve(listeners, &stack.here);
+    serve(outside_listeners, &stack.outside);
     let stores = match options.dynamodb_port {
         Some(port) => Some(open_database(options, port, &stack.stores, &secret).await?),
         None => None,
@@ -121,7 +127,14 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     let user = demo::user(&stack.api, &origin).await?;
     let token = demo::token(&stack.api, &user, data).await?;
     let base_url = format!("{origin}/api/v1");
-    Ok(Running { base_url, origin, token, user, stores, _ephemeral: ephemeral })
+    Ok(Running { base_url, origin, tunnel, token, user, stores, _ephemeral: ephemeral })
+}
+
+fn serve(listeners: Vec<TcpListener>, router: &Router) {
+    for listener in listeners {
+        let server = router.clone().into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move { axum::serve(listener, server).await });
+    }
 }
 
 /// Listens at loopback, and at the address of `--listen`.
@@ -152,7 +165,7 @@ async fn open_database(
 ) -> Result<StoreKeys, LocalError> {
     let listeners = listen(options, port, "--dynamodb-port").await?;
     let port = port_of(&listeners)?;
-    let hosts = Hosts::new(port, options.listen, None);
+    let hosts = Hosts::new(port, options.listen);
     for listener in listeners {
         stores.listen(listener, hosts.clone());
     }
@@ -179,7 +192,10 @@ struct Stack {
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
     lanes: Arc<Lanes>,
-    router: Router,
+    /// What this machine is served: everything.
+    here: Router,
+    /// What others are served: what is deployed, and files.
+    outside: Router,
 }
 
 impl Stack {
@@ -276,7 +292,8 @@ impl Stack {
             .merge(erasure::router(publishing.clone(), Registry::new(&setup)?))
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(from_fn(hosts::own_pages_only));
-        let doors = Doors { here: public.clone().merge(laptop), outside: public, hosts, origin: origin.to_owned() };
+        let named = from_fn_with_state((hosts, origin.to_owned()), by_name_alone);
+        let here = public.clone().merge(laptop).layer(named);
         Ok(Self {
             api,
             stores,
@@ -285,7 +302,8 @@ impl Stack {
             platforms: Registry::new(&setup)?,
             renewable: Registry::new(&setup)?,
             lanes,
-            router: doors.router(),
+            here: with_addresses(here),
+            outside: with_addresses(public),
         })
     }
 }
@@ -347,31 +365,12 @@ fn oidc_settings(origin: &str) -> OidcSettings {
     }
 }
 
-/// What is served to whom.
-#[derive(Clone)]
-struct Doors {
-    /// To this machine: everything.
-    here: Router,
-    /// To others: what is deployed, and files.
-    outside: Router,
-    hosts: Hosts,
-    origin: String,
+fn with_addresses(router: Router) -> Router {
+    router.layer(map_request(with_client_ip)).layer(from_fn(read_to_the_end))
 }
 
-impl Doors {
-    fn router(self) -> Router {
-        let client_ip = map_request(with_client_ip);
-        Router::new().fallback(by_host).with_state(self).layer(client_ip).layer(from_fn(read_to_the_end))
-    }
-}
-
-async fn by_host(State(doors): State<Doors>, request: Request) -> Response {
-    let router = match doors.hosts.reached(&request) {
-        Reached::Here => doors.here,
-        Reached::Outside => doors.outside,
-        Reached::Elsewhere => return hosts::misdirected(&doors.origin),
-    };
-    router.oneshot(request).await.into_response()
+async fn by_name_alone(State((hosts, origin)): State<(Hosts, String)>, request: Request, next: Next) -> Response {
+    if hosts.name(&request) { next.run(request).await } else { hosts::misdirected(&origin) }
 }
 
 /// Where our id and secret at each platform are.

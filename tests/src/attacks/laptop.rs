@@ -38,7 +38,7 @@ pub(super) fn attacks() -> Vec<Attack> {
         "the database is called with keys that everybody knows", "refused; with the printed keys it answers" => known_keys;
         "a name that was rebound to this machine reads the API and the sandbox", "421 and nothing else" => rebinding;
         "a page posts to the sandbox with a browser", "403, and no fault is armed" => page_posts;
-        "the sandbox, the issuer and /dev are opened through a tunnel", "404 under its name and as forwarded" => through_tunnel;
+        "the sandbox, the issuer and /dev are opened through a tunnel", "404 under every name, forwarded or not" => through_tunnel;
         "a file is read with the store's well-known secret", "403" => known_secret_of_files;
         "somebody signs in where --origin names a tunnel", "signed in, by a browser of this machine" => signs_in;
     ])
@@ -215,9 +215,15 @@ async fn page_posts(arena: &Arena) -> Result<String> {
     Ok("403 from another site and from another port".to_owned())
 }
 
-/// A stack that a tunnel leads to.
-async fn tunnelled() -> Result<(Harness, World)> {
-    let mut arguments = vec!["--origin", OUTSIDE];
+/// Where a tunnel can lead to.
+fn end_of_tunnel() -> Result<SocketAddr> {
+    Ok(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+/// A stack that serves a tunnel there.
+async fn tunnelled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, World)> {
+    let port = tunnel.port().to_string();
+    let mut arguments = vec!["--origin", origin, "--origin-port", &port];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
     let world = World::new(stack.ready().clone()).await?;
@@ -225,7 +231,8 @@ async fn tunnelled() -> Result<(Harness, World)> {
 }
 
 async fn through_tunnel(_: &Arena) -> Result<String> {
-    let (_stack, world) = tunnelled().await?;
+    let tunnel = end_of_tunnel()?;
+    let (_stack, world) = tunnelled(OUTSIDE, tunnel).await?;
     let name = OUTSIDE.trim_start_matches("https://");
     let local = world.origin().trim_start_matches("http://").to_owned();
     let paths = [
@@ -239,19 +246,31 @@ async fn through_tunnel(_: &Arena) -> Result<String> {
         "/dev-issuer/authorize",
         "/dev-issuer/.well-known/openid-configuration",
     ];
-    for path in paths {
-        let status = by_name(&world, Method::GET, path, name).await?;
-        ensure!(status == StatusCode::NOT_FOUND, "{path}: {status}");
-        // A tunnel may say the machine's own name, and then says for whom it asks.
-        let request = world.http().get(format!("{}{path}", world.origin())).header("x-forwarded-host", name);
-        let status = request.header(header::HOST, &local).send().await?.status();
-        ensure!(status == StatusCode::NOT_FOUND, "{path}, forwarded: {status}");
+    // A tunnel passes on the outside's name, its target's, or what the visitor wrote, and may say for whom it asks.
+    let (target, forwarded) = (tunnel.to_string(), [None, Some(("x-forwarded-host", name))]);
+    for host in [name, &target, &local] {
+        for further in forwarded {
+            let asked = async |path: &str| {
+                let request = world.http().get(format!("http://{tunnel}{path}")).header(header::HOST, host);
+                let request = further.into_iter().fold(request, |it, (name, value)| it.header(name, value));
+                Ok::<_, Fault>(request.send().await?.status())
+            };
+            for path in paths {
+                let status = asked(path).await?;
+                ensure!(status == StatusCode::NOT_FOUND, "{path} as {host}, {further:?}: {status}");
+            }
+            for path in ["/docs", "/account", "/device"] {
+                let status = asked(path).await?;
+                ensure!(status.is_success() || status.is_redirection(), "{path} as {host}, {further:?}: {status}");
+            }
+        }
     }
-    for path in ["/docs", "/account", "/device"] {
-        let status = by_name(&world, Method::GET, path, name).await?;
-        ensure!(status.is_success() || status.is_redirection(), "{path}: {status}");
+    for (header, value) in [("host", name), ("x-forwarded-for", "203.0.113.9")] {
+        let status =
+            world.http().get(format!("{}/sandbox", world.origin())).header(header, value).send().await?.status();
+        ensure!(status == StatusCode::MISDIRECTED_REQUEST, "a tunnel to the port of this machine, {header}: {status}");
     }
-    Ok(format!("404 to all {}, and the pages are there", paths.len()))
+    Ok(format!("404 to all {} under three names, and the pages are there", paths.len()))
 }
 
 async fn known_secret_of_files(arena: &Arena) -> Result<String> {
@@ -266,18 +285,12 @@ async fn known_secret_of_files(arena: &Arena) -> Result<String> {
     Ok("403, and without a signature likewise".to_owned())
 }
 
-/// The stack is asked under the outside's name, as a tunnel would.
+/// The browser takes the way through the tunnel.
 async fn signs_in(_: &Arena) -> Result<String> {
-    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let address = listener.local_addr()?;
-    drop(listener);
-    let name = "app.sps-tunnel.example";
-    let (origin, port) = (format!("http://{name}:{}", address.port()), address.port().to_string());
-    let mut arguments = vec!["--ephemeral", "--port", &port, "--origin", &origin];
-    arguments.extend(LIFTED);
-    let stack = Harness::start_with(&crate::harness::binary("local")?, &arguments).await?;
-    let world = World::new(stack.ready().clone()).await?;
-    let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).resolve(name, address);
+    let (name, tunnel) = ("app.sps-tunnel.example", end_of_tunnel()?);
+    let origin = format!("http://{name}:{}", tunnel.port());
+    let (_stack, world) = tunnelled(&origin, tunnel).await?;
+    let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).resolve(name, tunnel);
     let mut browser = Browser::new(http.build()?);
     let page = world.sign_in(&mut browser, &format!("{origin}/account"), &fresh_email()).await?;
     ensure!(page.status.is_success(), "{}", page.fault("not signed in"));

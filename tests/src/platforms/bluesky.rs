@@ -59,9 +59,9 @@ impl Stand {
         // video service.
         let ours = json!({ "plc": server.directory(), "resolver": url, "appview": url });
         let platforms = json!({ "bluesky": ours }).to_string();
-        let mut arguments = vec!["--ephemeral", "--port", &port, "--platforms", &platforms];
+        let mut arguments = vec!["--ephemeral", "--port", "0", "--platforms", &platforms];
         arguments.extend(["--allow-fetch-from", &v4, "--allow-fetch-from", &v6]);
-        arguments.extend(public_origin.iter().flat_map(|it| ["--origin", it]));
+        arguments.extend(public_origin.iter().flat_map(|it| ["--origin", it, "--origin-port", &port]));
         arguments.extend(LIFTED);
         let local = Harness::start_with(&crate::harness::binary("local")?, &arguments).await?;
         let world = World::new(local.ready().clone()).await?;

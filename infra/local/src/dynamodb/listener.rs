@@ -12,7 +12,7 @@ use http::{StatusCode, header};
 use super::in_process::{CONTENT_TYPE, InProcess};
 use super::signature;
 use crate::clients::Secret;
-use crate::hosts::{Hosts, Reached};
+use crate::hosts::Hosts;
 
 /// The largest request of DynamoDB.
 const MAX_BODY: usize = 16 << 20;
@@ -36,7 +36,7 @@ async fn answer(State(listener): State<Listener>, request: Request) -> Response 
     if request.headers().contains_key(header::ORIGIN) {
         return refuse(StatusCode::FORBIDDEN, "AccessDeniedException", "web pages may not call this database");
     }
-    if listener.hosts.reached(&request) != Reached::Here {
+    if !listener.hosts.name(&request) {
         let words = "this database is not known by that name";
         return refuse(StatusCode::MISDIRECTED_REQUEST, "AccessDeniedException", words);
     }

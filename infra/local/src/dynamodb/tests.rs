@@ -10,7 +10,7 @@ async fn listening(secret: &Secret) -> SocketAddr {
     let stores = open(None, secret, None, &History::default(), Clock::System).await.unwrap();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    stores.listen(listener, Hosts::new(address.port(), None, None));
+    stores.listen(listener, Hosts::new(address.port(), None));
     address
 }
 
