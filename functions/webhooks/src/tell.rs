@@ -20,15 +20,20 @@ impl App {
     /// The same for an event as the bus brings it.
     pub(crate) async fn tell_of(&self, kind: EventKind, detail: &Value) -> Result<(), Failure> {
         let user = detail["user_id"].as_str().and_then(UserId::parse);
-        let (Some(user), Some(message)) = (user, Message::of(kind, detail)) else {
-            tracing::error!(kind = kind.as_str(), "an event names no user or no time");
+        let incomplete = || tracing::error!(kind = kind.as_str(), "an event lacks its user, its id or its time");
+        let Some(user) = user else {
+            incomplete();
             return Ok(());
         };
         let now = self.api.clock.now();
         let endpoints = self.api.store.webhooks(user).await?;
         let mut hints = Vec::new();
         for endpoint in endpoints.iter().map(|it| &it.endpoint).filter(|it| it.wants(kind)) {
-            let notice = Notice::new(user, endpoint.webhook_id, message.clone(), now);
+            let Some(message) = Message::of(kind, endpoint.webhook_id, detail) else {
+                incomplete();
+                break;
+            };
+            let notice = Notice::new(user, endpoint.webhook_id, message, now);
             // What is there already has been told, or is about to be. A hint more
             // is harmless, and the first may not have been sent.
             self.api.store.add_notice(&notice).await?;

@@ -44,7 +44,7 @@ pub(crate) async fn test_webhook(
         "occurred_at": show(now),
         "webhook_id": webhook,
     });
-    let message = Message::of(EventKind::WebhookTest, &detail).ok_or(ApiError::Internal)?;
+    let message = Message::of(EventKind::WebhookTest, webhook, &detail).ok_or(ApiError::Internal)?;
     let notice = Notice::new(caller.user, webhook, message, now);
     app.api.store.add_notice(&notice).await?;
     app.hint_or_leave(&notice).await;

@@ -150,7 +150,8 @@ pub fn a_notice() -> Notice {
     let endpoint = an_endpoint();
     let id = format!("post.published:{}:1", endpoint.webhook_id);
     let detail = serde_json::json!({ "id": id, "occurred_at": show(noon()), "post_id": 7 });
-    let message = Message::of(EventKind::PostPublished, &detail).unwrap_or_else(|| panic!("no message"));
+    let message = Message::of(EventKind::PostPublished, endpoint.webhook_id, &detail);
+    let message = message.unwrap_or_else(|| panic!("no message"));
     Notice::new(endpoint.user_id, endpoint.webhook_id, message, noon())
 }
 

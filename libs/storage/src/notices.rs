@@ -212,7 +212,7 @@ mod tests {
 
     fn beside(notice: &Notice, number: i64) -> Notice {
         let detail = json!({ "id": format!("post.published:{number}:1"), "occurred_at": show(noon()) });
-        let message = Message::of(notice.message.kind, &detail).unwrap();
+        let message = Message::of(notice.message.kind, notice.webhook_id, &detail).unwrap();
         Notice::new(notice.user_id, notice.webhook_id, message, noon() + TimeDelta::seconds(number / 2))
     }
 

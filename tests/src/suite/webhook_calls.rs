@@ -128,7 +128,8 @@ async fn a_published_post_is_told_signed_and_verified(world: &World) -> Result {
         ensure!((one.at.timestamp() - sent).abs() <= 5, "webhook-timestamp is {sent}");
         same(header(one, "content-type"), "application/json".to_owned(), "content-type")?;
         let payload = payload(one)?;
-        same(payload.as_object().map(serde_json::Map::len), Some(3), "fields of a payload")?;
+        same(payload.as_object().map(serde_json::Map::len), Some(4), "fields of a payload")?;
+        same(&payload["webhook_id"], &hook.made["id"], "webhook_id")?;
         moment::read(&payload["timestamp"])?;
         ensure!(!one.body.contains("told"), "the text of a post is in {}", one.body);
         types.push(text(&payload, "type")?.to_owned());

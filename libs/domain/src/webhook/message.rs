@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::kind::EventKind;
 use super::secret::Secret;
 use super::signing_key::SigningKey;
+use crate::id::WebhookId;
 use crate::token;
 
 /// The id of an event as endpoints know it, the same in every attempt.
@@ -63,17 +64,23 @@ pub struct Message {
 }
 
 impl Message {
-    /// The event with this detail, as the bus has it; `None` for what is none.
+    /// The event with this detail, as the bus has it, for one endpoint; `None` if the detail lacks `id` or
+    /// `occurred_at`.
     ///
-    /// Endpoints get what the bus gets, without our own id of the user, who is
-    /// their owner, and without what stands elsewhere: the event's id in the
-    /// header, and its time beside the data.
-    pub fn of(kind: EventKind, detail: &Value) -> Option<Self> {
+    /// The data leave out the user's id, the event's id, which is in a header, and its time, which is beside them. The
+    /// body names the endpoint: the signature by the deployment's key is good for every endpoint, so without the name
+    /// one user could relay their messages to another user's endpoint.
+    pub fn of(kind: EventKind, webhook: WebhookId, detail: &Value) -> Option<Self> {
         let mut data = detail.as_object()?.clone();
         data.remove("user_id");
         let id = data.remove("id")?;
         let occurred_at = data.remove("occurred_at")?;
-        let body = json!({ "type": kind.as_str(), "timestamp": occurred_at.as_str()?, "data": data });
+        let body = json!({
+            "type": kind.as_str(),
+            "timestamp": occurred_at.as_str()?,
+            "webhook_id": webhook,
+            "data": data,
+        });
         Some(Self { id: MessageId::of_event(id.as_str()?), kind, body: body.to_string() })
     }
 
@@ -97,7 +104,7 @@ mod tests {
         let at = "2026-11-21T12:00:00.000Z";
         let detail =
             json!({ "id": "post.published:7:2", "occurred_at": at, "user_id": "5", "post_id": 7, "sequence": 2 });
-        Message::of(EventKind::PostPublished, &detail).unwrap()
+        Message::of(EventKind::PostPublished, WebhookId::parse("9").unwrap(), &detail).unwrap()
     }
 
     fn headers(message: &Message, at: DateTime<Utc>, signatures: &str) -> HeaderMap {
@@ -142,7 +149,8 @@ mod tests {
     fn a_payload_says_what_happened_when_and_to_what() {
         let payload: Value = serde_json::from_str(&message().body).unwrap();
         let fields: Vec<_> = payload.as_object().unwrap().keys().collect();
-        assert_eq!(fields, ["data", "timestamp", "type"]);
+        assert_eq!(fields, ["data", "timestamp", "type", "webhook_id"]);
+        assert_eq!(payload["webhook_id"], 9);
         assert_eq!(payload["type"], "post.published");
         assert_eq!(payload["timestamp"], "2026-11-21T12:00:00.000Z");
         assert_eq!(payload["data"], json!({ "post_id": 7, "sequence": 2 }));
