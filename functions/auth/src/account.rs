@@ -37,6 +37,9 @@ enum Revoked {
     /// All sessions.
     #[expect(dead_code, reason = "the button has to have a value, which says nothing")]
     Everywhere(String),
+    /// All sessions, and the access of all devices and programs.
+    #[expect(dead_code, reason = "the button has to have a value, which says nothing")]
+    Everything(String),
 }
 
 #[derive(Template)]
@@ -123,6 +126,15 @@ pub(crate) async fn revoke(
             write(audit::Entry::new(Event::SignedOutEverywhere));
             return signed_out(&app, api::session::signed_out()).await;
         }
+        Revoked::Everything(_) => {
+            // First: it also ends approvals whose token was not fetched yet.
+            store.sign_out_everywhere(user, app.api.clock.now()).await?;
+            write(audit::Entry::new(Event::SignedOutEverywhere));
+            for hash in store.revoke_all_tokens(user).await? {
+                write(audit::Entry::new(Event::TokenRevoked).token(&hash));
+            }
+            return signed_out(&app, api::session::signed_out()).await;
+        }
     }
     Ok(Redirect::to("/account?revoked=true").into_response())
 }
@@ -160,6 +172,10 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use domain::testing::a_user;
+    use domain::user::User;
+    use serde_json::json;
+    use storage::DeviceStage;
 
     use crate::testing::service;
 
@@ -185,5 +201,32 @@ mod tests {
         let out = service.submit("/account/revoke", &here, &form).await;
         assert_eq!((out.status, out.header("set-cookie").contains("Max-Age=0")), (200, true));
         assert!(!open(&here).await && !open(&there).await && open(&other).await);
+    }
+
+    #[tokio::test]
+    async fn a_person_whose_account_was_misused_ends_every_session_and_every_token() {
+        let service = service().await;
+        let here = service.sign_in("one@example.com", "/account").await.session();
+        let user = User { user_id: service.session_user(&here).await, ..a_user() };
+        let mut tokens = Vec::new();
+        for _ in 0..2 {
+            let device = service.device().await;
+            service.decide(&device, &user, DeviceStage::Approved).await;
+            let answer = service.post("/api/v1/auth/device/token", None, json!({"device_code": device.code})).await;
+            tokens.push(answer.body["access_token"].as_str().unwrap().to_owned());
+        }
+        let reads = async |token: &str| service.send("GET", "/api/v1/user", Some(token), "").await.status;
+        assert_eq!((reads(&tokens[0]).await, reads(&tokens[1]).await), (200, 200));
+        service.clock.advance(TimeDelta::seconds(1));
+
+        let csrf = service.csrf(&here).await;
+        let out = service.submit("/account/revoke", &here, &[("csrf", &csrf), ("everything", "true")]).await;
+
+        assert_eq!((out.status, out.header("set-cookie").contains("Max-Age=0")), (200, true));
+        assert_ne!(service.page("/account", &here).await.status, 200);
+        assert_eq!((reads(&tokens[0]).await, reads(&tokens[1]).await), (401, 401));
+        service.clock.advance(TimeDelta::seconds(1));
+        let again = service.sign_in("one@example.com", "/account").await.session();
+        assert!(service.page("/account", &again).await.text.contains("No device has access"));
     }
 }

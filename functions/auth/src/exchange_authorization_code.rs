@@ -134,7 +134,7 @@ async fn exchange(
         ..TokenGrant::made(owner, request.scopes.clone(), now, expires_at)
     };
     // Nobody has the token yet, so a mark without one opens nothing.
-    api.store.mark_token(owner, &token_hash, expires_at).await?.ok_or_else(unknown)?;
+    api.store.mark_token(owner, &token_hash, request.created_at, expires_at).await?.ok_or_else(unknown)?;
     if api.store.exchange_authorization(hash, code_hash, &token_hash, &grant).await? == Race::Won {
         return Ok((token, grant));
     }

@@ -150,7 +150,7 @@ async fn exchange(
         ..TokenGrant::made(owner, device.scopes.clone(), now, expires_at)
     };
     // Nobody has the token yet, so a mark without one opens nothing.
-    let user = api.store.mark_token(owner, &hash, expires_at).await?.ok_or_else(invalid)?;
+    let user = api.store.mark_token(owner, &hash, device.created_at, expires_at).await?.ok_or_else(invalid)?;
     if api.store.exchange_device(device_hash, &hash, &grant).await? == Race::Won {
         return Ok(Some((token, user)));
     }
@@ -204,6 +204,20 @@ mod tests {
         assert_eq!(lost.body["error"], "invalid_device_code");
         assert_eq!(won.body["user"]["id"], user.user_id.to_string());
         assert_eq!(service.post(TOKEN, None, body).await.body["error"], "invalid_device_code");
+    }
+
+    #[tokio::test]
+    async fn an_approval_from_before_signing_out_everywhere_gives_no_token() {
+        let service = service().await;
+        let user = service.user("one@example.com").await;
+        let device = service.device().await;
+        service.decide(&device, &user, DeviceStage::Approved).await;
+        service.clock.advance(TimeDelta::seconds(1));
+        service.store.sign_out_everywhere(user.user_id, service.clock.now()).await.unwrap();
+
+        let answer = service.post(TOKEN, None, json!({"device_code": device.code})).await;
+
+        assert_eq!((answer.status, &answer.body["error"]), (400, &json!("invalid_device_code")));
     }
 
     #[tokio::test]

@@ -84,6 +84,7 @@ async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report
         ("upkeep has work", scenes::upkeep_has_work(stack, world).boxed_local()),
         ("uploads are looked at", scenes::uploads_are_looked_at(stack, world).boxed_local()),
         ("an endpoint is told", scenes::an_endpoint_is_told(stack, world).boxed_local()),
+        ("a user is disabled and let in again", scenes::a_user_is_disabled_and_let_in(stack, world).boxed_local()),
         ("a user is erased", scenes::a_user_is_erased(stack, world).boxed_local()),
         ("a day passes", scenes::a_day_passes(stack, world).boxed_local()),
         ("a file is lost", scenes::a_file_is_lost(stack, world).boxed_local()),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
-pub use self::erasure::{a_user_is_erased, uploads_are_looked_at};
+pub use self::erasure::{a_user_is_disabled_and_let_in, a_user_is_erased, uploads_are_looked_at};
 pub use self::webhooks::an_endpoint_is_told;
 use super::Stack;
 use crate::{

@@ -6,6 +6,7 @@ use domain::id::UserId;
 use domain::name::ClientName;
 use domain::oauth::ClientId;
 use domain::scope::Scopes;
+use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::key;
@@ -16,6 +17,9 @@ use crate::{Store, Table};
 
 /// What the keys of tokens start with.
 pub(super) const TOKEN: &str = "token#";
+
+/// Deletions that run at once.
+const DELETIONS: usize = 10;
 
 /// An access token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +34,7 @@ pub struct TokenGrant {
     /// The address of its client's document, if it came by an authorization code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<ClientId>,
-    /// When its owner approved it.
+    /// When it was issued.
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     /// To the day: see [`Store::touch_token`].
@@ -58,7 +62,7 @@ impl Store {
     /// Keeps a token of a user who is there. [`Race::Lost`] when there is no
     /// such user, or none who may have one.
     pub async fn put_token(&self, hash: &str, token: &TokenGrant) -> Result<Race, StorageError> {
-        if self.mark_token(token.owner, hash, token.expires_at).await?.is_none() {
+        if self.mark_token(token.owner, hash, token.created_at, token.expires_at).await?.is_none() {
             return Ok(Race::Lost);
         }
         let item = token_item(hash, token)?;
@@ -103,6 +107,17 @@ impl Store {
         // Without its mark it is refused, so that comes first. The mark is
         // taken from this owner, whoever the token belongs to.
         self.unmark_token(owner, hash).await?;
+        self.delete_token(owner, hash).await
+    }
+
+    /// Ends all tokens of this user, and returns their hashes.
+    pub async fn revoke_all_tokens(&self, owner: UserId) -> Result<Vec<String>, StorageError> {
+        let hashes = self.unmark_tokens(owner).await?;
+        let delete = |hash: String| async move { self.delete_token(owner, &hash).await.map(|_| hash) };
+        stream::iter(hashes).map(delete).buffer_unordered(DELETIONS).try_collect().await
+    }
+
+    async fn delete_token(&self, owner: UserId, hash: &str) -> Result<Race, StorageError> {
         let deleted = self
             .client
             .delete_item()

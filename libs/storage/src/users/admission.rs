@@ -94,11 +94,13 @@ impl Store {
     }
 
     /// Notes at a user that a token is theirs until it ends. `None` when there
-    /// is no such user, or none who may have one.
+    /// is no such user, when the user is disabled, or when they have signed out
+    /// everywhere since the token was asked for.
     pub async fn mark_token(
         &self,
         user: UserId,
         token_hash: &str,
+        asked_at: DateTime<Utc>,
         expires_at: DateTime<Utc>,
     ) -> Result<Option<User>, StorageError> {
         let update = self
@@ -106,10 +108,14 @@ impl Store {
             .update_item()
             .table_name(self.table(Table::Users))
             .set_key(Some(key(user)))
-            .condition_expression("attribute_exists(user_id) AND (attribute_not_exists(disabled) OR disabled = :no)")
+            .condition_expression(
+                "attribute_exists(user_id) AND (attribute_not_exists(disabled) OR disabled = :no) \
+                 AND (attribute_not_exists(signed_out_at) OR signed_out_at < :asked)",
+            )
             .update_expression("SET #token = :expires")
             .expression_attribute_names("#token", token_key(token_hash))
             .expression_attribute_values(":expires", at(expires_at))
+            .expression_attribute_values(":asked", at(asked_at))
             .expression_attribute_values(":no", false_())
             .return_values(ReturnValue::AllNew)
             .send()
@@ -120,6 +126,23 @@ impl Store {
     /// Takes a token from its user: from then on it is refused.
     pub async fn unmark_token(&self, user: UserId, token_hash: &str) -> Result<Race, StorageError> {
         self.remove(user, &Stale(vec![token_key(token_hash)])).await
+    }
+
+    /// Takes all tokens from their user, and returns the hashes of those that were good until then.
+    pub async fn unmark_tokens(&self, user: UserId) -> Result<Vec<String>, StorageError> {
+        let item = self
+            .client
+            .get_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(key(user)))
+            .consistent_read(true)
+            .send()
+            .await?;
+        let marks: Vec<_> = item.item.unwrap_or_default().into_keys().filter(|it| it.starts_with(TOKEN)).collect();
+        for some in marks.chunks(MOST_AT_ONCE) {
+            self.remove(user, &Stale(some.to_vec())).await?;
+        }
+        Ok(marks.iter().filter_map(|it| it.strip_prefix(TOKEN)).map(str::to_owned).collect())
     }
 
     /// Removes what a user's item no longer needs.
@@ -195,7 +218,7 @@ mod tests {
         let store = store().await;
         let user = a_user();
         join(&store, &user).await;
-        store.mark_token(user.user_id, "t", noon() + TimeDelta::days(1)).await.unwrap().unwrap();
+        store.mark_token(user.user_id, "t", noon(), noon() + TimeDelta::days(1)).await.unwrap().unwrap();
         (store, user.user_id)
     }
 
@@ -207,8 +230,8 @@ mod tests {
     #[tokio::test]
     async fn a_token_that_is_not_the_users_counts_nothing() {
         let (store, user) = with_token().await;
-        store.mark_token(user, "old", noon()).await.unwrap();
-        store.mark_token(user, "gone", noon() + TimeDelta::days(1)).await.unwrap();
+        store.mark_token(user, "old", noon(), noon()).await.unwrap();
+        store.mark_token(user, "gone", noon(), noon() + TimeDelta::days(1)).await.unwrap();
         store.unmark_token(user, "gone").await.unwrap();
 
         for token in ["made up", "old", "gone"] {
@@ -217,6 +240,26 @@ mod tests {
 
         assert_eq!(used(&store, user, "t", noon()).await, Some((1, 0)));
         assert_eq!(used(&store, a_user().user_id, "t", noon()).await, None);
+    }
+
+    #[tokio::test]
+    async fn all_tokens_of_a_user_end_at_once_and_so_do_those_that_were_asked_for_before() {
+        let (store, user) = with_token().await;
+        let tomorrow = noon() + TimeDelta::days(1);
+        for number in 0..150 {
+            store.mark_token(user, &format!("more{number}"), noon(), tomorrow).await.unwrap().unwrap();
+        }
+
+        store.sign_out_everywhere(user, noon()).await.unwrap();
+        assert_eq!(store.unmark_tokens(user).await.unwrap().len(), 151);
+
+        for token in ["t", "more0", "more149"] {
+            assert_eq!(used(&store, user, token, noon()).await, None, "{token}");
+        }
+        assert_eq!(store.mark_token(user, "late", noon(), tomorrow).await.unwrap(), None);
+        let asked_at = noon() + TimeDelta::milliseconds(1);
+        assert!(store.mark_token(user, "new", asked_at, tomorrow).await.unwrap().is_some());
+        assert_eq!(used(&store, user, "new", noon()).await, Some((1, 0)));
     }
 
     #[tokio::test]
@@ -244,7 +287,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_over_is_removed_when_there_is_enough_of_it() {
         let (store, user) = with_token().await;
-        store.mark_token(user, "old", noon() - TimeDelta::days(2)).await.unwrap();
+        store.mark_token(user, "old", noon(), noon() - TimeDelta::days(2)).await.unwrap();
         let mut now = noon();
         let mut admitted = store.admit(user, "t", true, now).await.unwrap().unwrap();
         while admitted.stale.is_empty() {

@@ -1,4 +1,4 @@
-//! What is removed: uploads that nobody can use, and everything of a user.
+//! What is removed: uploads that nobody can use, the access of a user, and everything of a user.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -37,6 +37,23 @@ pub async fn uploads_are_looked_at(stack: &Stack, world: &World) -> Result {
     ensure!(good["size_bytes"].is_object(), "the good upload was not looked at: {good}");
     same(item(stack, media, &keys[1]).await?, Value::Null, "the upload of another type")?;
     same(item(stack, media, &keys[2]).await?, Value::Null, "the upload that never came")
+}
+
+/// A user is disabled and let in again: no token from before is good, and a new one is.
+pub async fn a_user_is_disabled_and_let_in(stack: &Stack, world: &World) -> Result {
+    let (user, other) = (world.new_user().await?, world.new_user().await?);
+    let id = user.id.to_string();
+    user.api.get("/user").await?.is(200)?;
+
+    let said = stack.operator_with("disable-user", &[&id]).await?;
+    ensure!(said.contains("1 tokens of user"), "{said}");
+    user.api.get("/user").await?.is(401)?;
+    let said = stack.operator_with("disable-user", &[&id, "--let-in"]).await?;
+    ensure!(said.contains("may sign in again"), "{said}");
+    user.api.get("/user").await?.is(401)?;
+    other.api.get("/user").await?.is(200)?;
+    ensure!(stack.operator_with("disable-user", &["1"]).await.is_err(), "a user who does not exist was disabled");
+    Ok(())
 }
 
 /// The operator's command erases a user: no table has anything of them, their
