@@ -108,11 +108,17 @@ impl Scopes {
         self.has(scope) || scope.wider().is_some_and(|it| self.has(it))
     }
 
-    /// The same, but that posts can only be drafts.
+    /// For a program that may write drafts and change nothing else: neither connections nor webhooks.
     #[must_use]
     pub fn with_drafts_only(&self) -> Self {
-        let drafts = |it| if it == Scope::PostsWrite { Scope::PostsDraft } else { it };
-        Self::of(&self.iter().map(drafts).collect::<Vec<_>>())
+        let drafts = |it| match it {
+            Scope::PostsWrite => Some(Scope::PostsDraft),
+            Scope::ConnectionsWrite | Scope::WebhooksWrite => None,
+            other => Some(other),
+        };
+        let kept: Vec<_> = self.iter().filter_map(drafts).collect();
+        // Not `of`: nothing left must not become everything.
+        Self(Scope::ALL.into_iter().filter(|it| kept.contains(it)).collect())
     }
 
     /// What each means, for people. One that another among them includes is left
@@ -150,6 +156,9 @@ mod tests {
         let both = Scopes::of(&[Scope::PostsWrite, Scope::PostsDraft, Scope::PostsRead]);
         assert_eq!(both.meanings().len(), 2);
         assert_eq!(both.with_drafts_only().names(), ["posts:read", "posts:draft"]);
+        let all = Scopes::of(&[]).with_drafts_only();
+        assert_eq!(all.names(), ["user:read", "connections:read", "posts:read", "posts:draft", "media:write"]);
+        assert!(Scopes::of(&[Scope::ConnectionsWrite]).with_drafts_only().names().is_empty());
     }
 
     #[test]

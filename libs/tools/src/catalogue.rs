@@ -144,14 +144,15 @@ impl Tool {
         }
     }
 
-    /// Whether what is public elsewhere can follow from it.
-    const fn reaches_out(self) -> bool {
-        matches!(self, Self::CreatePost | Self::ChangePost | Self::RetryPost | Self::UploadMediaFromUrl)
+    /// Whether it publishes something, or returns words that platforms or their users wrote. Clients take the output of
+    /// such a tool for untrusted.
+    const fn is_open_world(self) -> bool {
+        !matches!(self, Self::ListPlatforms | Self::ValidatePost | Self::CancelPost)
     }
 
     /// As the protocol has it.
     pub(crate) fn described(self) -> rmcp::model::Tool {
-        let hints = ToolAnnotations::new().open_world(self.reaches_out());
+        let hints = ToolAnnotations::new().open_world(self.is_open_world());
         let hints = match self.effect() {
             Effect::Reads => hints.read_only(true),
             Effect::Adds => hints.read_only(false).destructive(false).idempotent(false),

@@ -45,7 +45,7 @@ impl BlueskyProgram {
         for file in PACKAGES {
             fs::copy(Path::new(ROOT).join(SCRIPTS).join(file), program.folder.join(file))?;
         }
-        run(program.npm().args(["ci", "--no-audit", "--no-fund"]))?;
+        run(program.npm().args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]))?;
         run(program.npm().args(["run", "compile"]))?;
         fs::write(installed, "")?;
         Ok(program)

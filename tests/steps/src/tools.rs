@@ -206,7 +206,7 @@ fn packages(folder: &str) -> Result {
     {
         return Ok(());
     }
-    run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(folder)).map(drop)
+    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder)).map(drop)
 }
 
 /// Runs a command to its end; its output is shown only when it fails.
