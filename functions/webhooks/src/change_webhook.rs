@@ -6,7 +6,8 @@ use api::{ApiError, ApiResult, Caller, Given, Id, Incoming};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit;
-use domain::id::WebhookId;
+use domain::id::{UserId, WebhookId};
+use domain::webhook::{EndpointUrl, EventKind};
 use serde::Deserialize;
 use storage::{EndpointRecord, Race, StorageError};
 use utoipa::ToSchema;
@@ -53,8 +54,8 @@ pub(crate) async fn change_webhook(
     Id(webhook): Id<WebhookId>,
     incoming: Incoming,
 ) -> ApiResult<Json<WebhookView>> {
-    let store = &app.api.store;
-    let mut record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    let known = app.api.store.webhook(caller.user, webhook).await?;
+    known.ok_or(ApiError::NotFound)?;
     let mut fields = incoming.fields(reading::CHANGES)?;
     let url = match reading::url(&app, &mut fields) {
         Given::Null => {
@@ -67,15 +68,39 @@ pub(crate) async fn change_webhook(
     let disabled = reading::disabled(&mut fields);
     fields.finish(())?;
 
-    for _ in 0..TRIES {
-        let before = record.endpoint;
-        let endpoint = before.changed(url.clone(), events.clone(), disabled, app.api.clock.now());
-        record = EndpointRecord { endpoint, ..record };
-        if store.swap_webhook(&before, &record, None).await? == Race::Won {
-            audit::Entry::new(audit::Event::WebhookChanged).user(caller.user).address(caller.ip).write();
-            return Ok(Json(WebhookView::from(&record)));
+    let changed = app.change(caller.user, webhook, &Changes { url, events, disabled }).await?;
+    let record = changed.ok_or(ApiError::NotFound)?;
+    audit::Entry::new(audit::Event::WebhookChanged).user(caller.user).address(caller.ip).write();
+    Ok(Json(WebhookView::from(&record)))
+}
+
+/// What changes of an endpoint; `None` stays as it is.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    pub(crate) url: Option<EndpointUrl>,
+    pub(crate) events: Option<Vec<EventKind>>,
+    pub(crate) disabled: Option<bool>,
+}
+
+impl App {
+    /// Changes an endpoint; `None` if the user has no such endpoint.
+    pub(crate) async fn change(
+        &self,
+        user: UserId,
+        webhook: WebhookId,
+        changes: &Changes,
+    ) -> Result<Option<EndpointRecord>, StorageError> {
+        let store = &self.api.store;
+        for _ in 0..TRIES {
+            let Some(record) = store.webhook(user, webhook).await? else { return Ok(None) };
+            let before = record.endpoint;
+            let Changes { url, events, disabled } = changes;
+            let endpoint = before.changed(url.clone(), events.clone(), *disabled, self.api.clock.now());
+            let record = EndpointRecord { endpoint, ..record };
+            if store.swap_webhook(&before, &record, None).await? == Race::Won {
+                return Ok(Some(record));
+            }
         }
-        record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+        Err(StorageError::Contended)
     }
-    Err(StorageError::Contended.into())
 }

@@ -30,6 +30,7 @@ mod test_webhook;
 mod testing;
 mod tick;
 mod view;
+mod webhooks_forms;
 mod webhooks_page;
 mod woken;
 
@@ -90,5 +91,7 @@ api::routes!(
 
 /// The routes, to be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
-    routes().route("/account/webhooks", get(webhooks_page::show_webhooks)).with_state(app)
+    routes()
+        .route("/account/webhooks", get(webhooks_page::show_webhooks).post(webhooks_forms::act_on_webhook))
+        .with_state(app)
 }

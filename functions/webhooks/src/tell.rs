@@ -27,6 +27,10 @@ impl App {
         };
         let now = self.api.clock.now();
         let endpoints = self.api.store.webhooks(user).await?;
+        // Asked for only where there is something to send: most users have no endpoint.
+        if endpoints.is_empty() || self.api.store.user(user).await?.is_none_or(|it| it.disabled) {
+            return Ok(());
+        }
         let mut hints = Vec::new();
         for endpoint in endpoints.iter().map(|it| &it.endpoint).filter(|it| it.wants(kind)) {
             let Some(message) = Message::of(kind, endpoint.webhook_id, detail) else {
@@ -40,5 +44,27 @@ impl App {
             hints.push(NoticeHint { name: notice.name(), at: now });
         }
         Ok(self.queue.send(&hints).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn the_endpoints_of_a_disabled_user_receive_nothing() {
+        let world = World::new().await;
+        world.webhook().await;
+        let set = async |disabled| world.app.api.store.set_disabled(world.user.user_id, disabled).await.unwrap();
+
+        set(true).await;
+        world.app.tell(&world.event(1)).await.unwrap();
+        world.work().await;
+        assert!(world.got().is_empty());
+
+        set(false).await;
+        world.app.tell(&world.event(2)).await.unwrap();
+        world.work().await;
+        assert_eq!(world.got().len(), 1);
     }
 }

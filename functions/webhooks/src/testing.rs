@@ -163,6 +163,26 @@ impl World {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
+    /// Presses a button of `/account/webhooks`; returns the status, and where the browser is sent.
+    pub(crate) async fn submit(&self, webhook: &str, action: &str) -> (u16, String) {
+        let here = ClientIp([192, 0, 2, 1].into());
+        let cookie = SignedIn::start(&self.app.api, self.user.user_id, here).await.unwrap();
+        let cookie = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
+        let headers = [(http::header::COOKIE, cookie.parse().unwrap())].into_iter().collect();
+        let session = SignedIn::find(&self.app.api, &headers).await.unwrap().unwrap();
+        let mut request = Request::builder()
+            .method("POST")
+            .uri("/account/webhooks")
+            .header("cookie", cookie)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(Body::from(format!("csrf={}&webhook={webhook}&action={action}", session.csrf())))
+            .unwrap();
+        request.extensions_mut().insert(here);
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let location = response.headers().get("location").and_then(|it| it.to_str().ok()).unwrap_or_default();
+        (response.status().as_u16(), location.to_owned())
+    }
+
     /// A webhook at the endpoint, as it was answered.
     pub(crate) async fn webhook(&self) -> Value {
         let (status, webhook) = self.call("POST", "/webhooks", Some(json!({ "url": self.url }))).await;

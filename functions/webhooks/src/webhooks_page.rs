@@ -1,26 +1,44 @@
 //! `/account/webhooks`: endpoints, whether they listen, and their last attempts.
 
 use api::SignedIn;
-use api::page::{Page, PageResult, Part, date, date_and_time, distance};
+use api::page::{Asked, Page, PageResult, Part, date, date_and_time, distance};
 use askama::Template;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use domain::webhook::{Attempt, DisabledReason, Endpoint, EventKind, Notice, NoticeState};
 use futures::future::try_join_all;
+use serde::Deserialize;
 
 use crate::App;
 
 /// How many of what was sent to an endpoint are shown.
 const SHOWN: u32 = 10;
 
+#[derive(Deserialize)]
+pub(crate) struct WebhooksQuery {
+    done: Option<Done>,
+}
+
+/// What a button of the page has just done.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Done {
+    Disabled,
+    Enabled,
+    Deleted,
+}
+
 #[derive(Template)]
 #[template(path = "webhooks.html")]
-struct WebhooksPage {
+struct WebhooksPage<'a> {
+    csrf: &'a str,
+    done: Option<Done>,
     webhooks: Vec<Row>,
 }
 
 /// An endpoint.
 struct Row {
+    id: String,
     url: String,
     /// What it is told of; empty is everything.
     events: Vec<&'static str>,
@@ -46,7 +64,11 @@ struct Sent {
 }
 
 /// Shows the webhooks, oldest first, each with what was last sent to it.
-pub(crate) async fn show_webhooks(State(app): State<App>, session: SignedIn) -> PageResult<Page> {
+pub(crate) async fn show_webhooks(
+    State(app): State<App>,
+    session: SignedIn,
+    Asked(query): Asked<WebhooksQuery>,
+) -> PageResult<Page> {
     let (store, now) = (&app.api.store, app.api.clock.now());
     let records = store.webhooks(session.user).await?;
     let rows = records.iter().map(async |it| {
@@ -54,21 +76,22 @@ pub(crate) async fn show_webhooks(State(app): State<App>, session: SignedIn) -> 
         let (notices, _) = store.notices(endpoint.user_id, endpoint.webhook_id, None, SHOWN).await?;
         Ok::<_, storage::StorageError>(Row::of(endpoint, &notices, now))
     });
-    let page = WebhooksPage { webhooks: try_join_all(rows).await? };
+    let page = WebhooksPage { csrf: session.csrf(), done: query.done, webhooks: try_join_all(rows).await? };
     Ok(Page::of("Your webhooks", &page)?.signed_in(&session).of_account(Part::Webhooks))
 }
 
 impl Row {
     fn of(endpoint: &Endpoint, notices: &[Notice], now: DateTime<Utc>) -> Self {
         let disabled = endpoint.disabled_reason.map(|it| match it {
-            DisabledReason::Owner => "Switched off by you.",
-            DisabledReason::Gone => "Switched off: it answered that it is gone (410).",
-            DisabledReason::Failing => "Switched off: it failed for five days.",
+            DisabledReason::Owner => "Disabled by you or a program of yours.",
+            DisabledReason::Gone => "Disabled: it answered that it is gone (410).",
+            DisabledReason::Failing => "Disabled: it failed for five days.",
         });
         Self {
+            id: endpoint.webhook_id.to_string(),
             url: endpoint.url.to_string(),
             events: endpoint.events.iter().copied().map(EventKind::as_str).collect(),
-            disabled: endpoint.is_disabled().then(|| disabled.unwrap_or("Switched off.")),
+            disabled: endpoint.is_disabled().then(|| disabled.unwrap_or("Disabled.")),
             disabled_on: endpoint.disabled_at.map(date),
             failing_since: endpoint.failing_since.filter(|_| !endpoint.is_disabled()).map(date_and_time),
             sent: notices.iter().filter(|it| it.is_kept(now)).map(|it| Sent::of(it, now)).collect(),

@@ -27,7 +27,7 @@ pub(super) fn checks() -> Vec<Check> {
             an_account_is_connected_and_disconnected,
             a_post_is_cancelled_before_its_account_is_disconnected,
             posts_are_shown_by_day_and_fifty_at_a_time,
-            webhooks_are_shown_to_their_user,
+            webhooks_are_shown_to_their_user_who_disables_and_deletes_them,
             a_device_is_ended_by_its_name,
         ]
     );
@@ -216,19 +216,30 @@ async fn posts_are_shown_by_day_and_fifty_at_a_time(world: &World) -> Result {
     hides(&second, "number 50.")
 }
 
-async fn webhooks_are_shown_to_their_user(world: &World) -> Result {
+async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &World) -> Result {
     let mut user = world.new_user().await?;
     shows(&open(&mut user, WEBHOOKS).await?, "No webhook is set up.")?;
     let body = json!({ "url": "https://example.com/hooks", "events": ["post.failed"] });
     let made = user.api.post("/webhooks", &body).await?.ok(201)?;
     let page = open(&mut user, WEBHOOKS).await?;
-    for words in ["https://example.com/hooks", "post.failed", "Switched on"] {
+    for words in ["https://example.com/hooks", "post.failed", "Enabled"] {
         shows(&page, words)?;
     }
     hides(&page, text(&made, "secret")?)?;
     let path = format!("/webhooks/{}", integer(&made, "id")?);
     user.api.patch(&path, &json!({ "disabled": true })).await?.is(200)?;
-    shows(&open(&mut user, WEBHOOKS).await?, "Switched off by you.")
+    let page = open(&mut user, WEBHOOKS).await?;
+    shows(&page, "Disabled by you")?;
+
+    let page = user.browser.press(&page, "Enable", &[]).await?;
+    shows(&page, "It receives events from now on.")?;
+    same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(false), "disabled")?;
+    let page = user.browser.press(&page, "Disable", &[]).await?;
+    shows(&page, "The webhook is disabled.")?;
+    same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(true), "disabled")?;
+    let page = user.browser.press(&page, "Delete", &[]).await?;
+    shows(&page, "The webhook is deleted.")?;
+    user.api.get(&path).await?.is(404)
 }
 
 async fn a_device_is_ended_by_its_name(world: &World) -> Result {

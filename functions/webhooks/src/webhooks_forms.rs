@@ -1,0 +1,105 @@
+//! The buttons of `/account/webhooks`: disable, enable and delete an endpoint.
+
+use api::page::{Filled, PageError, PageResult};
+use api::{ClientIp, SignedIn};
+use axum::extract::State;
+use axum::response::Redirect;
+use cloud::audit;
+use domain::id::WebhookId;
+use http::StatusCode;
+use serde::Deserialize;
+use storage::StorageError;
+
+use crate::App;
+use crate::change_webhook::Changes;
+
+#[derive(Deserialize)]
+pub(crate) struct WebhookForm {
+    csrf: String,
+    webhook: String,
+    action: Action,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Disable,
+    Enable,
+    Delete,
+}
+
+/// Does what the pressed button says.
+pub(crate) async fn act_on_webhook(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Filled(form): Filled<WebhookForm>,
+) -> PageResult<Redirect> {
+    session.check(&form.csrf)?;
+    let webhook = WebhookId::parse(&form.webhook).ok_or_else(not_there)?;
+    let disabling = |disabled| Changes { disabled: Some(disabled), ..Changes::default() };
+    let (event, is_done, done) = match form.action {
+        Action::Disable => (
+            audit::Event::WebhookChanged,
+            app.change(session.user, webhook, &disabling(true)).await.map_err(failed)?.is_some(),
+            "disabled",
+        ),
+        Action::Enable => (
+            audit::Event::WebhookChanged,
+            app.change(session.user, webhook, &disabling(false)).await.map_err(failed)?.is_some(),
+            "enabled",
+        ),
+        Action::Delete => {
+            (audit::Event::WebhookRemoved, app.api.store.remove_webhook(session.user, webhook).await?, "deleted")
+        }
+    };
+    if !is_done {
+        return Err(not_there());
+    }
+    audit::Entry::new(event).user(session.user).address(address.0).write();
+    Ok(Redirect::to(&format!("/account/webhooks?done={done}")))
+}
+
+fn not_there() -> PageError {
+    let text = "It was deleted, or it never was yours.";
+    PageError::new(StatusCode::NOT_FOUND, "There is no such webhook", text)
+        .with_link("/account/webhooks", "Go to your webhooks")
+}
+
+fn failed(error: StorageError) -> PageError {
+    match error {
+        StorageError::Contended => {
+            let text = "Nothing was changed. Try again.";
+            PageError::new(StatusCode::CONFLICT, "The webhook is being changed", text)
+                .with_link("/account/webhooks", "Go to your webhooks")
+        }
+        error => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn a_person_disables_enables_and_deletes_an_endpoint() {
+        let world = World::new().await;
+        let webhook = world.webhook().await["id"].to_string();
+        let disabled = async || world.call("GET", &format!("/webhooks/{webhook}"), None).await.1["disabled"] == true;
+
+        assert_eq!(world.submit(&webhook, "disable").await, (303, "/account/webhooks?done=disabled".to_owned()));
+        assert!(disabled().await);
+        world.app.tell(&world.event(1)).await.unwrap();
+        world.work().await;
+        assert!(world.got().is_empty());
+        assert!(world.page("/account/webhooks?done=disabled").await.contains("Disabled by you or"));
+
+        assert_eq!(world.submit(&webhook, "enable").await.0, 303);
+        assert!(!disabled().await);
+
+        assert_eq!(world.submit(&webhook, "delete").await.0, 303);
+        assert_eq!(world.call("GET", &format!("/webhooks/{webhook}"), None).await.0, 404);
+        assert_eq!(world.submit(&webhook, "delete").await.0, 404);
+        assert_eq!(world.submit("x", "disable").await.0, 404);
+    }
+}
