@@ -239,7 +239,8 @@ async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(true), "disabled")?;
     let page = user.browser.press(&page, "Delete", &[]).await?;
     shows(&page, "The webhook is deleted.")?;
-    user.api.get(&path).await?.is(404)
+    user.api.get(&path).await?.is(404)?;
+    Ok(())
 }
 
 async fn a_device_is_ended_by_its_name(world: &World) -> Result {
