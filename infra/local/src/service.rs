@@ -20,7 +20,7 @@ use connections::{StoredVault, Workload};
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
-use domain::media::MediaLimits;
+use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
 use domain::user::User;
 use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup, Withheld};
@@ -250,6 +250,9 @@ impl Stack {
                 fetcher: Fetcher::new(policy, FETCH_TIMEOUT),
                 limits: MediaLimits::default(),
                 plans: Plans::default(),
+                // Addresses of files end with this process. The next one makes new ones.
+                file_key: Some(FileKey::random()),
+                max_file_bytes: u64::MAX,
             }))
             .merge(posts::router(posts_app(&api, &publishing, stores.of("posts", log.as_ref()))))
             .merge(webhooks::router(webhooks));
