@@ -3,6 +3,7 @@
 mod bodies;
 mod codes;
 mod echoes;
+mod files;
 mod hand_offs;
 mod laptop;
 mod mix_up;
@@ -63,6 +64,7 @@ pub fn attacks() -> Vec<Attack> {
         bodies::attacks(),
         codes::attacks(),
         echoes::attacks(),
+        files::attacks(),
         hand_offs::attacks(),
         laptop::attacks(),
         mix_up::attacks(),

@@ -1,4 +1,4 @@
-//! `template.yaml` as JSON, with its short forms (`!Ref X`) written out.
+//! `template.yaml` and `infra/edge.yaml` as JSON, with their short forms (`!Ref X`) written out.
 
 use std::{
     collections::BTreeMap,
@@ -16,16 +16,25 @@ use crate::{
 
 pub use steps::{ROOT, functions::FUNCTIONS};
 
-/// The template.
+/// A template.
 #[derive(Clone, Debug)]
 pub struct Template(Value);
 
 impl Template {
-    /// Reads it.
+    /// Reads the template of the service.
     pub fn read() -> Result<Self> {
-        let text = fs::read_to_string(format!("{ROOT}/template.yaml"))?;
+        Self::read_file("template.yaml")
+    }
+
+    /// Reads `infra/edge.yaml`.
+    pub fn read_edge() -> Result<Self> {
+        Self::read_file("infra/edge.yaml")
+    }
+
+    fn read_file(path: &str) -> Result<Self> {
+        let text = fs::read_to_string(format!("{ROOT}/{path}"))?;
         let mut documents = Yaml::load_from_str(&text)?;
-        ensure!(documents.len() == 1, "template.yaml holds {} documents", documents.len());
+        ensure!(documents.len() == 1, "{path} holds {} documents", documents.len());
         Ok(Self(json(&documents.remove(0))?))
     }
 

@@ -1,17 +1,49 @@
 //! This function's environment variables.
 
-use cloud::settings::{SettingsError, required};
+use cloud::settings::{SettingsError, optional, parsed, required};
+use domain::media::FileKey;
+use platforms::{Publish, Registry};
+use publishing::FileAddresses;
 
 /// This function's settings beside those of every function that publishes.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `PICTURES_QUEUE_URL`: the queue of those who make pictures fit.
     pub pictures_queue_url: String,
+    /// From `FILE_SECRET`, `ORIGIN` and `EDGE_SERVES_FILES`: addresses of files that platforms
+    /// fetch. `EDGE_SERVES_FILES` is `true` where `CloudFront` serves them, videos included.
+    pub file_addresses: Option<FileAddresses>,
 }
 
 impl Config {
     /// Reads the settings.
     pub fn from_env() -> Result<Self, SettingsError> {
-        Ok(Self { pictures_queue_url: required("PICTURES_QUEUE_URL")? })
+        Ok(Self { pictures_queue_url: required("PICTURES_QUEUE_URL")?, file_addresses: file_addresses()? })
     }
+
+    /// Refuses platforms that fetch files where their files have no addresses: each of their
+    /// posts with a picture would wait in vain.
+    pub fn check(&self, platforms: &Registry<dyn Publish>) -> Result<(), SettingsError> {
+        let fetching = platforms.that_fetch_files();
+        if self.file_addresses.is_some() || fetching.is_empty() {
+            return Ok(());
+        }
+        let reason = format!(
+            "{} cannot be used without it, because they fetch files from this service; set at least {} characters, the \
+             same for the functions media and delivery; make them with: openssl rand -hex 32",
+            fetching.join(", "),
+            FileKey::MIN_LENGTH
+        );
+        Err(SettingsError::Invalid { name: "FILE_SECRET", reason })
+    }
+}
+
+fn file_addresses() -> Result<Option<FileAddresses>, SettingsError> {
+    let Some(secret) = optional("FILE_SECRET") else { return Ok(None) };
+    let key = FileKey::new(&secret);
+    Ok(Some(FileAddresses {
+        origin: required("ORIGIN")?.trim_end_matches('/').to_owned(),
+        key: key.map_err(|it| SettingsError::Invalid { name: "FILE_SECRET", reason: it.to_string() })?,
+        serves_videos: parsed("EDGE_SERVES_FILES", false)?,
+    }))
 }

@@ -14,9 +14,15 @@ use storage::Table;
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let pictures = SqsPictures::new(aws_sdk_sqs::Client::new(&aws), Config::from_env()?.pictures_queue_url);
-    let publishing = Publishing { pictures: Arc::new(pictures), ..Publishing::from_env(&aws)? };
+    let config = Config::from_env()?;
     let platforms = deployment::platforms(&aws, Arc::new(Withheld))?;
+    config.check(&platforms)?;
+    let pictures = SqsPictures::new(aws_sdk_sqs::Client::new(&aws), config.pictures_queue_url);
+    let publishing = Publishing {
+        pictures: Arc::new(pictures),
+        file_addresses: config.file_addresses,
+        ..Publishing::from_env(&aws)?
+    };
     cloud::aws::warm_up(publishing.store.warm_up(Table::Connections)).await;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {

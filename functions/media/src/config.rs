@@ -2,7 +2,7 @@
 
 use cloud::bucket::BucketSettings;
 use cloud::settings::{SettingsError, json, optional, required};
-use domain::media::MediaLimits;
+use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
 
 /// This function's settings beside those of every function that speaks HTTP.
@@ -15,6 +15,8 @@ pub struct Config {
     pub limits: MediaLimits,
     /// `PLANS`: the plans by name, as JSON.
     pub plans: Plans,
+    /// `FILE_SECRET`: verifies the addresses of files that platforms fetch.
+    pub file_key: Option<FileKey>,
 }
 
 impl Config {
@@ -28,6 +30,10 @@ impl Config {
             },
             limits: json("MEDIA_LIMITS")?,
             plans: json("PLANS")?,
+            file_key: optional("FILE_SECRET")
+                .map(|it| FileKey::new(&it))
+                .transpose()
+                .map_err(|it| SettingsError::Invalid { name: "FILE_SECRET", reason: it.to_string() })?,
         })
     }
 }

@@ -3,6 +3,7 @@
 use api::Api;
 use cloud::bucket::Bucket;
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
+use domain::media::MAX_FETCHED_PICTURE_BYTES;
 use media::config::Config;
 use media::{App, router};
 use storage::Table;
@@ -21,6 +22,8 @@ async fn main() -> Result<(), lambda_http::Error> {
         fetcher: Fetcher::new(AddressPolicy::PublicOnly, FETCH_TIMEOUT),
         limits: config.limits,
         plans: config.plans,
+        file_key: config.file_key,
+        max_file_bytes: MAX_FETCHED_PICTURE_BYTES,
     };
     cloud::aws::warm_up(api.store.warm_up(Table::Grants)).await;
 

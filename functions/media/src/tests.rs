@@ -15,7 +15,9 @@ use cloud::testing::TestBucket;
 use domain::access_token::AccessToken;
 use domain::clock::Clock;
 use domain::id::Ids;
-use domain::media::{MediaLimits, MediaPath, MimeType};
+use domain::media::{
+    FileAddress, FileKey, MediaLimits, MediaPath, MimeType, PictureBounds, PictureRequest, PublicFile,
+};
 use domain::plan::Plans;
 use domain::scope::{Scope, Scopes};
 use domain::testing::{a_user, noon};
@@ -36,6 +38,8 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and the rest of a picture";
 
 /// The largest picture in these tests.
 const MAX_BYTES: u64 = 1000;
+
+const FILE_SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// The service, one of its users, and a web server with pictures.
 struct Service {
@@ -73,6 +77,8 @@ impl Service {
             fetcher: Fetcher::new(AddressPolicy::Also(vec![address]), FETCH_TIMEOUT),
             limits: MediaLimits { image: MAX_BYTES, ..MediaLimits::default() },
             plans: serde_json::from_str::<Plans>(plans).unwrap(),
+            file_key: Some(FileKey::new(FILE_SECRET).unwrap()),
+            max_file_bytes: MAX_BYTES,
         };
         let user = User { plan: Some("small".to_owned()), ..a_user() };
         let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: "1".to_owned() };
@@ -109,6 +115,31 @@ impl Service {
         let errors = body["errors"].as_object().unwrap();
         assert_eq!(errors.keys().collect::<Vec<_>>(), [field], "{body}");
         errors[field][0].as_str().unwrap().to_owned()
+    }
+
+    /// Asks for a file at this path, as a platform does.
+    async fn ask(&self, method: &str, path: &str, range: Option<&str>) -> (StatusCode, HeaderMap, Bytes) {
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some(range) = range {
+            request = request.header("range", range);
+        }
+        let response = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let (parts, body) = response.into_parts();
+        (parts.status, parts.headers, body.collect().await.unwrap().to_bytes())
+    }
+
+    /// The path of a file for an hour.
+    fn path_of(&self, file: PublicFile) -> String {
+        let address = FileAddress { file, expires_at: noon() + TimeDelta::hours(1) };
+        address.path(self.app.file_key.as_ref().unwrap())
+    }
+
+    /// Stores a picture of the user.
+    async fn store(&self, media: u64, bytes: &'static [u8]) -> PublicFile {
+        let media = domain::id::MediaId::new(media).unwrap();
+        let file = MediaPath::new(self.user.user_id, media, MimeType::Png);
+        self.app.bucket.put_whole(&file.to_string(), "image/png", bytes.into()).await.unwrap();
+        PublicFile::Original(file)
     }
 
     async fn nothing_is_left(&self) {
@@ -325,4 +356,112 @@ async fn a_user_has_room_for_so_much_and_each_fetched_file_holds_what_it_has() {
     let fetched = service.app.fetch(user, MimeType::Png, &format!("{}/harbour.png", service.web)).await.unwrap();
     assert!(ask(MAX_BYTES - fetched.size).await.is_ok(), "a fetched file holds its size alone");
     assert!(matches!(ask(0).await, Err(api::ApiError::Invalid(_))), "too many files");
+}
+
+#[tokio::test]
+async fn a_file_is_served_at_its_address_and_runs_nothing() {
+    let service = Service::start().await;
+    let path = service.path_of(service.store(42, PNG).await);
+
+    let (status, headers, body) = service.ask("GET", &path, None).await;
+
+    assert_eq!((status, &body[..]), (StatusCode::OK, PNG));
+    for (name, value) in [
+        ("content-type", "image/png"),
+        ("content-length", "42"),
+        ("accept-ranges", "bytes"),
+        ("x-content-type-options", "nosniff"),
+        ("content-security-policy", "sandbox; default-src 'none'"),
+        ("cache-control", "private, max-age=3600"),
+    ] {
+        assert_eq!(headers[name], value, "{name}");
+    }
+    assert!(!headers.contains_key("x-ratelimit-limit"), "platforms fetch many files from few addresses");
+    let (status, head, body) = service.ask("HEAD", &path, None).await;
+    assert_eq!((status, body.len()), (StatusCode::OK, 0));
+    let without_id = |mut headers: HeaderMap| {
+        headers.remove("x-request-id");
+        headers
+    };
+    assert_eq!(without_id(head), without_id(headers));
+}
+
+#[tokio::test]
+async fn a_part_of_a_file_is_served() {
+    let service = Service::start().await;
+    let path = service.path_of(service.store(42, PNG).await);
+
+    let (status, headers, body) = service.ask("GET", &path, Some("bytes=0-0")).await;
+    assert_eq!((status, &body[..]), (StatusCode::PARTIAL_CONTENT, &PNG[..1]));
+    assert_eq!(
+        (&headers["content-range"], &headers["content-length"]),
+        (&"bytes 0-0/42".parse().unwrap(), &"1".parse().unwrap())
+    );
+    let (status, _, body) = service.ask("GET", &path, Some("bytes=8-")).await;
+    assert_eq!((status, &body[..]), (StatusCode::PARTIAL_CONTENT, &PNG[8..]));
+    let (status, headers, body) = service.ask("GET", &path, Some("bytes=42-")).await;
+    assert_eq!((status, body.len()), (StatusCode::RANGE_NOT_SATISFIABLE, 0));
+    assert_eq!(headers["content-range"], "bytes */42");
+}
+
+#[tokio::test]
+async fn a_derived_picture_is_served_and_ends_with_its_file() {
+    let service = Service::start().await;
+    let bounds = PictureBounds::new(1000, 100).jpeg();
+    let file = MediaPath::new(service.user.user_id, domain::id::MediaId::new(42).unwrap(), MimeType::Png);
+    let request = PictureRequest { file, bounds };
+    let picture = cloud::pictures::Answer::Picture { mime_type: MimeType::Jpeg, bytes: b"\xFF\xD8\xFF"[..].into() };
+    service.app.bucket.put_picture(&request, picture).await.unwrap();
+    let path = service.path_of(PublicFile::Derived(request.answered_at(), MimeType::Jpeg));
+
+    let (status, headers, body) = service.ask("GET", &path, None).await;
+    assert_eq!((status, &headers["content-type"]), (StatusCode::OK, &"image/jpeg".parse().unwrap()));
+    assert_eq!(&body[..], b"\xFF\xD8\xFF");
+
+    service.app.bucket.delete(&request.answered_at().to_string()).await.unwrap();
+    assert_eq!(service.ask("GET", &path, None).await.0, StatusCode::NOT_FOUND);
+}
+
+/// Whether an address was never valid, is not any more, or has no file, is not said.
+#[tokio::test]
+async fn addresses_that_open_nothing_all_have_the_same_answer() {
+    let mut service = Service::start().await;
+    let file = service.store(42, PNG).await;
+    let PublicFile::Original(stored) = file else { panic!("{file:?}") };
+    let path = service.path_of(file);
+    let ended = FileAddress { file, expires_at: noon() }.path(service.app.file_key.as_ref().unwrap());
+    let missing = MediaPath::new(stored.user(), domain::id::MediaId::new(43).unwrap(), MimeType::Png);
+    let foreign = MediaPath::new(a_user().user_id, stored.media(), MimeType::Png);
+    let large = MediaPath::new(stored.user(), domain::id::MediaId::new(44).unwrap(), MimeType::Png);
+    service.app.bucket.put_whole(&large.to_string(), "image/png", vec![0; 1001].into()).await.unwrap();
+    let paths = [
+        ended,
+        service.path_of(PublicFile::Original(missing)),
+        service.path_of(PublicFile::Original(foreign)),
+        service.path_of(PublicFile::Original(large)),
+        path.replace("/42.png", "/43.png"),
+        path.replace("/42.png", "/42.jpg"),
+        path.replace("/42.png", "/%342.png"),
+        path.replacen("/files/", "/files/A", 1),
+        format!("{path}?"),
+        format!("{path}?x=1"),
+    ];
+
+    for method in ["GET", "HEAD"] {
+        for path in &paths {
+            let (status, headers, body) = service.ask(method, path, None).await;
+            assert_eq!(status, StatusCode::NOT_FOUND, "{method} {path}");
+            assert_eq!(headers["cache-control"], "no-store", "{method} {path}");
+            if method == "GET" {
+                assert_eq!(body, r#"{"message":"Not found"}"#, "{path}");
+            }
+        }
+    }
+    assert_eq!(service.ask("GET", &path.replace("/42.png", "%2F42.png"), None).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(service.ask("POST", &path, None).await.0, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(service.ask("GET", &path, None).await.0, StatusCode::OK);
+    service.app.file_key = None;
+    let router = api::finish(crate::router(service.app.clone()), service.app.api.clone());
+    let request = Request::get(&path).body(Body::empty()).unwrap();
+    assert_eq!(router.oneshot(request).await.unwrap().status(), StatusCode::NOT_FOUND);
 }

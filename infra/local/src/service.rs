@@ -20,11 +20,11 @@ use connections::{StoredVault, Workload};
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
-use domain::media::MediaLimits;
+use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
 use domain::user::User;
 use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup, Withheld};
-use publishing::{Publishing, RollUps, Share};
+use publishing::{FileAddresses, Publishing, RollUps, Share};
 use secrecy::SecretString;
 use storage::Store;
 use tempfile::TempDir;
@@ -229,12 +229,16 @@ impl Stack {
         let setup = Setup::new(settings_of_platforms, sources(options, &stand_ins)?, vault, policy.clone());
         let api = api_at(&reached_at, options, &store, &ids, &clock);
         let webhooks = notices::start(&api, stores.of("webhooks", log.as_ref()), sealer.clone(), &bus, policy.clone());
+        // Addresses of files end with this process. The next one makes new ones.
+        let file_key = FileKey::random();
+        let file_addresses = FileAddresses { origin: reached_at.clone(), key: file_key.clone(), serves_videos: true };
         let publishing = Publishing {
             store,
             leads: Leads::default(),
             vocabulary: platforms::vocabulary(),
             pictures: LocalPictures::working(&bucket),
             bucket,
+            file_addresses: Some(file_addresses),
             sealer: sealer.clone(),
             queue,
             events: Arc::new(bus.clone()),
@@ -260,13 +264,12 @@ impl Stack {
                 guests: options.guests(),
                 workload: Workload::default(),
             }))
-            .merge(media::router(media::App {
-                api: Api { store: stores.of("media", log.as_ref()), ..api.clone() },
-                bucket: Bucket::new(&call_log::config_of("media", log.as_ref(), &files, secret), &settings),
-                fetcher: Fetcher::new(policy, FETCH_TIMEOUT),
-                limits: MediaLimits::default(),
-                plans: Plans::default(),
-            }))
+            .merge(media::router(media_app(
+                Api { store: stores.of("media", log.as_ref()), ..api.clone() },
+                Bucket::new(&call_log::config_of("media", log.as_ref(), &files, secret), &settings),
+                policy,
+                file_key,
+            )))
             .merge(posts::router(posts_app(&api, &publishing, stores.of("posts", log.as_ref()))))
             .merge(webhooks::router(webhooks));
         let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
@@ -313,6 +316,18 @@ fn posts_app(api: &Api, publishing: &Publishing, store: Store) -> posts::App {
     posts::App {
         api: Api { store: store.clone(), ..api.clone() },
         publishing: Publishing { store, ..publishing.clone() },
+    }
+}
+
+fn media_app(api: Api, bucket: Bucket, policy: AddressPolicy, file_key: FileKey) -> media::App {
+    media::App {
+        api,
+        bucket,
+        fetcher: Fetcher::new(policy, FETCH_TIMEOUT),
+        limits: MediaLimits::default(),
+        plans: Plans::default(),
+        file_key: Some(file_key),
+        max_file_bytes: u64::MAX,
     }
 }
 

@@ -10,6 +10,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
+use domain::media::FileAddress;
 use domain::token;
 use http::header::{ACCEPT, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method, StatusCode};
@@ -66,6 +67,12 @@ fn is_api(request: &Request) -> bool {
     request.uri().path().starts_with(API)
 }
 
+/// Whether this is an address of a file. Platforms fetch the files of all users from a few
+/// addresses of theirs, so these requests are not counted.
+fn is_file(request: &Request) -> bool {
+    request.uri().path().starts_with(FileAddress::PREFIX)
+}
+
 async fn gate(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let api = &gate.api;
     if let Some(proxy) = &api.proxy
@@ -84,7 +91,7 @@ async fn gate(State(gate): State<Gate>, mut request: Request, next: Next) -> Res
         let handler = Handler { next, id: &id, is_api };
         let response = if is_api {
             counted(&gate, request, handler).await
-        } else if assets::is_one(request.uri().path()) {
+        } else if assets::is_one(request.uri().path()) || is_file(&request) {
             handler.run(request).await
         } else {
             counted_page(&gate, request, handler).await

@@ -143,6 +143,10 @@ impl<A: Publish> Publish for Discreet<A> {
         self.0.host(credentials)
     }
 
+    fn fetches_files(&self) -> bool {
+        self.0.fetches_files()
+    }
+
     fn recognises(&self) -> bool {
         self.0.recognises()
     }

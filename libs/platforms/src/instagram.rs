@@ -199,6 +199,10 @@ impl Publish for Instagram {
         meta::resolve(self, job, since).await
     }
 
+    fn fetches_files(&self) -> bool {
+        true
+    }
+
     fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
         job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
     }

@@ -1,7 +1,6 @@
 //! What an adapter is given to publish.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -66,10 +65,6 @@ impl Job<'_> {
 /// The bytes of a file.
 pub type MediaBytes = BoxStream<'static, Result<Bytes, MediaUnreadable>>;
 
-/// The longest that a public address of a file may live: links are signed with
-/// the credentials of a function, which end after some hours.
-pub const LONGEST_PUBLIC: Duration = Duration::from_hours(1);
-
 /// A part of what a stream brings, where the store cannot be asked for it alone.
 fn part_of(pieces: MediaBytes, range: Range<u64>) -> MediaBytes {
     let mut at = 0;
@@ -116,10 +111,10 @@ pub trait MediaReader: Send + Sync {
         Ok(part_of(self.open(attachment).await?, range))
     }
 
-    /// An address under which anybody can read a file for so long, for platforms
-    /// that fetch files by themselves. At most [`LONGEST_PUBLIC`].
-    async fn public_url(&self, attachment: &Attachment, lives: Duration) -> Result<String, MediaUnreadable> {
-        let _ = (attachment, lives);
+    /// An address under which anybody can read a file for an hour at least, for platforms
+    /// that fetch files themselves.
+    async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaUnreadable> {
+        let _ = attachment;
         Err(MediaUnreadable("it has no public address here".to_owned()))
     }
 
@@ -127,15 +122,15 @@ pub trait MediaReader: Send + Sync {
     /// answer to [`MediaReader::ask_to_fit`].
     async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable>;
 
-    /// The same as [`MediaReader::public_url`] for a picture that [`MediaReader::fitted`]
-    /// has found.
+    /// Like [`MediaReader::public_url`], for a picture of this type that
+    /// [`MediaReader::fitted`] has found.
     async fn public_picture(
         &self,
         attachment: &Attachment,
         bounds: PictureBounds,
-        lives: Duration,
+        made: MimeType,
     ) -> Result<String, MediaUnreadable> {
-        let _ = (attachment, bounds, lives);
+        let _ = (attachment, bounds, made);
         Err(MediaUnreadable("it has no public address here".to_owned()))
     }
 

@@ -58,7 +58,7 @@ pub use handoff::{
     Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, Instructions,
     OurAddresses, RefreshRefusal,
 };
-pub use job::{Fitted, Job, LONGEST_PUBLIC, MediaBytes, MediaReader, MediaUnreadable, Picture};
+pub use job::{Fitted, Job, MediaBytes, MediaReader, MediaUnreadable, Picture};
 pub use known::{Access, Known};
 pub use lead::Lead;
 pub use not_now::NotNow;

@@ -7,11 +7,11 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
-use domain::media::{Attachment, HEADER_BYTES, PictureBounds, Pixels};
+use domain::media::{Attachment, HEADER_BYTES, MimeType, PictureBounds, Pixels};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Fitted, Job, LONGEST_PUBLIC, MediaUnreadable, Picture};
+use crate::job::{Fitted, Job, MediaUnreadable, Picture};
 
 /// That a picture was asked for, stored between the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,8 +69,8 @@ pub(crate) async fn fitted(
 pub(crate) enum Source {
     /// The user's file as it is.
     Original,
-    /// The picture that was made of it.
-    Fitted,
+    /// The picture that was made of it, of this type.
+    Fitted(MimeType),
 }
 
 /// For platforms that fetch pictures by themselves: which file is within these bounds.
@@ -82,12 +82,12 @@ pub(crate) async fn source(
 ) -> Result<Look<Source>, Setback> {
     Ok(match look(job, file, bounds, awaited).await? {
         Look::Ready(Found::AsItIs(_)) => Look::Ready(Source::Original),
-        Look::Ready(Found::Made(_)) => Look::Ready(Source::Fitted),
+        Look::Ready(Found::Made((made, _))) => Look::Ready(Source::Fitted(made.mime_type)),
         Look::Again(awaited, at) => Look::Again(awaited, at),
     })
 }
 
-/// An address under which anybody can read a picture for [`LONGEST_PUBLIC`].
+/// An address under which anybody can read a picture for an hour at least.
 pub(crate) async fn public_url(
     job: &Job<'_>,
     file: &Attachment,
@@ -95,8 +95,8 @@ pub(crate) async fn public_url(
     source: Source,
 ) -> Result<String, Setback> {
     let url = match source {
-        Source::Original => job.files.public_url(file, LONGEST_PUBLIC).await,
-        Source::Fitted => job.files.public_picture(file, bounds, LONGEST_PUBLIC).await,
+        Source::Original => job.files.public_url(file).await,
+        Source::Fitted(made) => job.files.public_picture(file, bounds, made).await,
     };
     url.map_err(unreadable)
 }

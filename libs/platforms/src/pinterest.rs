@@ -14,7 +14,7 @@ use std::time::Duration;
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::Published;
-use domain::media::{AltText, Attachment, FileType, MimeType, PictureBounds, Ratio};
+use domain::media::{AltText, Attachment, FileType, MAX_FETCHED_PICTURE_BYTES, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, FileRule, Rule, Rules};
 use http::Method;
@@ -115,7 +115,7 @@ const ERRORS: ErrorTable = ErrorTable {
 const UPLOAD_HOSTS: &[&str] = &["pinterest-media-upload.s3-accelerate.amazonaws.com"];
 
 /// Pictures outside these bounds are resized. Pinterest accepts JPEG and PNG by URL for certain.
-const BOUNDS: PictureBounds = PictureBounds::new(20_000_000, 8_192);
+const BOUNDS: PictureBounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, 8_192);
 
 /// Pinterest accepts 2 GB, in one call. This much can be sent within [`UPLOAD_TIMEOUT`], at 90 Mbit/s.
 const MAX_VIDEO_BYTES: u64 = 300_000_000;
@@ -292,6 +292,7 @@ impl OAuthAdapter for Pinterest {
 #[async_trait::async_trait]
 impl PublishAdapter for Pinterest {
     const TITLE: &'static str = TITLE;
+    const FETCHES_FILES: bool = true;
 
     type Uploaded = Uploaded;
 

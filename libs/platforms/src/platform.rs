@@ -230,6 +230,11 @@ pub trait Publish: Platform {
         true
     }
 
+    /// Whether the platform fetches files from public addresses, at least of some posts.
+    fn fetches_files(&self) -> bool {
+        false
+    }
+
     /// Whether a success of [`Publish::publish`] does not prove that this post is public, so
     /// that its outcome is unknown until [`Publish::resolve`] finds it. Such outcomes are no
     /// sign of an outage.

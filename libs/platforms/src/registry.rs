@@ -111,6 +111,13 @@ impl<P: Platform + ?Sized> Registry<P> {
     }
 }
 
+impl Registry<dyn Publish> {
+    /// The platforms that fetch files from public addresses.
+    pub fn that_fetch_files(&self) -> Vec<&'static str> {
+        self.0.iter().filter(|it| it.fetches_files()).map(|it| it.name()).collect()
+    }
+}
+
 /// What a post can say on each platform that there is. It links no adapter.
 pub fn vocabulary() -> Vocabulary {
     Vocabulary::of(KNOWN.iter().map(|it| (it.name, it.options)))
@@ -179,6 +186,13 @@ mod tests {
         assert!(registry(json!({})).unwrap().names().is_empty());
         let one = registry(json!({"sandbox": {"url": "https://sandbox.example/"}})).unwrap();
         assert_eq!(one.names(), ["sandbox"]);
+    }
+
+    #[test]
+    fn platforms_that_fetch_files_are_known_by_name() {
+        let app = json!({});
+        let some = json!({"facebook": app, "instagram": app, "pinterest": app, "threads": app, "x": app});
+        assert_eq!(registry(some).unwrap().that_fetch_files(), ["instagram", "pinterest", "threads"]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod container;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::{Attachment, MimeType, PictureBounds, Ratio, VideoCodec};
+use domain::media::{Attachment, MAX_FETCHED_PICTURE_BYTES, MimeType, PictureBounds, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
 use domain::rules::{Counting, FileRule, PostRule, Rule, Rules};
 use serde::Deserialize;
@@ -126,7 +126,7 @@ pub(crate) const LEAD: Lead = Lead {
 
 /// What a picture is made to fit into. Threads makes it 1,440 pixels wide itself, and
 /// takes at most ten times as much of its height.
-const BOUNDS: PictureBounds = PictureBounds::new(8_000_000, 14_400);
+const BOUNDS: PictureBounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, 14_400);
 
 /// How long a public call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
@@ -317,6 +317,10 @@ impl Publish for Threads {
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         meta::resolve(self, job, since).await
+    }
+
+    fn fetches_files(&self) -> bool {
+        true
     }
 
     fn settles(&self) -> TimeDelta {

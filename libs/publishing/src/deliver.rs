@@ -214,7 +214,13 @@ impl Publishing {
             self.no_call(host).await;
             return Ok(After::Done);
         }
-        let files = Files { bucket: &self.bucket, pictures: self.pictures.as_ref(), user: delivery.user_id };
+        let files = Files {
+            bucket: &self.bucket,
+            pictures: self.pictures.as_ref(),
+            addresses: self.file_addresses.as_ref(),
+            user: delivery.user_id,
+            now: self.clock.now(),
+        };
         let claims = Claims { store: &self.store, connection: &record.connection, delivery };
         let job = Job {
             profile: &record.connection.profile,

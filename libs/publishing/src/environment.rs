@@ -20,8 +20,9 @@ use crate::{Places, Publishing, RollUps, Share};
 impl Publishing {
     /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
     /// `MEDIA_LIMITS` (JSON), `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS`
-    /// (JSON) and `DELIVERY_CONCURRENCY`. Who makes pictures is known only to the
-    /// function that delivers, and what posts may cost to the one that writes them.
+    /// (JSON) and `DELIVERY_CONCURRENCY`. Only the function that delivers knows who makes
+    /// pictures and where platforms fetch files, and only the one that writes posts what
+    /// they may cost.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let clock = Clock::System;
         let bucket = BucketSettings {
@@ -40,6 +41,7 @@ impl Publishing {
             vocabulary: platforms::vocabulary(),
             bucket: Bucket::new(aws, &bucket),
             pictures: Arc::new(NoPictures),
+            file_addresses: None,
             sealer: Envelope::new(keys, clock.clone()),
             queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
             events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?)),

@@ -4,17 +4,27 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use cloud::bucket::Bucket;
 use cloud::pictures::{Answer, Pictures};
 use domain::id::UserId;
-use domain::media::{Attachment, MediaPath, PictureBounds, PictureRequest};
+use domain::media::{Attachment, FileType, MediaPath, MimeType, PictureBounds, PictureRequest, PublicFile};
 use futures::StreamExt;
-use platforms::{Fitted, LONGEST_PUBLIC, MediaBytes, MediaReader, MediaUnreadable, Picture};
+use platforms::{Fitted, MediaBytes, MediaReader, MediaUnreadable, Picture};
+
+use crate::FileAddresses;
+
+/// How long a link to the bucket is valid: it is signed with the credentials of a function,
+/// which end after some hours.
+const LINK_LIFETIME: Duration = Duration::from_hours(1);
 
 pub(crate) struct Files<'a> {
     pub(crate) bucket: &'a Bucket,
     pub(crate) pictures: &'a dyn Pictures,
+    pub(crate) addresses: Option<&'a FileAddresses>,
     pub(crate) user: UserId,
+    /// When addresses begin.
+    pub(crate) now: DateTime<Utc>,
 }
 
 impl Files<'_> {
@@ -24,6 +34,16 @@ impl Files<'_> {
 
     fn request(&self, attachment: &Attachment, bounds: PictureBounds) -> PictureRequest {
         PictureRequest { file: self.path(attachment), bounds }
+    }
+
+    /// An address of the service's own. A picture has no other: Meta refuses object storage
+    /// unseen.
+    fn own_address(&self, file: PublicFile) -> Result<Option<String>, MediaUnreadable> {
+        match self.addresses {
+            Some(addresses) => Ok(addresses.url(file, self.now)),
+            None if file.mime_type().file_type() == FileType::Video => Ok(None),
+            None => Err(MediaUnreadable("it has no public address: FILE_SECRET is not set".to_owned())),
+        }
     }
 }
 
@@ -41,19 +61,22 @@ impl MediaReader for Files<'_> {
         Ok(opened.map(|it| it.map_err(unreadable)).boxed())
     }
 
-    async fn public_url(&self, attachment: &Attachment, lives: Duration) -> Result<String, MediaUnreadable> {
-        let path = self.path(attachment).to_string();
-        self.bucket.presigned_get(&path, lives.min(LONGEST_PUBLIC)).await.map_err(unreadable)
+    async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaUnreadable> {
+        let path = self.path(attachment);
+        match self.own_address(PublicFile::Original(path))? {
+            Some(url) => Ok(url),
+            None => self.bucket.presigned_get(&path.to_string(), LINK_LIFETIME).await.map_err(unreadable),
+        }
     }
 
     async fn public_picture(
         &self,
         attachment: &Attachment,
         bounds: PictureBounds,
-        lives: Duration,
+        made: MimeType,
     ) -> Result<String, MediaUnreadable> {
-        let place = self.request(attachment, bounds).answered_at().to_string();
-        self.bucket.presigned_get(&place, lives.min(LONGEST_PUBLIC)).await.map_err(unreadable)
+        let file = PublicFile::Derived(self.request(attachment, bounds).answered_at(), made);
+        self.own_address(file)?.ok_or_else(|| MediaUnreadable("it is no picture".to_owned()))
     }
 
     async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
@@ -86,10 +109,11 @@ mod tests {
     use std::convert::Infallible;
     use std::sync::Mutex;
 
+    use chrono::TimeDelta;
     use cloud::queue::QueueError;
     use cloud::testing::TestBucket;
-    use domain::media::MimeType;
-    use domain::testing::{a_user, an_attachment};
+    use domain::media::{FileAddress, FileKey};
+    use domain::testing::{a_user, an_attachment, noon};
     use futures::stream;
 
     use super::*;
@@ -108,11 +132,15 @@ mod tests {
 
     const BOUNDS: PictureBounds = PictureBounds::new(100, 10);
 
+    fn files_of<'a>(store: &'a TestBucket, asked: &'a Asked) -> Files<'a> {
+        Files { bucket: &store.bucket, pictures: asked, addresses: None, user: a_user().user_id, now: noon() }
+    }
+
     #[tokio::test]
     async fn a_picture_is_asked_for_and_found_by_its_owner_alone() {
         let (store, asked, file) = (TestBucket::start().await, Asked::default(), an_attachment(1));
         let (user, other) = (a_user().user_id, a_user().user_id);
-        let of = |user| Files { bucket: &store.bucket, pictures: &asked, user };
+        let of = |user| Files { user, ..files_of(&store, &asked) };
         let pieces = stream::iter([Ok::<_, Infallible>("a file".into())]);
         store.bucket.put(&of(user).path(&file).to_string(), "image/png", pieces).await.unwrap();
         assert_eq!(of(user).fitted(&file, BOUNDS).await.unwrap(), None);
@@ -131,24 +159,71 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_part_of_a_file_is_read_and_its_public_address_ends_soon() {
+    async fn a_part_of_a_file_is_read() {
         let (store, asked, file) = (TestBucket::start().await, Asked::default(), an_attachment(1));
-        let files = Files { bucket: &store.bucket, pictures: &asked, user: a_user().user_id };
+        let files = files_of(&store, &asked);
         let pieces = stream::iter([Ok::<_, Infallible>("a file".into())]);
         store.bucket.put(&files.path(&file).to_string(), "image/jpeg", pieces).await.unwrap();
 
         let part: Vec<_> = files.open_range(&file, 2..90).await.unwrap().map(Result::unwrap).collect().await;
         assert_eq!(part.concat(), b"file");
-
-        let url = files.public_url(&file, Duration::from_hours(24)).await.unwrap();
-        assert!(url.contains("X-Amz-Expires=3600"), "{url}");
         assert!(files.open_range(&an_attachment(1), 0..1).await.is_err());
+    }
+
+    fn addresses(serves_videos: bool) -> FileAddresses {
+        FileAddresses { origin: "https://social.example".to_owned(), key: FileKey::random(), serves_videos }
+    }
+
+    fn video() -> Attachment {
+        Attachment { mime_type: MimeType::Mp4, ..an_attachment(1) }
+    }
+
+    #[tokio::test]
+    async fn pictures_get_addresses_of_the_service_for_a_day() {
+        let (store, asked, file, own) =
+            (TestBucket::start().await, Asked::default(), an_attachment(1), addresses(false));
+        let files = Files { addresses: Some(&own), ..files_of(&store, &asked) };
+
+        let original = files.public_url(&file).await.unwrap();
+        let made = files.public_picture(&file, BOUNDS, MimeType::Jpeg).await.unwrap();
+
+        for (url, key) in
+            [(original, files.path(&file).to_string()), (made, files.request(&file, BOUNDS).answered_at().to_string())]
+        {
+            let path = url.strip_prefix("https://social.example").unwrap();
+            let opened = FileAddress::verify(path, &own.key, noon()).unwrap();
+            assert_eq!(opened.file.bucket_key(), key);
+            assert_eq!(opened.expires_at, noon() + TimeDelta::hours(24));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_video_gets_one_where_it_is_served_and_a_link_to_the_bucket_elsewhere() {
+        let (store, asked) = (TestBucket::start().await, Asked::default());
+        for (own, serves) in [(None, false), (Some(addresses(false)), false), (Some(addresses(true)), true)] {
+            let files = Files { addresses: own.as_ref(), ..files_of(&store, &asked) };
+
+            let url = files.public_url(&video()).await.unwrap();
+
+            assert_eq!(url.starts_with("https://social.example/files/"), serves, "{url}");
+            assert_eq!(url.contains("X-Amz-Expires=3600"), !serves, "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn without_a_secret_a_picture_has_no_address() {
+        let (store, asked, file) = (TestBucket::start().await, Asked::default(), an_attachment(1));
+        let files = files_of(&store, &asked);
+
+        for refused in [files.public_url(&file).await, files.public_picture(&file, BOUNDS, MimeType::Png).await] {
+            assert!(refused.unwrap_err().to_string().contains("FILE_SECRET"));
+        }
     }
 
     #[tokio::test]
     async fn a_file_that_is_gone_is_not_asked_for() {
         let (store, asked) = (TestBucket::start().await, Asked::default());
-        let files = Files { bucket: &store.bucket, pictures: &asked, user: a_user().user_id };
+        let files = files_of(&store, &asked);
 
         let gone = files.ask_to_fit(&an_attachment(1), BOUNDS).await;
 

@@ -16,6 +16,7 @@ mod deliveries;
 mod environment;
 mod erase_user;
 mod error;
+mod file_addresses;
 mod files;
 mod options;
 mod outbox;
@@ -58,6 +59,7 @@ pub use credentials::Custody;
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;
 pub use error::PublishingError;
+pub use file_addresses::FileAddresses;
 pub use outbox::announce;
 pub use places::{Places, Share};
 pub use plan::Planned;
@@ -82,6 +84,8 @@ pub struct Publishing {
     pub bucket: Bucket,
     /// Makes pictures fit.
     pub pictures: Arc<dyn Pictures>,
+    /// Where platforms fetch files; only the function that delivers has it.
+    pub file_addresses: Option<FileAddresses>,
     /// Seals and opens credentials.
     pub sealer: Arc<dyn Sealer>,
     /// Takes deliveries from planning to the workers.

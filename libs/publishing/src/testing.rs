@@ -147,6 +147,7 @@ impl Rig {
             vocabulary: Vocabulary::default(),
             bucket: Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() }),
             pictures: Arc::new(NoPictures),
+            file_addresses: None,
             sealer: Arc::clone(&sealer),
             queue: queue.clone(),
             events: events.clone(),

@@ -127,6 +127,8 @@ struct Memory {
     work: [TimeDelta; 3],
     /// Hosts from which nothing is fetched.
     refused_hosts: Vec<String>,
+    /// The addresses from which files were fetched, in order.
+    fetched: Vec<String>,
     /// After so many bytes the next upload breaks off.
     breaks_after: Option<usize>,
     /// Whether the account is not to be seen with its token any more.
@@ -157,6 +159,7 @@ impl Memory {
             ids: Ids::default(),
             work: WORK,
             refused_hosts: Vec::new(),
+            fetched: Vec::new(),
             breaks_after: None,
             is_hidden: false,
             fault: None,

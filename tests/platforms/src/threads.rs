@@ -82,6 +82,8 @@ struct Memory {
     work: [TimeDelta; 3],
     /// Hosts from which nothing is fetched.
     refused_hosts: Vec<String>,
+    /// The addresses from which files were fetched, in order.
+    fetched: Vec<String>,
     /// Whether the profile is not to be seen with its token any more.
     is_hidden: bool,
     /// Why containers come to nothing from now on.
@@ -106,6 +108,7 @@ impl Threads {
             ids: Ids::default(),
             work: WORK,
             refused_hosts: Vec::new(),
+            fetched: Vec::new(),
             is_hidden: false,
             fault: None,
             listed_after: TimeDelta::zero(),

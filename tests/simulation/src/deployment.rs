@@ -96,6 +96,7 @@ impl Deployment {
             vocabulary: domain::options::Vocabulary::default(),
             bucket: BUCKET.with(Clone::clone),
             pictures: Arc::new(NoPictures),
+            file_addresses: None,
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             queue: queue.clone(),
             events: bus.clone(),

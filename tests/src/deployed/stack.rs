@@ -135,6 +135,7 @@ impl Stack {
             ("CognitoEndpoint", &self.emulator.url()),
             ("TrustedProxyHeader", callers::ADDRESS_HEADER),
             ("TrustedProxySecret", callers::PROXY_SECRET),
+            ("FileSecret", "0123456789abcdef0123456789abcdef"),
         ]
         .map(|(name, value)| format!("{name}={value}"))
         .into()

@@ -37,6 +37,7 @@ pub fn value(name: &str) -> Option<&'static str> {
         "WEBHOOK_QUEUE_URL" => "https://queue.example/webhooks",
         "EVENT_BUS" => "bus",
         "KMS_KEY_ID" => "key",
+        "FILE_SECRET" => "0123456789abcdef0123456789abcdef",
         // Platforms that are set up. Their secrets are not read before they are
         // used.
         "PLATFORMS" => {
@@ -45,7 +46,7 @@ pub fn value(name: &str) -> Option<&'static str> {
         "REQUESTS_PER_MINUTE" => "60",
         "MEDIA_PER_MINUTE" => "30",
         "TOKEN_DAYS" => "180",
-        "GUEST_HAND_OFFS" => "false",
+        "GUEST_HAND_OFFS" | "EDGE_SERVES_FILES" => "false",
         "TOKEN_MAX_DAYS" => "400",
         // The template leaves them empty unless a parameter says otherwise.
         "ALLOWED_ORIGINS"

@@ -3,8 +3,10 @@
 use std::{collections::BTreeSet, io::Write, path::Path, sync::Arc, time::Duration};
 
 use domain::clock::Clock;
+use domain::media::MimeType;
 use networks::town::one_of_each;
 use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::sample;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
@@ -54,9 +56,18 @@ impl Everywhere<'_> {
 impl Stand {
     /// Starts it all.
     pub async fn start() -> Result<Self> {
-        let networks = one_of_each(&Clock::System).await;
+        if let Some(folder) = Path::new(LOG_OF_PRICES).parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        Self::beside(one_of_each(&Clock::System).await, &["--log-calls", LOG_OF_PRICES]).await
+    }
+
+    /// Starts the local stack with these arguments beside these alone.
+    pub async fn beside(networks: Vec<Arc<dyn Network>>, arguments: &[&str]) -> Result<Self> {
         let mut settings: Value = networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect();
-        settings["x"]["budget"] = json!({ "us_cents": BUDGET });
+        if let Some(x) = settings.get_mut("x") {
+            x["budget"] = json!({ "us_cents": BUDGET });
+        }
         let app = |it: &Arc<dyn Network>| {
             let app = it.app()?;
             let secret = app.client_secret.expose_secret();
@@ -64,11 +75,8 @@ impl Stand {
         };
         let mut secrets = NamedTempFile::new()?;
         secrets.write_all(networks.iter().filter_map(app).collect::<Value>().to_string().as_bytes())?;
-        if let Some(folder) = Path::new(LOG_OF_PRICES).parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let mut arguments = vec!["--platforms".to_owned(), settings.to_string()];
-        arguments.extend(["--log-calls", LOG_OF_PRICES].map(ToOwned::to_owned));
+        let mut arguments: Vec<_> = arguments.iter().map(|it| (*it).to_owned()).collect();
+        arguments.extend(["--platforms".to_owned(), settings.to_string()]);
         arguments.extend(["--platform-secrets".to_owned(), secrets.path().display().to_string()]);
         let addresses = networks.iter().flat_map(|it| it.addresses());
         arguments.extend(addresses.flat_map(|it| ["--allow-fetch-from".to_owned(), it.to_string()]));
@@ -86,6 +94,31 @@ impl Stand {
     fn network(&self, name: &str) -> Result<&dyn Network> {
         let found = self.networks.iter().find(|it| it.name() == name);
         found.map(AsRef::as_ref).ok_or_else(|| Fault::new(format!("there is no {name}")))
+    }
+
+    /// The local stack.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Publishes these files of a new user on a platform that fetches files; the addresses
+    /// from which it fetched them.
+    pub async fn fetched(&self, platform: &str, files: &[(MimeType, Vec<u8>)]) -> Result<(User<'_>, Vec<String>)> {
+        let (user, network) = (self.world.new_user().await?, self.network(platform)?);
+        let account = connect(&user, network).await?;
+        let before = network.fetched().len();
+        let mut media = Vec::new();
+        for (mime_type, bytes) in files {
+            media.push(user.upload(mime_type.as_str(), bytes).await?);
+        }
+        let platforms = json!([self.entry(&account)?]);
+        let scheduled_at = moment::in_seconds(3);
+        let words = fresh("fetched");
+        let body = json!({ "content": words, "platforms": platforms, "media": media, "scheduled_at": scheduled_at });
+        let id = integer(&user.create(&body).await?, "id")?;
+        // Threads takes 40 s for a video, and is asked with growing pauses.
+        user.reaches(id, "published", 120).await?;
+        Ok((user, network.fetched().split_off(before)))
     }
 
     async fn user(&self) -> Result<Everywhere<'_>> {
@@ -152,6 +185,8 @@ pub async fn run(report: &mut Report) -> Result {
     scenes.play("each account shows the rules of its platform", the_rules_are_shown(&stand)).await;
     scenes.play("what does not fit is told by platform, limit and figure", what_does_not_fit_is_told(&stand)).await;
     scenes.play("one post with a picture goes out on all of them", it_goes_out_on_all(&stand)).await;
+    let scene = addresses_are_short_and_end_with_their_user(&stand);
+    scenes.play("files are fetched from the service by short addresses that end with their user", scene).await;
     scenes.play("what posts to X cost in a month is kept to", a_budget_is_kept_to(&stand)).await;
     for parity in [0, 1] {
         let scene = some_fail_and_are_sent_again_alone(&stand, parity);
@@ -214,6 +249,35 @@ async fn it_goes_out_on_all(stand: &Stand) -> Result {
     same(stand.shown(&words).await?, everywhere.each_once()?, "public posts with their files")?;
     for target in list(&published, "platforms")? {
         ensure!(target["platform_post_id"].is_string(), "{target} has no id");
+    }
+    Ok(())
+}
+
+/// Instagram gets a picture that was made for it, Threads a video as it was uploaded. Each
+/// address ends when its user is erased.
+async fn addresses_are_short_and_end_with_their_user(stand: &Stand) -> Result {
+    let file = |mime_type| (mime_type, sample(mime_type, 1).bytes);
+    let (picture, video) = (file(MimeType::Png), file(MimeType::Mp4));
+    for (platform, file, end) in [("instagram", picture, ".jpg"), ("threads", video, ".mp4")] {
+        let (user, addresses) = stand.fetched(platform, &[file]).await?;
+        same(addresses.len(), 1, &format!("files that {platform} fetched"))?;
+        for address in &addresses {
+            let is_ours = address.starts_with(&format!("{}/files/", stand.world.origin()));
+            ensure!(is_ours && address.ends_with(end), "{platform} fetched {address}");
+            ensure!(address.len() < 150 && !address.contains('?'), "{platform} fetched {address}");
+            let response = stand.world.http().get(address).send().await?;
+            same(response.status().as_u16(), 200, &format!("the status of {address}"))?;
+        }
+        let erase = format!("{}/dev/erase-user/{}", stand.world.origin(), user.id);
+        let pass = || async {
+            let said = stand.world.http().post(&erase).send().await?.text().await?;
+            Ok(said.contains("\"done\":true").then_some(()))
+        };
+        moment::eventually(Duration::from_secs(30), "the user is erased", pass).await?;
+        for address in &addresses {
+            let response = stand.world.http().get(address).send().await?;
+            same(response.status().as_u16(), 404, &format!("the status of {address} of an erased user"))?;
+        }
     }
     Ok(())
 }

@@ -198,6 +198,22 @@ async fn functions_start_with_the_platforms_that_the_template_switches_on() {
 }
 
 #[tokio::test]
+async fn delivery_refuses_platforms_that_fetch_files_without_a_good_secret() {
+    for (secret, reason) in [("", "instagram, pinterest, threads"), ("too-short", "at least 32 characters")] {
+        let mut environment = environment("delivery");
+        environment.insert("FILE_SECRET".to_owned(), secret.to_owned());
+
+        let outcome = outcome("delivery", environment).await;
+
+        let Outcome::Ended(log) = outcome else { panic!("{secret:?}: {outcome:?}") };
+        for part in ["FILE_SECRET", reason, "openssl rand -hex 32"] {
+            assert!(log.contains(part), "{part}: {log}");
+        }
+        assert!(secret.is_empty() || !log.contains(secret), "{log}");
+    }
+}
+
+#[tokio::test]
 async fn a_function_without_its_tables_fails_and_says_so() {
     let mut environment = environment("publisher");
     environment.insert("TABLE_PREFIX".to_owned(), "nobody".to_owned());
@@ -222,6 +238,7 @@ async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
         "GUEST_HAND_OFFS",
         "TOKEN_MAX_DAYS",
         "PLATFORMS",
+        "EDGE_SERVES_FILES",
     ];
     for name in FUNCTIONS {
         let full = environment(name);
@@ -230,6 +247,8 @@ async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
             optional.contains(&it)
                 || (name, it) == ("pictures", "TABLE_PREFIX")
                 || (name, it) == ("mcp", "TABLE_PREFIX")
+                // Without it, no file is served.
+                || (name, it) == ("media", "FILE_SECRET")
         };
         for missing in full.keys().filter(needed).filter(|it| !is_optional(it)) {
             let mut environment = full.clone();

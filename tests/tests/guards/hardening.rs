@@ -97,15 +97,17 @@ fn the_gateway_logs_who_asked_for_thirty_days() {
 }
 
 #[test]
-fn secrets_are_told_to_no_function_but_the_one_of_the_proxy() {
+fn only_functions_that_need_a_secret_have_it_and_none_has_the_issuers() {
     let template = Template::read().unwrap();
     let parameters = template.json()["Parameters"].as_object().unwrap();
     let secret = parameters.iter().filter(|it| it.1["NoEcho"] == true).map(|it| it.0.as_str());
-    assert_eq!(secret.collect::<Vec<_>>(), ["OidcClientSecret", "TrustedProxySecret"]);
+    assert_eq!(secret.collect::<Vec<_>>(), ["FileSecret", "OidcClientSecret", "TrustedProxySecret"]);
     for function in tests::template::FUNCTIONS {
         let variables = &template.function(function)["Properties"]["Environment"]["Variables"];
         assert!(!variables.to_string().contains("OidcClientSecret"), "{function}");
         assert!(!variables.to_string().contains("UserPoolClient.ClientSecret"), "{function}");
+        let has_files = ["delivery", "media"].contains(&function);
+        assert_eq!(variables.to_string().contains("FileSecret"), has_files, "{function}");
     }
 }
 

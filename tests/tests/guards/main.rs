@@ -6,6 +6,7 @@
 mod circles;
 mod decoders;
 mod document;
+mod edge;
 mod hardening;
 mod options;
 mod places;

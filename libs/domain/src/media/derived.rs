@@ -109,12 +109,33 @@ pub struct PictureRequest {
     pub bounds: PictureBounds,
 }
 
-/// Where what came of a [`PictureRequest`] is: `derived/{user}/{hash}`. It
-/// follows from the request, so that whoever asks and whoever answers agree.
+/// The key of the result of a [`PictureRequest`] in the bucket: `derived/{user}/{hash}`.
+/// It follows from the request, so that the function that asks and the function that
+/// answers agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DerivedPath {
     user: UserId,
-    hash: [u8; 32],
+    /// The first half of a SHA-256, to keep public addresses short.
+    hash: [u8; 16],
+}
+
+impl DerivedPath {
+    /// The user whose file it was made of.
+    pub const fn user(self) -> UserId {
+        self.user
+    }
+
+    /// The last part of the key: 32 lower-case hexadecimal digits.
+    pub fn name(self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.hash))
+    }
+
+    /// The path of this user with this [`DerivedPath::name`].
+    pub(super) fn read(user: UserId, name: &str) -> Option<Self> {
+        let is_name = name.len() == 32 && name.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
+        let hash = u128::from_str_radix(name, 16).ok().filter(|_| is_name)?;
+        Some(Self { user, hash: hash.to_be_bytes() })
+    }
 }
 
 /// What a file is made with. Another number makes every picture anew.
@@ -132,14 +153,14 @@ impl PictureRequest {
         if let Some(Borders { min, max }) = borders {
             let _ = write!(asked, "\nborders {} {}", min.in_hundredths(), max.in_hundredths());
         }
-        DerivedPath { user: self.file.user(), hash: Sha256::digest(asked).into() }
+        let digest = Sha256::digest(asked);
+        DerivedPath { user: self.file.user(), hash: std::array::from_fn(|at| digest[at]) }
     }
 }
 
 impl fmt::Display for DerivedPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "derived/{}/", self.user)?;
-        self.hash.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "derived/{}/{}", self.user, self.name())
     }
 }
 
@@ -159,7 +180,7 @@ mod tests {
         let place = asked.answered_at().to_string();
 
         let name = place.strip_prefix("derived/7/").unwrap();
-        assert!(name.len() == 64 && name.bytes().all(|it| it.is_ascii_hexdigit()), "{place}");
+        assert!(name.len() == 32 && name.bytes().all(|it| it.is_ascii_hexdigit()), "{place}");
         assert_eq!(asked.answered_at().to_string(), place);
         for other in [
             request("media/7/42.jpg", 1_000_000, 4_000),
@@ -191,7 +212,7 @@ mod tests {
     fn what_was_always_asked_is_answered_where_it_always_was() {
         let asked = request("media/7/42.png", 1_000_000, 4_000);
         let hash = Sha256::digest("1\nmedia/7/42.png\n1000000\n4000");
-        assert_eq!(asked.answered_at().hash, <[u8; 32]>::from(hash));
+        assert_eq!(asked.answered_at().hash, hash[..16]);
         let bounds = asked.bounds;
         let wider = Borders { max: Ratio::hundredths(200), ..BORDERS };
         let others = [bounds.jpeg(), bounds.with_borders(BORDERS), bounds.jpeg().with_borders(BORDERS)];

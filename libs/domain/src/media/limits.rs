@@ -8,6 +8,11 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
+/// The largest picture that a platform fetches from an address of the service's own. A
+/// function on Lambda serves it in a response of at most 6 MB, in base64, which takes a
+/// third more. No such platform shows more detail: Meta scales pictures down.
+pub const MAX_FETCHED_PICTURE_BYTES: u64 = 4 * MIB;
+
 /// The largest files, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -94,6 +94,11 @@ pub trait Network: Send + Sync {
         true
     }
 
+    /// The addresses from which it fetched files itself, in order.
+    fn fetched(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Whether a grant ends when it is given back: not where a person has made it
     /// for other uses as well.
     fn ends_grants(&self) -> bool {

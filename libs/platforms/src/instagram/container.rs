@@ -3,12 +3,11 @@
 //! Source: `reference/ig-user/media`. Text, place and fellow authors are those of the whole
 //! post; alternative texts, and whom a file shows, are said of files.
 
-use domain::media::{Attachment, Borders, FileType, PictureBounds};
+use domain::media::{Attachment, Borders, FileType, MAX_FETCHED_PICTURE_BYTES, PictureBounds};
 use serde_json::Value;
 
 use super::options::{
-    BORDERS, COLLABORATORS, COVER, FIT, KIND, LOCATION, MAX_BYTES, MAX_SIDE, NARROWEST, SHARE_TO_FEED, STORY,
-    USER_TAGS, WIDEST,
+    BORDERS, COLLABORATORS, COVER, FIT, KIND, LOCATION, MAX_SIDE, NARROWEST, SHARE_TO_FEED, STORY, USER_TAGS, WIDEST,
 };
 use super::tag::{Places, Tag};
 use crate::job::Job;
@@ -74,7 +73,7 @@ pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Fields {
 
 /// What a picture is made to fit into: only JPEG is taken.
 pub(super) fn bounds(job: &Job<'_>) -> PictureBounds {
-    let bounds = PictureBounds::new(MAX_BYTES, MAX_SIDE).jpeg();
+    let bounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, MAX_SIDE).jpeg();
     if job.options.text(FIT) == Some(BORDERS) && !is_story(job) {
         bounds.with_borders(Borders { min: NARROWEST, max: WIDEST })
     } else {

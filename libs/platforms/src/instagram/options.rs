@@ -1,6 +1,6 @@
 //! What a post can say here alone, and what the API takes.
 
-use domain::media::{MimeType, Ratio, VideoCodec};
+use domain::media::{MAX_FETCHED_PICTURE_BYTES, MimeType, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
 use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 
@@ -39,9 +39,8 @@ pub(super) const FIRST_COMMENT: &str = "first_comment";
 pub(super) const NARROWEST: Ratio = Ratio::hundredths(80);
 pub(super) const WIDEST: Ratio = Ratio::hundredths(191);
 
-/// The largest picture, in bytes, and the longest side that is sent. Instagram makes
-/// pictures 1,440 pixels wide at most.
-pub(super) const MAX_BYTES: u64 = 8_000_000;
+/// The longest side of a picture that is sent. Instagram makes pictures 1,440 pixels wide
+/// at most.
 pub(super) const MAX_SIDE: u32 = 8_192;
 
 /// The name of an account.
@@ -154,7 +153,7 @@ pub(super) fn rules() -> Rules {
         Rule::OfFiles(FileRule::MaxVideoWidth { max: 1_920 }),
         Rule::OfFiles(FileRule::VideoRatio { min: Ratio::hundredths(1), max: Ratio::hundredths(1_000) }),
         Rule::OfFiles(FileRule::VideoCodecs { codecs: vec![VideoCodec::H264, VideoCodec::Hevc] }),
-        Rule::OfFiles(FileRule::FittedImageBytes { max: MAX_BYTES }),
+        Rule::OfFiles(FileRule::FittedImageBytes { max: MAX_FETCHED_PICTURE_BYTES }),
         Rule::OfFiles(FileRule::FittedImageSide { max: MAX_SIDE }),
         Rule::OfPost(PostRule::VideoOptions { options: names(&[COVER, SHARE_TO_FEED]) }),
     ];

@@ -44,6 +44,9 @@ pub(crate) trait PublishAdapter: Platform {
     /// delivery claims its post.
     const RECOGNIZES: bool = true;
 
+    /// Whether [`MediaSource::PublicUrl`] is used.
+    const FETCHES_FILES: bool = false;
+
     /// The option with the text of a first comment.
     const COMMENT_OPTION: Option<&'static str> = None;
 
@@ -162,7 +165,7 @@ pub(crate) struct Prepared<'a, U> {
 pub(crate) struct PreparedFile<'a, U> {
     pub(crate) attachment: &'a Attachment,
     pub(crate) uploaded: &'a U,
-    /// For [`MediaSource::PublicUrl`]: where the platform can fetch it for an hour.
+    /// For [`MediaSource::PublicUrl`]: where the platform can fetch it for an hour at least.
     pub(crate) url: Option<String>,
 }
 
@@ -259,6 +262,10 @@ impl<A: PublishAdapter> Publish for A {
 
     fn recognises(&self) -> bool {
         A::RECOGNIZES
+    }
+
+    fn fetches_files(&self) -> bool {
+        A::FETCHES_FILES
     }
 
     fn settles(&self) -> TimeDelta {

@@ -1,8 +1,8 @@
-//! Files that Meta fetches by itself.
+//! Files that Meta fetches itself.
 //!
-//! That it cannot is the commonest failure of all with its platforms. Whether a file can
-//! be fetched is looked at first, from here, by the same address: what we cannot read,
-//! nobody can.
+//! A file that Meta cannot fetch is the commonest failure of all with its platforms. The
+//! service reads each file first, by the same public address: what it cannot read there,
+//! Meta cannot either.
 
 use std::time::Duration;
 
@@ -12,16 +12,15 @@ use http::{Method, StatusCode, header};
 use url::Url;
 
 use crate::http_clients::HttpClients;
-use crate::job::{Job, LONGEST_PUBLIC};
+use crate::job::Job;
 use crate::no_answer::NoAnswer;
 
 /// For the look at the address.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// An address under which a file was read from here just now. It lives for
-/// [`LONGEST_PUBLIC`].
+/// An address under which the service read a file just now.
 pub(super) async fn address(http: &HttpClients, job: &Job<'_>, file: &Attachment) -> Result<String, Setback> {
-    let url = job.files.public_url(file, LONGEST_PUBLIC).await;
+    let url = job.files.public_url(file).await;
     let url = url.map_err(|it| busy(format!("{}: it has no public address: {it}", job.place(file))))?;
     checked(http, job, file, url).await
 }
@@ -35,8 +34,8 @@ pub(super) async fn checked(
 ) -> Result<String, Setback> {
     look(http, &url).await.map_err(|why| {
         busy(format!(
-            "{}: the public address of the file on {} cannot be read by ourselves ({why}), so nobody can fetch it; \
-             its operator has to look at the address and the access of the media bucket",
+            "{}: the service cannot read the file at its public address on {} ({why}), so no platform can fetch it; \
+             your operator has to check that the Internet reaches this host and that it serves the files",
             job.place(file),
             host(&url)
         ))
@@ -58,14 +57,14 @@ pub(super) fn not_fetched(job: &Job<'_>, file: &Attachment, title: &str, said: &
 async fn look(http: &HttpClients, url: &str) -> Result<(), String> {
     let request = http.to_known(Method::GET, url).map_err(|it| it.to_string())?;
     let request = request.header(header::RANGE, "bytes=0-0").timeout(LOOK);
-    let response = request.send().await.map_err(|it| NoAnswer::from(it).words("the bucket"))?;
+    let response = request.send().await.map_err(|it| NoAnswer::from(it).words("the host of the file"))?;
     match response.status() {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(()),
         other => Err(format!("it answered {other}")),
     }
 }
 
-/// The rest of the address would let whoever reads of it read the file.
+/// The rest of the address opens the file, so it is in no message.
 fn host(url: &str) -> String {
     Url::parse(url).ok().and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Here, Memory, text};
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
-use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch};
+use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch, fetch_picture};
 use crate::meta::fields::Fields;
 use crate::stand_in::wire::Cut;
 
@@ -303,8 +303,16 @@ impl Here {
         fields.end()?;
         let Some(address) = address else { return Ok((content, None)) };
         let refused_hosts = self.memory().refused_hosts.clone();
-        let file = match fetch(&address, &refused_hosts).await {
-            Ok(file) => file,
+        let fetched = if is_video {
+            fetch(&address, &refused_hosts).await
+        } else {
+            fetch_picture(&address, &refused_hosts).await
+        };
+        let file = match fetched {
+            Ok(file) => {
+                self.memory().fetched.push(address);
+                file
+            }
             Err(NotFetched::HostRefused) if is_video => return Ok((content, Some(failed(2_207_052)))),
             Err(NotFetched::NotThere) if is_video => return Ok((content, Some(failed(2_207_077)))),
             Err(_) => {

@@ -50,6 +50,10 @@ impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
         decide(url, HANDLE, decision).await
     }
 
+    fn fetched(&self) -> Vec<String> {
+        self.here.memory().fetched.clone()
+    }
+
     fn echo(&self) -> bool {
         self.here.echo.store(true, Ordering::Relaxed);
         true

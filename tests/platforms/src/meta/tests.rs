@@ -10,7 +10,7 @@ use serde_json::json;
 use super::access::{Proof, accept};
 use super::containers::{Containers, LIVES, State};
 use super::error::GraphError;
-use super::fetched::{Fetched, Limits, NotFetched, Wrong, fetch};
+use super::fetched::{Fetched, Limits, NotFetched, Wrong, fetch, fetch_picture};
 use super::fields::Fields;
 use super::lists::Page;
 use super::long_lived::{LONG, LongLived, SHORT};
@@ -169,13 +169,18 @@ async fn only_what_anybody_could_fetch_is_fetched() {
 }
 
 #[tokio::test]
-async fn a_refused_host_is_never_called() {
+async fn a_refused_host_or_address_is_never_called() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/1.png", listener.local_addr().unwrap());
 
     let refused = fetch(&address, &["127.0.0.1".to_owned()]).await;
 
     assert_eq!(refused.unwrap_err(), NotFetched::HostRefused);
+    for address in
+        [format!("{address}?X-Amz-Signature=1"), format!("{address}#1"), address.replace("/1", &"/1".repeat(100))]
+    {
+        assert_eq!(fetch_picture(&address, &[]).await.unwrap_err(), NotFetched::AddressRefused, "{address}");
+    }
     let mut accepting = std::pin::pin!(listener.accept());
     assert!(futures::poll!(accepting.as_mut()).is_pending(), "nothing has connected");
 }

@@ -13,7 +13,7 @@ use super::access::PUBLISH;
 use super::{Here, Memory, poll, text};
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
-use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch};
+use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch, fetch_picture};
 use crate::meta::fields::Fields;
 
 /// What is in a container, and then in a post.
@@ -162,8 +162,16 @@ impl Here {
         };
         fields.end()?;
         let refused_hosts = self.memory().refused_hosts.clone();
-        let file = match fetch(&address, &refused_hosts).await {
-            Ok(file) => file,
+        let fetched = if is_video {
+            fetch(&address, &refused_hosts).await
+        } else {
+            fetch_picture(&address, &refused_hosts).await
+        };
+        let file = match fetched {
+            Ok(file) => {
+                self.memory().fetched.push(address);
+                file
+            }
             Err(NotFetched::HostRefused) if is_video => return Ok((content, Some("UNKNOWN".to_owned()))),
             Err(_) if is_video => return Ok((content, Some("FAILED_DOWNLOADING_VIDEO".to_owned()))),
             Err(_) => {

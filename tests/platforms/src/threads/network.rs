@@ -39,6 +39,10 @@ impl Network for Threads {
         decide(url, USERNAME, decision).await
     }
 
+    fn fetched(&self) -> Vec<String> {
+        self.here.memory().fetched.clone()
+    }
+
     fn echo(&self) -> bool {
         self.here.echo.store(true, Ordering::Relaxed);
         true

@@ -85,7 +85,7 @@ pub async fn a_user_is_erased(stack: &Stack, world: &World) -> Result {
     let planted = json!({ "TableName": stack.name("ClaimsTable")?, "Item": claim });
     stack.root().call("DynamoDB_20120810.PutItem", &planted).await?;
     // As made of a large picture for a platform.
-    let (bucket, derived) = (stack.name("MediaBucket")?, format!("derived/{}/{:064x}", user.id, 7));
+    let (bucket, derived) = (stack.name("MediaBucket")?, format!("derived/{}/{:032x}", user.id, 7));
     stack.root().put_object(bucket, &derived, b"a picture").await?;
     ensure!(stack.root().has_object(bucket, &derived).await?, "what was put is not there");
     let mut other = world.new_user().await?;

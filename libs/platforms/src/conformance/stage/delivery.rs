@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Claim, Published, Resolution, Setback, UNCLAIMED_FOR};
 use domain::id::MediaId;
-use domain::media::{Attachment, PictureBounds};
+use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
 use futures::{StreamExt, stream};
 
@@ -374,7 +373,7 @@ impl MediaReader for Shelf {
         Ok(stream::iter(pieces).map(is_open).boxed())
     }
 
-    async fn public_url(&self, attachment: &Attachment, _: Duration) -> Result<String, MediaUnreadable> {
+    async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaUnreadable> {
         let bytes = self.file(attachment)?.clone();
         Ok(self.public.get_or_init(PublicFiles::start).await.add(attachment.mime_type, bytes))
     }
@@ -383,10 +382,10 @@ impl MediaReader for Shelf {
         &self,
         attachment: &Attachment,
         bounds: PictureBounds,
-        _: Duration,
+        made: MimeType,
     ) -> Result<String, MediaUnreadable> {
         match self.fitted(attachment, bounds).await? {
-            Some(Fitted::Picture(it)) => {
+            Some(Fitted::Picture(it)) if it.mime_type == made => {
                 Ok(self.public.get_or_init(PublicFiles::start).await.add(it.mime_type, it.bytes))
             }
             _ => Err(MediaUnreadable("there is no such picture".to_owned())),

@@ -1,0 +1,137 @@
+//! `GET /files/…`: a file for platforms that fetch files themselves. They have no token:
+//! the MAC in the address is the permission.
+
+use std::ops::Range;
+
+use api::{ApiError, ApiResult};
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use domain::media::FileAddress;
+use http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, RANGE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+
+use crate::App;
+use crate::create_medium::unavailable;
+
+/// A file that is opened as a page runs nothing.
+const POLICY: &str = "sandbox; default-src 'none'";
+
+/// The part of a file that is requested.
+#[derive(Debug, PartialEq, Eq)]
+enum Part {
+    Whole,
+    Range(Range<u64>),
+    /// It begins behind the end of the file.
+    OutOfRange,
+}
+
+pub(crate) async fn show_file(State(app): State<App>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let shown = app.file(&method, &uri, headers.get(RANGE)).await;
+    // An address that is unknown now may be that of a file in a moment.
+    shown.unwrap_or_else(|error| ([(CACHE_CONTROL, "no-store")], error).into_response())
+}
+
+impl App {
+    /// A forged address, one that has ended and one without a file have the same answer. The
+    /// first two cost no call of a store.
+    async fn file(&self, method: &Method, uri: &Uri, range: Option<&HeaderValue>) -> ApiResult<Response> {
+        let now = self.api.clock.now();
+        // The path as it was sent: a decoded one would have several spellings.
+        let path = uri.path_and_query().ok_or(ApiError::NotFound)?.as_str();
+        let address = self.file_key.as_ref().and_then(|key| FileAddress::verify(path, key, now));
+        let address = address.ok_or(ApiError::NotFound)?;
+        let key = address.file.bucket_key();
+        let look = self.bucket.look(&key, 1).await.map_err(|it| unavailable(&it))?;
+        let size = look.ok_or(ApiError::NotFound)?.size_bytes;
+        if self.max_file_bytes < size {
+            tracing::warn!(size, "a file is too large to be served by a function");
+            return Err(ApiError::NotFound);
+        }
+
+        let (status, part) = match requested(range, size) {
+            Part::Whole => (StatusCode::OK, 0..size),
+            Part::Range(part) => (StatusCode::PARTIAL_CONTENT, part),
+            Part::OutOfRange => {
+                let headers = [(CONTENT_RANGE, format!("bytes */{size}")), (CACHE_CONTROL, "no-store".to_owned())];
+                return Ok((StatusCode::RANGE_NOT_SATISFIABLE, headers).into_response());
+            }
+        };
+        let mut headers: Vec<(HeaderName, String)> = vec![
+            (CONTENT_TYPE, address.file.mime_type().as_str().to_owned()),
+            (CONTENT_LENGTH, (part.end - part.start).to_string()),
+            (ACCEPT_RANGES, "bytes".to_owned()),
+            (CONTENT_SECURITY_POLICY, POLICY.to_owned()),
+            // Shared caches would show the file after it was deleted.
+            (CACHE_CONTROL, format!("private, max-age={}", (address.expires_at - now).num_seconds())),
+        ];
+        if status == StatusCode::PARTIAL_CONTENT {
+            headers.push((CONTENT_RANGE, format!("bytes {}-{}/{size}", part.start, part.end - 1)));
+        }
+        let body = if method == Method::HEAD {
+            Body::empty()
+        } else {
+            let pieces = self.bucket.open_range(&key, part).await.map_err(|it| unavailable(&it))?;
+            Body::from_stream(pieces.ok_or(ApiError::NotFound)?)
+        };
+        let mut response = (status, body).into_response();
+        for (name, value) in headers {
+            response.headers_mut().insert(name, HeaderValue::try_from(value).map_err(|_| ApiError::Internal)?);
+        }
+        Ok(response)
+    }
+}
+
+/// Reads the header `Range` (RFC 9110, section 14.2). Several ranges, and what is none, are
+/// answered with the whole file, as the RFC allows.
+fn requested(range: Option<&HeaderValue>, size: u64) -> Part {
+    let Some((first, last)) =
+        range.and_then(|it| it.to_str().ok()).and_then(|it| it.strip_prefix("bytes=")?.split_once('-'))
+    else {
+        return Part::Whole;
+    };
+    let number = |raw: &str| raw.parse::<u64>().ok().filter(|_| raw.bytes().all(|it| it.is_ascii_digit()));
+    match (number(first), number(last)) {
+        (None, Some(0)) if first.is_empty() => Part::OutOfRange,
+        (None, Some(suffix)) if first.is_empty() && 0 < size => Part::Range(size.saturating_sub(suffix)..size),
+        (Some(first), _) if last.is_empty() && first < size => Part::Range(first..size),
+        (Some(first), Some(last)) if first <= last && first < size => {
+            Part::Range(first..size.min(last.saturating_add(1)))
+        }
+        (Some(first), Some(last)) if first <= last => Part::OutOfRange,
+        (Some(_), None) if last.is_empty() => Part::OutOfRange,
+        _ => Part::Whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_range_is_read_and_anything_else_is_the_whole_file() {
+        let part = |raw: &str| requested(Some(&HeaderValue::try_from(raw).unwrap()), 10);
+        for (raw, range) in [
+            ("bytes=0-0", 0..1),
+            ("bytes=0-", 0..10),
+            ("bytes=3-5", 3..6),
+            ("bytes=9-18446744073709551615", 9..10),
+            ("bytes=-3", 7..10),
+            ("bytes=-30", 0..10),
+        ] {
+            assert_eq!(part(raw), Part::Range(range), "{raw}");
+        }
+        for raw in ["bytes=10-", "bytes=10-11", "bytes=-0"] {
+            assert_eq!(part(raw), Part::OutOfRange, "{raw}");
+        }
+        for raw in
+            ["", "bytes", "bytes=", "bytes=-", "bytes=5-3", "bytes=0-1,3-4", "bytes=+1-2", "bytes=a-b", "items=0-1"]
+        {
+            assert_eq!(part(raw), Part::Whole, "{raw}");
+        }
+        assert_eq!(requested(None, 10), Part::Whole);
+        assert_eq!(requested(Some(&HeaderValue::from_static("bytes=-3")), 0), Part::Whole);
+    }
+}

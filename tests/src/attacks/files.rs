@@ -1,0 +1,123 @@
+//! Addresses of files, which platforms fetch without a token.
+
+use std::sync::Arc;
+
+use domain::{clock::Clock, media::MimeType};
+use networks::instagram::Instagram;
+use platforms::conformance::network::Network;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use super::{Arena, Attack};
+use crate::{
+    attacks, ensure,
+    fault::{Fault, Result},
+    picture,
+    platforms::several::Stand,
+};
+
+pub(super) fn attacks() -> Vec<Attack> {
+    attacks!(22, [
+        "each character of a file's address is changed", "404 each time" => changed;
+        "the user, the file, the type or the end of an address is replaced by another", "404 each time" => replaced;
+        "an address is written in another way, or leads to another folder", "404 each time" => written_otherwise;
+    ])
+}
+
+/// A stack that Instagram fetched a picture from.
+async fn stand() -> Result<Stand> {
+    let network: Arc<dyn Network> = Arc::new(<Instagram>::start(Clock::System).await);
+    Stand::beside(vec![network], &[]).await
+}
+
+/// The path from which Instagram fetched a picture of a new user, with the user's id.
+async fn path_of(stand: &Stand, color: u8) -> Result<(i64, String)> {
+    let bytes = picture::png(64, 48, [color, 120, 90]);
+    let (user, addresses) = stand.fetched("instagram", &[(MimeType::Png, bytes)]).await?;
+    let [address] = &addresses[..] else { return Err(Fault::new(format!("it fetched {addresses:?}"))) };
+    let path = address.strip_prefix(stand.world().origin()).unwrap_or_default().to_owned();
+    ensure!(status(stand, &path).await? == 200, "{path} is not there");
+    Ok((user.id, path))
+}
+
+/// The status of the answer to exactly this path: no client normalizes it.
+async fn status(stand: &Stand, path: &str) -> Result<u16> {
+    let host = stand.world().origin().trim_start_matches("http://");
+    let mut stream = TcpStream::connect(host).await?;
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes()).await?;
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).await?;
+    Ok(String::from_utf8_lossy(&head).rsplit(' ').next().unwrap_or_default().parse()?)
+}
+
+async fn refused(stand: &Stand, paths: &[String]) -> Result<String> {
+    for path in paths {
+        let status = status(stand, path).await?;
+        ensure!(status == 404, "{status} for {path}");
+    }
+    Ok(format!("404 for {} addresses", paths.len()))
+}
+
+async fn changed(_: &Arena) -> Result<String> {
+    let stand = stand().await?;
+    let (_, path) = path_of(&stand, 1).await?;
+    let other = |it: u8| if it == b'1' { '2' } else { '1' };
+    let at = |at: usize| format!("{}{}{}", &path[..at], other(path.as_bytes()[at]), &path[at + 1..]);
+    refused(&stand, &(1..path.len()).map(at).collect::<Vec<_>>()).await
+}
+
+async fn replaced(_: &Arena) -> Result<String> {
+    let stand = stand().await?;
+    let ((user, path), (other_user, other)) = (path_of(&stand, 1).await?, path_of(&stand, 2).await?);
+    let part = |path: &str, at: usize| path.split('/').nth(at).unwrap_or_default().to_owned();
+    let (mac, end, name) = (part(&path, 2), part(&path, 3), part(&path, 5));
+    let (other_mac, other_end, other_name) = (part(&other, 2), part(&other, 3), part(&other, 5));
+    let later = end.parse::<u64>()? + 1;
+    let stem = name.trim_end_matches(".jpg");
+    let paths = [
+        format!("/files/{mac}/{end}/{other_user}/{name}"),
+        format!("/files/{mac}/{end}/{other_user}/{other_name}"),
+        format!("/files/{mac}/{end}/{user}/{other_name}"),
+        format!("/files/{other_mac}/{end}/{user}/{name}"),
+        format!("/files/{other_mac}/{other_end}/{user}/{name}"),
+        format!("/files/{mac}/{later}/{user}/{name}"),
+        format!("/files/{mac}/9999999999/{user}/{name}"),
+        format!("/files/{mac}/{end}/{user}/{stem}.png"),
+        format!("/files/{mac}/{end}/{user}/{stem}"),
+        format!("/files/{mac}/{end}/{user}/1.jpg"),
+        format!("/files/AAAAAAAAAAAAAAAAAAAAAA/{end}/{user}/{name}"),
+    ];
+    refused(&stand, &paths).await
+}
+
+async fn written_otherwise(_: &Arena) -> Result<String> {
+    let stand = stand().await?;
+    let (user, path) = path_of(&stand, 1).await?;
+    let part = |at: usize| path.split('/').nth(at).unwrap_or_default();
+    let (mac, end, name) = (part(2), part(3), part(5));
+    let paths = [
+        format!("{path}?"),
+        format!("{path}?x=1"),
+        format!("{path}/"),
+        format!("{path}%20"),
+        format!("{path}%00"),
+        format!("/{path}"),
+        format!("/.{path}"),
+        path.replace(".jpg", ".JPG"),
+        path.replace(".jpg", "%2Ejpg"),
+        path.replace("/files/", "/Files/"),
+        path.replace("/files/", "/files/./"),
+        format!("/files/{mac}/0{end}/{user}/{name}"),
+        format!("/files/{mac}/{end}/0{user}/{name}"),
+        format!("/files/{mac}/{end}/{user}/%2e%2e%2f{user}%2f{name}"),
+        format!("/files/{mac}/{end}/{user}/../{user}/{name}"),
+        format!("/files/{mac}/{end}/{user}/..%2f..%2f..%2f..%2fmedia"),
+        format!("/files/{mac}/{end}/..%2fderived%2f{user}/{name}"),
+        format!("/files/derived/{user}/{name}"),
+        format!("/files/derived/{end}/{user}/{name}"),
+        format!("/derived/{user}/{name}"),
+    ];
+    refused(&stand, &paths).await
+}
