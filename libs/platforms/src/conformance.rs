@@ -12,6 +12,7 @@
 
 pub mod checks;
 pub mod echo;
+pub mod log;
 pub mod network;
 pub mod samples;
 pub mod stage;
