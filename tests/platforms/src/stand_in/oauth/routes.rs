@@ -14,14 +14,17 @@ use serde_json::{Value, json};
 use super::{Fault, Grant, OAuth, Rules};
 use crate::stand_in::params::Params;
 
-/// A platform that authorizes apps.
-pub trait Authorizes: Send + Sync + 'static {
-    /// What it remembers of that.
+/// A fake that remembers apps and grants.
+pub trait HasOAuth: Send + Sync + 'static {
+    /// Its apps and grants.
     fn oauth(&self) -> MutexGuard<'_, OAuth>;
 
     /// What its clock shows.
     fn now(&self) -> DateTime<Utc>;
+}
 
+/// A platform that authorizes apps.
+pub trait Authorizes: HasOAuth {
     /// The accounts of the person who is signed in; the first is the one that the
     /// suite chooses.
     fn accounts(&self) -> &'static [&'static str];
@@ -51,6 +54,11 @@ pub trait Authorizes: Send + Sync + 'static {
     /// The `error` with which somebody who declines is sent back.
     fn denial(&self) -> &'static str {
         "access_denied"
+    }
+
+    /// Ends all access tokens given out so far. Their grants go on.
+    fn end_access_tokens(&self) {
+        self.oauth().end_access_tokens(self.now());
     }
 }
 
