@@ -14,6 +14,7 @@ pub mod checks;
 pub mod echo;
 pub mod log;
 pub mod network;
+pub mod options;
 pub mod samples;
 pub mod stage;
 

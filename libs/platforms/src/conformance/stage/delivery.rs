@@ -124,6 +124,52 @@ impl<N: Network> Stage<N> {
         panic!("it is never ready: {setbacks:?}")
     }
 
+    /// Steps until there is a setback, or nothing more to do: the setback, and how long it took.
+    pub async fn stepped(&self, post: &mut Post<'_>) -> (Option<Setback>, TimeDelta) {
+        let began = self.clock.now();
+        for _ in 0..ATTEMPTS * 10 {
+            match self.prepare(post).await {
+                Ok(Step::Again { progress, at }) => {
+                    post.progress = Some(progress);
+                    self.clock.skip_to(at);
+                }
+                Ok(Step::Ready { progress }) => {
+                    post.progress = progress;
+                    return (None, self.clock.now() - began);
+                }
+                Err(setback) => return (Some(setback), self.clock.now() - began),
+            }
+        }
+        panic!("it never ends")
+    }
+
+    /// Prepares a post until then, as the protocol does: every setback that passes is waited out. Returns the setbacks; the
+    /// last one may be final.
+    pub async fn prepared_until(&self, post: &mut Post<'_>, end: DateTime<Utc>) -> Vec<Setback> {
+        let mut setbacks = Vec::new();
+        while self.clock.now() < end {
+            match self.prepare(post).await {
+                Ok(Step::Again { progress, at }) => {
+                    post.progress = Some(progress);
+                    self.clock.skip_to(at);
+                }
+                Ok(Step::Ready { progress }) => {
+                    post.progress = progress;
+                    break;
+                }
+                Err(Setback::Busy { retry_at, reason }) => {
+                    self.clock.skip_to(retry_at.unwrap_or_else(|| self.clock.now() + TimeDelta::minutes(30)));
+                    setbacks.push(Setback::Busy { retry_at, reason });
+                }
+                Err(setback) => {
+                    setbacks.push(setback);
+                    break;
+                }
+            }
+        }
+        setbacks
+    }
+
     /// A post that is prepared without a setback, and due.
     pub async fn due<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let mut post = self.post(account, text, media);
