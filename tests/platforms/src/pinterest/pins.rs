@@ -118,13 +118,19 @@ fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusa
 
 /// The files of a `media_source`.
 async fn files(here: &Here, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, Refusal> {
-    let allows = |names: &[&str]| source.as_object().is_some_and(|it| it.keys().all(|it| names.contains(&it.as_str())));
+    let has_only = |value: &Value, names: &[&str]| {
+        value.as_object().is_some_and(|it| it.keys().all(|it| names.contains(&it.as_str())))
+    };
+    let allows = |names: &[&str]| has_only(source, names);
     match source["source_type"].as_str() {
         Some("image_url") if allows(&["source_type", "url", "is_standard"]) => Ok(vec![image(&source["url"]).await?]),
         Some("multiple_image_urls") if allows(&["source_type", "items", "index"]) => {
             let items = source["items"].as_array().map(Vec::as_slice).unwrap_or_default();
             if !(2..=5).contains(&items.len()) || !source["index"].is_u64() {
                 return Err(invalid("items: minItems=2, maxItems=5"));
+            }
+            if !items.iter().all(|it| has_only(it, &["title", "description", "link", "url"])) {
+                return Err(invalid("items: Additional properties are not allowed"));
             }
             try_join_all(items.iter().map(|it| image(&it["url"]))).await
         }

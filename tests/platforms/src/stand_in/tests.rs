@@ -212,8 +212,9 @@ async fn an_intermediary_blocks_as_many_calls_as_were_ordered() {
 
     let (status, page) = visit.exchange(&code, &[]).await;
 
-    let calls = |visit: &Visit| (visit.plain.troubles().left(), visit.plain.troubles().calls(Call::Exchange));
-    assert_eq!((status, page, calls(&visit)), (403, Value::Null, (0, 0)));
+    assert_eq!((status, page), (403, Value::Null));
+    assert_eq!(visit.plain.troubles().left(), 0);
+    assert_eq!(visit.plain.troubles().calls(Call::Exchange), 0);
     assert_eq!(visit.exchange(&code, &[]).await.0, 200);
 }
 
