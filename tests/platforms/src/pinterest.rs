@@ -25,7 +25,6 @@ use crate::stand_in::arrivals::Arrivals;
 use crate::stand_in::front::Front;
 use crate::stand_in::here;
 use crate::stand_in::oauth::{self, Authorizes, Client, Fault, Grant, Pkce, Refresh, Rules};
-use crate::stand_in::params::Params;
 
 /// The account's username, by which the person chooses it.
 pub const USERNAME: &str = "keeper_ada";
@@ -171,10 +170,6 @@ fn page(query: &BTreeMap<String, String>, most: usize, all: &[Value]) -> Answer 
 impl Authorizes for Here {
     fn accounts(&self) -> &'static [&'static str] {
         &[USERNAME]
-    }
-
-    fn fault(&self, headers: &HeaderMap, _: &Params) -> Option<Fault> {
-        Fault::unless_form(headers)
     }
 
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {

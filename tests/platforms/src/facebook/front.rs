@@ -11,8 +11,7 @@ use crate::meta::trouble::{self, minutes};
 use crate::stand_in::front::Front;
 
 impl Front for Here {
-    const TRANSLATED: &'static [&'static str] =
-        &["/error/message", "/error/error_user_title", "/error/error_user_msg", "/error_message", "/error_description"];
+    const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
 
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());

@@ -86,10 +86,6 @@ impl Authorizes for Here {
         &[MEMBER]
     }
 
-    fn fault(&self, headers: &HeaderMap, _: &Params) -> Option<Fault> {
-        Fault::unless_form(headers)
-    }
-
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
         let mut answer = grant.answer(rules);
         answer["scope"] = grant.scopes.join(",").into();

@@ -10,8 +10,7 @@ use crate::meta::trouble;
 use crate::stand_in::front::Front;
 
 impl Front for Here {
-    const TRANSLATED: &'static [&'static str] =
-        &["/error/message", "/error/error_user_title", "/error/error_user_msg", "/error_message", "/error_description"];
+    const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
 
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let has = |what: &[u8]| body.windows(what.len()).any(|it| it == what);

@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use super::{HANDLE, Here, ID};
 use crate::stand_in::limits::{Begins, Limit};
 use crate::stand_in::oauth::{Authorizes, Fault, Grant, Rules};
-use crate::stand_in::params::{Params, bearer};
+use crate::stand_in::params::bearer;
 
 /// A limit of a user: "/ 15 min".
 const fn limit(name: &'static str, most: u64) -> Limit {
@@ -78,10 +78,6 @@ impl Here {
 impl Authorizes for Here {
     fn accounts(&self) -> &'static [&'static str] {
         &[HANDLE]
-    }
-
-    fn fault(&self, headers: &HeaderMap, _: &Params) -> Option<Fault> {
-        Fault::unless_form(headers)
     }
 
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {

@@ -29,12 +29,6 @@ pub trait Authorizes: HasOAuth {
     /// suite chooses.
     fn accounts(&self) -> &'static [&'static str];
 
-    /// What is wrong with a call for tokens that the rules do not know of.
-    fn fault(&self, headers: &HeaderMap, params: &Params) -> Option<Fault> {
-        let _ = (headers, params);
-        None
-    }
-
     /// The answer to a call for tokens.
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
         grant.answer(rules)
@@ -101,7 +95,7 @@ async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): R
 }
 
 async fn give<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
-    if let Some(fault) = platform.fault(&headers, &params) {
+    if let Some(fault) = Fault::unless_form(&headers) {
         return platform.refusal(fault);
     }
     let mut oauth = platform.oauth();
