@@ -12,7 +12,9 @@
 
 pub mod checks;
 pub mod echo;
+pub mod log;
 pub mod network;
+pub mod options;
 pub mod samples;
 pub mod stage;
 

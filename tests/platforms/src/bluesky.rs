@@ -295,7 +295,7 @@ impl Network for Bluesky {
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.world.state().troubles.order(call, trouble, count);
+        self.world.troubles().order(call, trouble, count);
     }
 
     fn can(&self, call: Call, trouble: Trouble) -> bool {
@@ -319,7 +319,7 @@ impl Network for Bluesky {
     }
 
     fn translate_refusals(&self) -> bool {
-        self.world.state().troubles.translate();
+        self.world.troubles().translate();
         true
     }
 
@@ -369,6 +369,6 @@ impl Network for Bluesky {
     }
 
     fn calls(&self, call: Call) -> usize {
-        self.world.state().troubles.calls(call)
+        self.world.troubles().calls(call)
     }
 }

@@ -13,9 +13,7 @@ mod refusal;
 mod send;
 mod webhooks;
 
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::Router;
@@ -26,16 +24,14 @@ use axum::routing::get;
 use domain::clock::Clock;
 use http::{StatusCode, header};
 use platforms::conformance::network::PublicMedium;
-use platforms::conformance::stage::ORIGIN;
 use serde_json::{Value, json};
 
 use self::refusal::Refusal;
-use crate::stand_in::echo::Echo;
+use crate::stand_in::arrivals::Arrivals;
+use crate::stand_in::here;
 use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{App, OAuth, secret};
+use crate::stand_in::oauth::secret;
 use crate::stand_in::params::essence;
-use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{arrivals, echo, front, wire};
 
 /// The number of the server.
 pub const GUILD: &str = "290926792226357250";
@@ -49,26 +45,17 @@ pub const NAME: &str = "Lighthouse news";
 /// Discord; with `APP`, the service is registered there as an app.
 pub struct Discord<const APP: bool = true> {
     here: Arc<Here>,
-    address: SocketAddr,
     /// What arrived so far.
-    pub arrivals: arrivals::Arrivals,
-    app: App,
+    pub arrivals: Arrivals,
 }
 
-/// What it remembers.
-struct Here {
-    clock: Clock,
-    memory: Mutex<Memory>,
-    oauth: Mutex<OAuth>,
-    echo: Echo,
-}
+type Here = here::Here<Memory>;
 
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 struct Memory {
     webhooks: Vec<Webhook>,
     messages: Vec<Message>,
-    troubles: Troubles,
     limits: Limits,
     /// How many ids were given out.
     ids: u64,
@@ -105,29 +92,18 @@ impl<const APP: bool> Discord<APP> {
     /// Starts one on a free port, in whose channel somebody has made a webhook. It tells
     /// the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let mut oauth = OAuth::new(oauth::RULES);
-        let app = oauth.register(&format!("{ORIGIN}/connect/callback/discord"));
-        let (memory, oauth, echo) = (Mutex::default(), Mutex::new(oauth), Arc::new(AtomicBool::new(false)));
-        let here = Arc::new(Here { clock, memory, oauth, echo });
-        here.memory().webhook(None);
         let webhook = get(webhooks::show).post(send::execute).delete(webhooks::delete);
-        let server = Router::new()
+        let routes = Router::new()
             .route("/api/v10/webhooks/{id}/{token}", webhook)
             .route("/api/v10/webhooks/{id}/{token}/messages/{message}", get(webhooks::message))
             .merge(crate::stand_in::oauth::routes("/oauth2/authorize", oauth::TOKEN, None))
             .fallback(refusal::not_found)
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());
-        let server = front::around(server, Arc::clone(&here)).layer(from_fn(strict)).with_state(Arc::clone(&here));
-        let server = echo::around(server, &here.echo);
-        let arrivals = arrivals::Arrivals::default();
-        let address = wire::serve(arrivals::around(server, &arrivals)).await;
-        Self { here, address, arrivals, app }
-    }
-
-    /// Where it is, without a slash at the end.
-    pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+        let strict = |server: Router| server.layer(from_fn(strict));
+        let here = Here::serve_as((), "discord", clock, oauth::RULES, Memory::default(), routes, strict).await;
+        here.memory().webhook(None);
+        Self { arrivals: here.arrivals.clone(), here }
     }
 
     /// The address of the webhook that somebody has made, as the app copies it.
@@ -208,11 +184,5 @@ impl Memory {
         let (id, token) = (self.id(), format!("{}_-{}", secret(), &secret()[..20]));
         self.webhooks.push(Webhook { id, token, application_id, is_deleted: false });
         &self.webhooks[self.webhooks.len() - 1]
-    }
-}
-
-impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,15 +14,12 @@ mod posts;
 mod videos;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
 use domain::clock::Clock;
-use platforms::conformance::stage::ORIGIN;
 use serde_json::Value;
 
 use self::access::Page;
@@ -30,11 +27,9 @@ use self::photos::Photo;
 use self::posts::Post;
 use self::videos::Video;
 use crate::meta::error::GraphError;
-use crate::stand_in::arrivals::{self, Arrivals};
-use crate::stand_in::echo::{self, Echo};
-use crate::stand_in::oauth::{self, App, Client, OAuth, Pkce, Refresh, Rules};
-use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{front as kit_front, wire};
+use crate::stand_in::arrivals::Arrivals;
+use crate::stand_in::here;
+use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
 
 /// The name of the person, by which they choose themselves.
 pub const PERSON: &str = "ada.keeper";
@@ -82,21 +77,11 @@ const BUSINESS: Rules = Rules {
 /// Facebook. With `CONFIGURED`, the app has Facebook Login for Business.
 pub struct Facebook<const CONFIGURED: bool = false> {
     here: Arc<Here>,
-    address: SocketAddr,
-    app: App,
     /// What arrived.
     pub arrivals: Arrivals,
 }
 
-/// What it remembers.
-struct Here {
-    clock: Clock,
-    oauth: Mutex<OAuth>,
-    memory: Mutex<Memory>,
-    echo: Echo,
-    /// Where it is, once that is known.
-    base_url: Mutex<String>,
-}
+type Here = here::Here<Memory>;
 
 struct Memory {
     pages: Vec<Page>,
@@ -111,7 +96,6 @@ struct Memory {
     posts: Vec<Post>,
     /// Comments, with what each is under.
     comments: Vec<(String, String)>,
-    troubles: Troubles,
     /// What the next call of a method and path is answered.
     refusals: BTreeMap<String, (u16, Value)>,
     /// Whether Pages are not to be seen with their tokens any more.
@@ -137,7 +121,6 @@ impl Memory {
             videos: BTreeMap::new(),
             posts: Vec::new(),
             comments: Vec::new(),
-            troubles: Troubles::default(),
             refusals: BTreeMap::new(),
             is_hidden: false,
             breaks_after: None,
@@ -157,16 +140,7 @@ impl Memory {
 impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let mut oauth = OAuth::new(if CONFIGURED { BUSINESS } else { RULES });
-        let app = oauth.register(&format!("{ORIGIN}/connect/callback/facebook"));
-        let here = Arc::new(Here {
-            clock,
-            oauth: Mutex::new(oauth),
-            memory: Mutex::new(Memory::new()),
-            echo: Arc::new(AtomicBool::new(false)),
-            base_url: Mutex::default(),
-        });
-        let server = oauth::page_at::<Here>("/v26.0/dialog/oauth")
+        let routes = oauth::page_at::<Here>("/v26.0/dialog/oauth")
             .route("/v26.0/oauth/access_token", get(access::give))
             .route("/v26.0/me", get(access::me))
             .route("/v26.0/me/permissions", get(access::permissions).delete(access::end))
@@ -176,21 +150,14 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
             .route("/v26.0/{id}/{edge}", get(nodes::list).post(nodes::create))
             .route("/video-upload/v26.0/{id}", post(videos::receive))
             .layer(DefaultBodyLimit::disable());
-        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let arrivals = Arrivals::default();
-        let address = wire::serve(arrivals::around(echo::around(server, &here.echo), &arrivals)).await;
-        *here.base_url.lock().unwrap_or_else(PoisonError::into_inner) = format!("http://{address}");
-        Self { here, address, app, arrivals }
-    }
-
-    /// Where it is, without a slash at the end.
-    pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+        let rules = if CONFIGURED { BUSINESS } else { RULES };
+        let here = Here::serve("facebook", clock, rules, Memory::new(), routes).await;
+        Self { arrivals: here.arrivals.clone(), here }
     }
 
     /// The secret of our app.
     pub fn app_secret(&self) -> &str {
-        &self.app.client_secret
+        &self.here.app.client_secret
     }
 
     /// The person may do this on another Page as well.
@@ -242,12 +209,6 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
         memory.videos.retain(|_, it| it.is_finished());
     }
 
-    /// Somebody posts this on the Page by hand.
-    pub fn posts_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        self.here.memory().add_post(PAGE, text, Vec::new(), None, now);
-    }
-
     /// Of the calls that may be made, so many hundredths are.
     pub fn is_used(&self, percent: u64) {
         self.here.memory().used = percent;
@@ -278,16 +239,6 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
     /// How many pictures were uploaded so far.
     pub fn photos(&self) -> usize {
         self.here.memory().photos.len()
-    }
-}
-
-impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn base_url(&self) -> String {
-        self.base_url.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

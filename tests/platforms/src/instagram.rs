@@ -15,16 +15,13 @@ mod network;
 mod posts;
 mod text;
 
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
 use domain::clock::Clock;
-use platforms::conformance::stage::ORIGIN;
 use serde_json::Value;
 
 use self::by_facebook::Page;
@@ -34,11 +31,10 @@ use crate::meta::containers::{Containers, WORK};
 use crate::meta::error::GraphError;
 use crate::meta::usage::{self, Usage};
 use crate::meta::{Ids, long_lived};
-use crate::stand_in::arrivals::{self, Arrivals};
-use crate::stand_in::echo::{self, Echo};
-use crate::stand_in::oauth::{App, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::arrivals::Arrivals;
+use crate::stand_in::here;
+use crate::stand_in::oauth::{Client, Pkce, Refresh, Rules};
 use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{front as kit_front, wire};
 
 /// The account's name, by which the person chooses it.
 pub const HANDLE: &str = "keeper_ada";
@@ -99,26 +95,16 @@ const SCOPES_OF_FACEBOOK: Scopes = Scopes {
 /// Instagram. With `BY_FACEBOOK`, people connect accounts by Facebook's login.
 pub struct Instagram<const BY_FACEBOOK: bool = false> {
     here: Arc<Here>,
-    address: SocketAddr,
-    app: App,
     /// How much was called, as answers say it.
     pub usage: Usage,
     /// What arrived.
     pub arrivals: Arrivals,
 }
 
-/// What it remembers.
-struct Here {
-    by_facebook: bool,
-    clock: Clock,
-    oauth: Mutex<OAuth>,
-    memory: Mutex<Memory>,
-    echo: Echo,
-    /// Where it is, once that is known.
-    base_url: Mutex<String>,
-}
+type Here = here::Here<Memory>;
 
 struct Memory {
+    by_facebook: bool,
     containers: Containers<Content>,
     /// Everything that was published, oldest first.
     posts: Vec<Post>,
@@ -146,14 +132,14 @@ struct Memory {
     declined: Vec<String>,
     /// The Pages of the person, on Facebook.
     pages: Vec<Page>,
-    troubles: Troubles,
     /// What the next calls answer to paths that end like this.
     refusals: Vec<(&'static str, GraphError)>,
 }
 
 impl Memory {
-    fn new() -> Self {
+    fn new(by_facebook: bool) -> Self {
         Self {
+            by_facebook,
             containers: Containers::default(),
             posts: Vec::new(),
             ids: Ids::default(),
@@ -169,7 +155,6 @@ impl Memory {
             is_flat: false,
             declined: Vec::new(),
             pages: vec![Page::of_the_account()],
-            troubles: Troubles::default(),
             refusals: Vec::new(),
         }
     }
@@ -178,28 +163,17 @@ impl Memory {
 impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let mut oauth = OAuth::new(if BY_FACEBOOK { RULES_OF_FACEBOOK } else { RULES });
-        let app = oauth.register(&format!("{ORIGIN}/connect/callback/instagram"));
-        let here = Arc::new(Here {
-            by_facebook: BY_FACEBOOK,
-            clock,
-            oauth: Mutex::new(oauth),
-            memory: Mutex::new(Memory::new()),
-            echo: Arc::new(AtomicBool::new(false)),
-            base_url: Mutex::default(),
-        });
-        let server = if BY_FACEBOOK { by_facebook::routes() } else { access::routes() };
-        let server = kit_front::around(api(server), Arc::clone(&here)).with_state(Arc::clone(&here));
-        let (usage, arrivals) = (Usage::default(), Arrivals::default());
-        let server = usage::around(echo::around(server, &here.echo), &usage);
-        let address = wire::serve(arrivals::around(server, &arrivals)).await;
-        *here.base_url.lock().unwrap_or_else(PoisonError::into_inner) = format!("http://{address}");
-        Self { here, address, app, usage, arrivals }
+        let (rules, routes) =
+            if BY_FACEBOOK { (RULES_OF_FACEBOOK, by_facebook::routes()) } else { (RULES, access::routes()) };
+        let (memory, usage) = (Memory::new(BY_FACEBOOK), Usage::default());
+        let tell = |server| usage::around(server, &usage);
+        let here = Here::serve_as((), "instagram", clock, rules, memory, api(routes), tell).await;
+        Self { arrivals: here.arrivals.clone(), here, usage }
     }
 
-    /// Where it is, without a slash at the end.
-    pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+    /// What stands in front of it.
+    pub fn intermediary(&self) -> MutexGuard<'_, Troubles> {
+        self.here.troubles()
     }
 
     /// The next call to a path that ends like this is answered with this.
@@ -279,13 +253,6 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
         self.here.memory().pages = pages.iter().map(|(id, account, tasks)| Page::new(id, *account, tasks)).collect();
     }
 
-    /// The account's owner posts this by hand.
-    pub fn posts_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        let content = Content { caption: text.to_owned(), ..Content::default() };
-        self.here.memory().add(content, now);
-    }
-
     /// The account's owner makes a container in another way.
     pub fn makes_by_hand(&self) {
         let now = self.here.clock.now();
@@ -299,8 +266,7 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
 
     /// When the latest access token ends, in seconds since 1970.
     pub fn ends_at(&self) -> Option<i64> {
-        let oauth = self.here.oauth.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(oauth.grants.last()?.expires_at?.timestamp())
+        Some(self.here.oauth().grants.last()?.expires_at?.timestamp())
     }
 }
 
@@ -317,15 +283,7 @@ fn api(server: Router<Arc<Here>>) -> Router<Arc<Here>> {
 }
 
 impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn base_url(&self) -> String {
-        self.base_url.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     fn scopes(&self) -> Scopes {
-        if self.by_facebook { SCOPES_OF_FACEBOOK } else { SCOPES }
+        if self.memory().by_facebook { SCOPES_OF_FACEBOOK } else { SCOPES }
     }
 }

@@ -17,27 +17,21 @@ mod refusal;
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post, put};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use domain::clock::Clock;
-use platforms::conformance::stage::ORIGIN;
 use serde_json::{Value, json};
 
 use self::files::File;
 use self::organizations::Role;
 use self::posts::Post;
-use crate::stand_in::arrivals::{self, Arrivals};
-use crate::stand_in::echo::{self, Echo};
+use crate::stand_in::arrivals::Arrivals;
+use crate::stand_in::here;
 use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{self, App, Client, OAuth, Pkce, Refresh, Rules};
-use crate::stand_in::ordered::Ordered;
-use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{front as kit_front, wire};
+use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
 
 /// The name of the member, as they choose themselves.
 const MEMBER: &str = "Ada Keeper";
@@ -95,6 +89,7 @@ const RULES: Rules = Rules {
     pkce: Pkce::Unknown,
     code_lives: TimeDelta::minutes(30),
     access_lives: Some(TimeDelta::days(60)),
+    refresh_lives: Some(TimeDelta::days(365)),
     ..Rules::STANDARD
 };
 
@@ -181,20 +176,12 @@ impl Products for CommunityWithOpenId {
 /// LinkedIn.
 pub struct LinkedIn<P = SelfServe> {
     here: Arc<Here>,
-    address: SocketAddr,
-    app: App,
     /// What arrived.
     pub arrivals: Arrivals,
     products: PhantomData<P>,
 }
 
-/// What it remembers.
-struct Here {
-    clock: Clock,
-    oauth: Mutex<OAuth>,
-    memory: Mutex<Memory>,
-    echo: Echo,
-}
+type Here = here::Here<Memory>;
 
 struct Memory {
     /// Where uploads go.
@@ -212,11 +199,7 @@ struct Memory {
     part_bytes: u64,
     /// Whether videos cannot be processed.
     spoils: bool,
-    /// When each refresh token was first given.
-    consents: BTreeMap<String, DateTime<Utc>>,
-    troubles: Troubles,
     limits: Limits,
-    ordered: Ordered,
     /// Numbers everything that is made.
     made: u64,
 }
@@ -225,8 +208,6 @@ impl<P: Products> LinkedIn<P> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
         let refresh = if P::has_pages() { Refresh::Lasting } else { Refresh::None };
-        let mut oauth = OAuth::new(Rules { scopes: P::SCOPES, refresh, ..RULES });
-        let app = oauth.register(&format!("{ORIGIN}/connect/callback/linkedin"));
         let memory = Memory {
             uploads_at: String::new(),
             approved: P::has_pages(),
@@ -237,19 +218,10 @@ impl<P: Products> LinkedIn<P> {
             comments: Vec::new(),
             part_bytes: 4 << 20,
             spoils: false,
-            consents: BTreeMap::new(),
-            troubles: Troubles::default(),
             limits: Limits::default(),
-            ordered: Ordered::default(),
             made: 7_400_000_000_000_000_000,
         };
-        let here = Arc::new(Here {
-            clock,
-            oauth: Mutex::new(oauth),
-            memory: Mutex::new(memory),
-            echo: Arc::new(AtomicBool::new(false)),
-        });
-        let server =
+        let routes =
             oauth::routes::<Here>("/oauth/v2/authorization", "/oauth/v2/accessToken", Some("/oauth/v2/revoke"))
                 .route("/v2/userinfo", get(access::userinfo))
                 .route("/v2/me", get(access::me))
@@ -262,23 +234,17 @@ impl<P: Products> LinkedIn<P> {
                 .route("/rest/organizations", get(organizations::named))
                 .route("/dms-uploads/{file}/{part}", put(files::arrive))
                 .layer(DefaultBodyLimit::disable());
-        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let arrivals = Arrivals::default();
-        let address = wire::serve(arrivals::around(echo::around(server, &here.echo), &arrivals)).await;
-        here.memory().uploads_at = format!("http://{address}");
-        Self { here, address, app, arrivals, products: PhantomData }
+        let rules = Rules { scopes: P::SCOPES, refresh, ..RULES };
+        let here = Here::serve("linkedin", clock, rules, memory, routes).await;
+        here.memory().uploads_at = here.base_url();
+        Self { arrivals: here.arrivals.clone(), here, products: PhantomData }
     }
 }
 
 impl<P> LinkedIn<P> {
-    /// Where it is, without a slash at the end.
-    pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
     /// The next call to a path that begins like this is answered with this: JSON, or a string that is a page of HTML.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.here.memory().ordered.order(path, status, body);
+        self.here.troubles().refuse(path, status, body);
     }
 
     /// The version that was asked for so far has ended.
@@ -303,7 +269,6 @@ impl<P> LinkedIn<P> {
 
     /// The tokens given out so far do not cover this scope any more.
     pub fn forgets_scope(&self, scope: &str) {
-        use crate::stand_in::oauth::Authorizes;
         for grant in &mut self.here.oauth().grants {
             grant.scopes.retain(|it| it != scope);
         }
@@ -345,12 +310,6 @@ impl<P> LinkedIn<P> {
         if let Some(post) = self.here.memory().posts.last_mut() {
             (post.text, post.is_edited) = (little::Read::plain(text), true);
         }
-    }
-}
-
-impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -17,9 +17,7 @@ mod rooms;
 mod tokens;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -31,11 +29,10 @@ use serde_json::Value;
 
 use self::media::File;
 use self::tokens::Device;
-use crate::stand_in::echo::Echo;
-use crate::stand_in::intermediary::Intermediary;
+use crate::stand_in::here;
 use crate::stand_in::limits::Limits;
+use crate::stand_in::oauth::Rules;
 use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{arrivals, echo, front as kit_front, intermediary, wire};
 
 /// The user.
 pub const USER: &str = "@keeper:lighthouse.example";
@@ -61,16 +58,9 @@ pub const MAX_FILE_BYTES: usize = 52_428_800;
 /// A homeserver.
 pub struct Matrix {
     here: Arc<Here>,
-    address: SocketAddr,
 }
 
-/// What it remembers.
-struct Here {
-    clock: Clock,
-    memory: Mutex<Memory>,
-    echo: Echo,
-    intermediary: Intermediary,
-}
+type Here = here::Here<Memory>;
 
 #[derive(Default)]
 struct Memory {
@@ -80,7 +70,6 @@ struct Memory {
     /// Which event a transaction made, and when: by device, room and id.
     transactions: BTreeMap<(String, String, String), (String, DateTime<Utc>)>,
     files: BTreeMap<String, File>,
-    troubles: Troubles,
     /// How many messages are taken before one fails, and how.
     failing: Option<(usize, Trouble)>,
     limits: Limits,
@@ -130,14 +119,8 @@ struct Event {
 impl Matrix {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let here = Arc::new(Here {
-            clock,
-            memory: Mutex::default(),
-            echo: Arc::new(AtomicBool::new(false)),
-            intermediary: Intermediary::default(),
-        });
         let room = "/_matrix/client/v3/rooms/{room}";
-        let server = Router::new()
+        let routes = Router::new()
             .route("/.well-known/matrix/client", get(access::well_known))
             .route("/elsewhere", get(access::well_known_elsewhere))
             .route("/_matrix/client/versions", get(access::versions))
@@ -157,20 +140,12 @@ impl Matrix {
             .method_not_allowed_fallback(access::unrecognized_method)
             // What is too large is refused in `media`.
             .layer(DefaultBodyLimit::disable());
-        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let server = intermediary::around(echo::around(server, &here.echo), &here.intermediary);
-        let address = wire::serve(arrivals::around(server, &arrivals::Arrivals::default())).await;
-        Self { here, address }
-    }
-
-    /// Where it is, without a slash at the end.
-    pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+        Self { here: Here::serve("matrix", clock, Rules::STANDARD, Memory::default(), routes).await }
     }
 
     /// What stands in front of it.
-    pub fn intermediary(&self) -> &Intermediary {
-        &self.here.intermediary
+    pub fn intermediary(&self) -> MutexGuard<'_, Troubles> {
+        self.here.troubles()
     }
 
     /// The user joins so many further rooms, of which every other one is encrypted.
@@ -249,12 +224,6 @@ impl Matrix {
     /// What clients of the user show of their devices.
     pub fn device_names(&self) -> Vec<String> {
         self.here.memory().devices.iter().filter_map(|it| it.name.clone()).collect()
-    }
-}
-
-impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,24 +16,18 @@ mod refusal;
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, post};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
-use platforms::conformance::stage::ORIGIN;
 use serde_json::Value;
 
 use self::files::File;
-use crate::stand_in::arrivals::{self, Arrivals};
-use crate::stand_in::echo::{self, Echo};
+use crate::stand_in::here;
 use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{self, App, Authorizes, Client, OAuth, Pkce, Refresh, Rules};
-use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{front as kit_front, wire};
+use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
 
 /// The public channel to which the app is invited when it is installed.
 pub const CHANNEL: &str = "C0LIGHTHOUSE";
@@ -98,18 +92,10 @@ impl Rotation for Rotating {
 /// Slack.
 pub struct Slack<R = Lasting> {
     here: Arc<Here>,
-    address: SocketAddr,
-    app: App,
     rotation: PhantomData<R>,
 }
 
-/// What it remembers.
-struct Here {
-    clock: Clock,
-    oauth: Mutex<OAuth>,
-    memory: Mutex<Memory>,
-    echo: Echo,
-}
+type Here = here::Here<Memory>;
 
 struct Memory {
     /// Where uploads go.
@@ -119,7 +105,6 @@ struct Memory {
     /// Everything in all channels, oldest first.
     messages: Vec<Message>,
     files: BTreeMap<String, File>,
-    troubles: Troubles,
     limits: Limits,
     /// What the next call of a method is answered.
     refusals: BTreeMap<String, String>,
@@ -155,14 +140,11 @@ impl<R: Rotation> Slack<R> {
     pub async fn start(clock: Clock) -> Self {
         let (access_lives, refresh) =
             if R::ON { (Some(TimeDelta::hours(12)), Refresh::Rotating) } else { (None, Refresh::None) };
-        let mut oauth = OAuth::new(Rules { access_lives, refresh, ..RULES });
-        let app = oauth.register(&format!("{ORIGIN}/connect/callback/slack"));
         let memory = Memory {
             base_url: String::new(),
             is_invited: false,
             messages: Vec::new(),
             files: BTreeMap::new(),
-            troubles: Troubles::default(),
             limits: Limits::default(),
             refusals: BTreeMap::new(),
             said_of_tokens: BTreeMap::new(),
@@ -172,31 +154,20 @@ impl<R: Rotation> Slack<R> {
             calls_people: 0,
             made: 0,
         };
-        let here = Arc::new(Here {
-            clock,
-            oauth: Mutex::new(oauth),
-            memory: Mutex::new(memory),
-            echo: Arc::new(AtomicBool::new(false)),
-        });
-        let server = oauth::page_at::<Here>("/oauth/v2/authorize")
+        let routes = oauth::page_at::<Here>("/oauth/v2/authorize")
             .route("/api/oauth.v2.access", post(access::give))
             .route("/api/{method}", any(method::answer))
             .route("/upload/v1/{ticket}", post(files::arrive))
             // What is too large is refused in `files`.
             .layer(DefaultBodyLimit::disable());
-        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let address = wire::serve(arrivals::around(echo::around(server, &here.echo), &Arrivals::default())).await;
-        here.memory().base_url = format!("http://{address}");
-        Self { here, address, app, rotation: PhantomData }
+        let rules = Rules { access_lives, refresh, ..RULES };
+        let here = Here::serve("slack", clock, rules, memory, routes).await;
+        here.memory().base_url = here.base_url();
+        Self { here, rotation: PhantomData }
     }
 }
 
 impl<R> Slack<R> {
-    /// Where it is, without a slash at the end.
-    pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
     /// The next call of this method is not carried out, with this code.
     pub fn refuses(&self, method: &str, code: &str) {
         self.here.memory().refusals.insert(method.to_owned(), code.to_owned());
@@ -266,12 +237,6 @@ impl<R> Slack<R> {
         for _ in 0..count {
             memory.say(CHANNEL, "hello", None, Vec::new(), now);
         }
-    }
-}
-
-impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

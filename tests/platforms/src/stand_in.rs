@@ -2,14 +2,14 @@
 //! stays in its own module; what its documents leave to the RFCs, or what tests want
 //! of all of them, is here:
 //!
+//! - `here`: the state that handlers share, and how a fake starts
 //! - [`oauth`]: apps, the page with its accounts, codes, tokens, renewal, revocation
-//! - [`front`] and [`troubles`]: calls that fail as a test has ordered
+//! - [`front`] and [`troubles`]: calls that fail as a test has ordered, also with pages of
+//!   intermediaries
 //! - [`uploads`]: files that arrive in parts and are worked on for a while
 //! - [`limits`]: so many requests in so much time
-//! - [`intermediary`]: pages of a proxy or firewall in place of an answer
-//! - [`ordered`]: what a test wants the next call to a path to be answered
 //! - [`arrivals`]: what arrived, for tests and on a page
-//! - `network`: what fakes with an OAuth app answer to the suite in the same way
+//! - `network`: what fakes answer to the suite in the same way
 //! - [`params`], [`echo`], [`wire`]: requests and answers
 //!
 //! Nothing here knows the service: what it refuses, it refuses by the documents.
@@ -17,11 +17,10 @@
 pub mod arrivals;
 pub mod echo;
 pub mod front;
-pub mod intermediary;
+pub(crate) mod here;
 pub mod limits;
 pub mod network;
 pub mod oauth;
-pub mod ordered;
 pub mod params;
 #[cfg(test)]
 mod tests;

@@ -10,9 +10,7 @@ mod network;
 mod refusal;
 mod send;
 
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -21,10 +19,9 @@ use domain::clock::Clock;
 use platforms::conformance::network::PublicMedium;
 use serde_json::{Value, json};
 
-use crate::stand_in::echo::Echo;
+use crate::stand_in::here;
 use crate::stand_in::limits::Limits;
-use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{arrivals, echo, front, wire};
+use crate::stand_in::oauth::Rules;
 
 /// The token of the bot.
 pub const TOKEN: &str = "123456789:AAF-lighthouse_keepers_know_35_letter";
@@ -44,21 +41,14 @@ const BOT: i64 = 123_456_789;
 /// The Bot API.
 pub struct Telegram {
     here: Arc<Here>,
-    address: SocketAddr,
 }
 
-/// What it remembers.
-struct Here {
-    clock: Clock,
-    memory: Mutex<Memory>,
-    echo: Echo,
-}
+type Here = here::Here<Memory>;
 
 #[derive(Default)]
 struct Memory {
     messages: Vec<Message>,
     calls_to_old_id: usize,
-    troubles: Troubles,
     limits: Limits,
     /// Whether the bot was removed from the channel.
     is_kicked: bool,
@@ -86,21 +76,12 @@ struct Message {
 impl Telegram {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let here = Arc::new(Here { clock, memory: Mutex::default(), echo: Arc::new(AtomicBool::new(false)) });
-        let server = Router::new()
+        let routes = Router::new()
             .route("/{bot}/{method}", post(call::answer))
             .fallback(call::not_found)
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());
-        let server = front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let server = echo::around(server, &here.echo);
-        let address = wire::serve(arrivals::around(server, &arrivals::Arrivals::default())).await;
-        Self { here, address }
-    }
-
-    /// Where it is, without a slash at the end.
-    pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+        Self { here: Here::serve("telegram", clock, Rules::STANDARD, Memory::default(), routes).await }
     }
 
     /// The chat is a basic group, which has no name.
@@ -164,11 +145,5 @@ impl Memory {
             chat["username"] = CHANNEL.into();
         }
         chat
-    }
-}
-
-impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

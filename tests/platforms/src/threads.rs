@@ -14,14 +14,11 @@ mod poll;
 mod posts;
 mod text;
 
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use axum::routing::{get, post};
 use chrono::TimeDelta;
 use domain::clock::Clock;
-use platforms::conformance::stage::ORIGIN;
 use serde_json::Value;
 
 use self::making::Content;
@@ -30,11 +27,10 @@ use crate::meta::containers::{Containers, WORK};
 use crate::meta::error::GraphError;
 use crate::meta::usage::{self, Usage};
 use crate::meta::{Ids, long_lived};
-use crate::stand_in::arrivals::{self, Arrivals};
-use crate::stand_in::echo::{self, Echo};
-use crate::stand_in::oauth::{self, App, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::arrivals::Arrivals;
+use crate::stand_in::here;
+use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
 use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{front as kit_front, wire};
 
 /// The profile's name, by which the person chooses it.
 pub const USERNAME: &str = "keeper.ada";
@@ -57,21 +53,13 @@ const RULES: Rules = Rules {
 /// Threads.
 pub struct Threads {
     here: Arc<Here>,
-    address: SocketAddr,
-    app: App,
     /// How much was called, as answers say it.
     pub usage: Usage,
     /// What arrived.
     pub arrivals: Arrivals,
 }
 
-/// What it remembers.
-struct Here {
-    clock: Clock,
-    oauth: Mutex<OAuth>,
-    memory: Mutex<Memory>,
-    echo: Echo,
-}
+type Here = here::Here<Memory>;
 
 struct Memory {
     containers: Containers<Content>,
@@ -92,7 +80,6 @@ struct Memory {
     listed_after: TimeDelta,
     /// How many posts may be published within a day.
     quota: usize,
-    troubles: Troubles,
     /// What the next calls answer to paths that end like this.
     refusals: Vec<(&'static str, GraphError)>,
 }
@@ -100,8 +87,6 @@ struct Memory {
 impl Threads {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let mut oauth = OAuth::new(RULES);
-        let app = oauth.register(&format!("{ORIGIN}/connect/callback/threads"));
         let memory = Memory {
             containers: Containers::default(),
             posts: Vec::new(),
@@ -113,16 +98,9 @@ impl Threads {
             fault: None,
             listed_after: TimeDelta::zero(),
             quota: 250,
-            troubles: Troubles::default(),
             refusals: Vec::new(),
         };
-        let here = Arc::new(Here {
-            clock,
-            oauth: Mutex::new(oauth),
-            memory: Mutex::new(memory),
-            echo: Arc::new(AtomicBool::new(false)),
-        });
-        let server = oauth::page_at::<Here>("/oauth/authorize")
+        let routes = oauth::page_at::<Here>("/oauth/authorize")
             .route("/oauth/access_token", post(access::short))
             .route("/access_token", get(access::long))
             .route("/refresh_access_token", get(access::longer))
@@ -130,16 +108,15 @@ impl Threads {
             .route("/v1.0/{id}/threads", get(posts::list).post(making::make))
             .route("/v1.0/{id}/threads_publish", post(posts::publish))
             .route("/v1.0/{id}/threads_publishing_limit", get(posts::limit));
-        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let (usage, arrivals) = (Usage::default(), Arrivals::default());
-        let server = usage::around(echo::around(server, &here.echo), &usage);
-        let address = wire::serve(arrivals::around(server, &arrivals)).await;
-        Self { here, address, app, usage, arrivals }
+        let usage = Usage::default();
+        let tell = |server| usage::around(server, &usage);
+        let here = Here::serve_as((), "threads", clock, RULES, memory, routes, tell).await;
+        Self { arrivals: here.arrivals.clone(), here, usage }
     }
 
-    /// Where it is, without a slash at the end.
-    pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+    /// What stands in front of it.
+    pub fn intermediary(&self) -> MutexGuard<'_, Troubles> {
+        self.here.troubles()
     }
 
     /// The next call to a path that ends like this is answered with this.
@@ -188,13 +165,6 @@ impl Threads {
         self.here.memory().quota = quota;
     }
 
-    /// The profile's owner posts this by hand.
-    pub fn posts_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        let content = Content { text: text.to_owned(), ..Content::default() };
-        self.here.memory().add(content, now);
-    }
-
     /// What the latest post says beside its text and its files.
     pub fn latest_fields(&self) -> Value {
         self.here.memory().posts.last().map(|it| it.content.said.clone()).unwrap_or_default()
@@ -202,13 +172,6 @@ impl Threads {
 
     /// When the latest access token ends, in seconds since 1970.
     pub fn ends_at(&self) -> Option<i64> {
-        let oauth = self.here.oauth.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(oauth.grants.last()?.expires_at?.timestamp())
-    }
-}
-
-impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        Some(self.here.oauth().grants.last()?.expires_at?.timestamp())
     }
 }

@@ -15,9 +15,7 @@ mod routes;
 mod site;
 mod terms;
 
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -26,10 +24,10 @@ use platforms::conformance::network::Detour;
 
 pub use self::site::Oddity;
 use self::site::{Memory, Role};
-use crate::stand_in::arrivals::{self, Arrivals};
-use crate::stand_in::echo::Echo;
-use crate::stand_in::intermediary::Intermediary;
-use crate::stand_in::{echo, front, intermediary, wire};
+use crate::stand_in::arrivals::Arrivals;
+use crate::stand_in::here;
+use crate::stand_in::oauth::Rules;
+use crate::stand_in::troubles::Troubles;
 
 /// The person's name there.
 pub const USER: &str = "keeper";
@@ -41,38 +39,21 @@ pub const TYPED: &str = "hand MADE 1234 pass WORD 6789";
 /// own for their API, and name it in their pages instead of in a header.
 pub struct Wordpress<const PLAIN: bool = false> {
     here: Arc<Here>,
-    address: SocketAddr,
 }
 
-/// What a site knows.
-struct Here {
-    clock: Clock,
+struct Kind {
     is_plain: bool,
-    address: OnceLock<SocketAddr>,
-    memory: Mutex<Memory>,
-    echo: Echo,
-    intermediary: Intermediary,
-    arrivals: Arrivals,
 }
+
+type Here = here::Here<Memory, Kind>;
 
 impl<const PLAIN: bool> Wordpress<PLAIN> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let here = Arc::new(Here {
-            clock,
-            is_plain: PLAIN,
-            address: OnceLock::new(),
-            memory: Mutex::new(Memory::new(TYPED)),
-            echo: Arc::new(AtomicBool::new(false)),
-            intermediary: Intermediary::default(),
-            arrivals: Arrivals::default(),
-        });
-        let server = Router::new().fallback(routes::answer).layer(DefaultBodyLimit::disable());
-        let server = front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let server = intermediary::around(echo::around(server, &here.echo), &here.intermediary);
-        let address = wire::serve(arrivals::around(server, &here.arrivals)).await;
-        here.address.get_or_init(|| address);
-        Self { here, address }
+        let routes = Router::new().fallback(routes::answer).layer(DefaultBodyLimit::disable());
+        let (kind, memory) = (Kind { is_plain: PLAIN }, Memory::new(TYPED));
+        let here = Here::serve_as(kind, "wordpress", clock, Rules::STANDARD, memory, routes, |server| server).await;
+        Self { here }
     }
 
     /// The address of its front page.
@@ -86,8 +67,8 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
     }
 
     /// What stands in front of it.
-    pub fn intermediary(&self) -> &Intermediary {
-        &self.here.intermediary
+    pub fn intermediary(&self) -> MutexGuard<'_, Troubles> {
+        self.here.troubles()
     }
 
     /// It says that the page for application passwords is that of the site at this address.
@@ -172,18 +153,13 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
 }
 
 impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The path that the site stands below.
     fn base(&self) -> &'static str {
-        if self.is_plain { "/blog" } else { "" }
+        if self.kind.is_plain { "/blog" } else { "" }
     }
 
     fn home(&self) -> String {
-        let address = self.address.get().expect("it is served before it is asked");
-        format!("http://{address}{}", self.base())
+        format!("{}{}", self.base_url(), self.base())
     }
 
     /// The page for application passwords.
@@ -194,7 +170,7 @@ impl Here {
     /// Where its API is.
     fn root(&self) -> String {
         let home = self.home();
-        if self.is_plain { format!("{home}/index.php?rest_route=/") } else { format!("{home}/wp-json/") }
+        if self.kind.is_plain { format!("{home}/index.php?rest_route=/") } else { format!("{home}/wp-json/") }
     }
 }
 

@@ -14,9 +14,7 @@ mod text;
 mod tweets;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
@@ -27,13 +25,10 @@ use serde_json::Value;
 
 use self::media::File;
 use self::tweets::Tweet;
-use crate::stand_in::arrivals::{self, Arrivals};
-use crate::stand_in::echo::{self, Echo};
+use crate::stand_in::arrivals::Arrivals;
+use crate::stand_in::here;
 use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{self, App, Authorizes, Client, OAuth, Pkce, Refresh, Rules};
-use crate::stand_in::ordered::Ordered;
-use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{front as kit_front, wire};
+use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
 
 /// The account's handle, by which the person chooses it.
 pub const HANDLE: &str = "keeper_ada";
@@ -56,8 +51,6 @@ const RULES: Rules = Rules {
 /// X.
 pub struct X {
     here: Arc<Here>,
-    address: SocketAddr,
-    app: App,
     /// What arrived.
     pub arrivals: Arrivals,
 }
@@ -87,13 +80,7 @@ impl Spelling {
     }
 }
 
-/// What it remembers.
-struct Here {
-    clock: Clock,
-    oauth: Mutex<OAuth>,
-    memory: Mutex<Memory>,
-    echo: Echo,
-}
+type Here = here::Here<Memory>;
 
 struct Memory {
     subscription: &'static str,
@@ -110,9 +97,7 @@ struct Memory {
     hides_subscription: bool,
     /// How long after its creation a post is in lists.
     listed_after: TimeDelta,
-    troubles: Troubles,
     limits: Limits,
-    ordered: Ordered,
     /// Posts that were read, which are paid.
     read: usize,
     /// Numbers everything that is made.
@@ -122,8 +107,6 @@ struct Memory {
 impl X {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let mut oauth = OAuth::new(RULES);
-        let app = oauth.register(&format!("{ORIGIN}/connect/callback/x"));
         let memory = Memory {
             subscription: "None",
             tweets: Vec::new(),
@@ -133,19 +116,11 @@ impl X {
             spelling: Spelling::Tweet,
             hides_subscription: false,
             listed_after: TimeDelta::zero(),
-            troubles: Troubles::default(),
             limits: Limits::default(),
-            ordered: Ordered::default(),
             read: 0,
             made: 1_880_028_106_020_515_840,
         };
-        let here = Arc::new(Here {
-            clock,
-            oauth: Mutex::new(oauth),
-            memory: Mutex::new(memory),
-            echo: Arc::new(AtomicBool::new(false)),
-        });
-        let server = oauth::routes::<Here>("/i/oauth2/authorize", "/2/oauth2/token", Some("/2/oauth2/revoke"))
+        let routes = oauth::routes::<Here>("/i/oauth2/authorize", "/2/oauth2/token", Some("/2/oauth2/revoke"))
             .route("/2/users/me", get(access::me))
             .route("/2/users/{id}/tweets", get(tweets::list))
             .route("/2/tweets", post(tweets::create))
@@ -155,20 +130,13 @@ impl X {
             .route("/2/media/upload/{id}/finalize", post(media::finalize))
             .route("/2/media/metadata", post(media::describe))
             .layer(DefaultBodyLimit::disable());
-        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let arrivals = Arrivals::default();
-        let address = wire::serve(arrivals::around(echo::around(server, &here.echo), &arrivals)).await;
-        Self { here, address, app, arrivals }
-    }
-
-    /// Where it is, without a slash at the end.
-    pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+        let here = Here::serve("x", clock, RULES, memory, routes).await;
+        Self { arrivals: here.arrivals.clone(), here }
     }
 
     /// The next call to a path that begins like this is answered with this.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.here.memory().ordered.order(path, status, body);
+        self.here.troubles().refuse(path, status, body);
     }
 
     /// The id and the secret of another app, such as the account's owner may have.
@@ -179,7 +147,7 @@ impl X {
 
     /// Its owner gives every app but the operator's another secret.
     pub fn changes_secrets(&self) {
-        for app in self.here.oauth().apps.iter_mut().filter(|it| it.client_id != self.app.client_id) {
+        for app in self.here.oauth().apps.iter_mut().filter(|it| it.client_id != self.here.app.client_id) {
             app.client_secret = oauth::secret();
         }
     }
@@ -227,12 +195,6 @@ impl X {
         self.here.memory().listed_after = delay;
     }
 
-    /// The account's owner posts this by hand.
-    pub fn posts_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        self.here.memory().add(text, Vec::new(), Value::Null, now);
-    }
-
     /// How many posts were read so far, each of which is paid.
     pub fn posts_read(&self) -> usize {
         self.here.memory().read
@@ -241,12 +203,6 @@ impl X {
     /// What the latest post says beside its text and its files.
     pub fn latest_fields(&self) -> Value {
         self.here.memory().tweets.last().map(|it| it.fields.clone()).unwrap_or_default()
-    }
-}
-
-impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

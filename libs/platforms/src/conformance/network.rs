@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::options::Options;
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::app::AppCredentials;
@@ -32,8 +32,15 @@ pub trait Network: Send + Sync {
     /// Where it listens: loopback, which a deployment has to except.
     fn addresses(&self) -> Vec<SocketAddr>;
 
+    /// Its address, without a slash at the end.
+    fn base_url(&self) -> String {
+        format!("http://{}", self.addresses()[0])
+    }
+
     /// The platform's entry in `PLATFORMS` that leads here.
-    fn settings(&self) -> Value;
+    fn settings(&self) -> Value {
+        json!({ "url": self.base_url() })
+    }
 
     /// Our id and secret over there, where an operator has to get them.
     fn app(&self) -> Option<AppCredentials> {
@@ -158,10 +165,17 @@ pub trait Network: Send + Sync {
         false
     }
 
-    /// The user publishes `count` posts of the account by hand, now. Each has a text of its own, and is in the lists
-    /// that look-ups read. Needed where [`Network::can_be_asked`].
+    /// The user publishes a post with this text by hand, now. The post is in the lists that look-ups read. Needed where
+    /// [`Network::can_be_asked`].
+    fn posts_by_hand(&self, text: &str) {
+        unreachable!("{} is not asked, so {text:?} hides nothing there", self.name())
+    }
+
+    /// The user publishes `count` posts by hand, now. Each has a text of its own.
     fn others_post(&self, count: usize) {
-        unreachable!("{} is not asked, so {count} posts by hand hide nothing there", self.name())
+        for number in 1..=count {
+            self.posts_by_hand(&format!("by hand, number {number}"));
+        }
     }
 
     /// From now on it is hostile, and leads users in this way to the page of `honest`, with

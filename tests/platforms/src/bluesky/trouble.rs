@@ -1,6 +1,6 @@
 //! Makes calls fail as a test has ordered, and tells of which kind a call is.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
@@ -16,6 +16,7 @@ use super::record::POST;
 use super::refusal::Refusal;
 use super::world::Shared;
 use crate::stand_in::front::{self, Front};
+use crate::stand_in::troubles::Troubles;
 
 /// A server whose calls can be in trouble.
 pub(super) fn around(world: &Shared, realm: Realm, server: Router<Shared>) -> Router {
@@ -29,19 +30,19 @@ struct Server {
     realm: Realm,
 }
 
+impl AsRef<Mutex<Troubles>> for Server {
+    fn as_ref(&self) -> &Mutex<Troubles> {
+        &self.world.troubles
+    }
+}
+
 impl Front for Server {
+    const TRANSLATED: &'static [&'static str] = &["/message", "/error_description"];
+
     /// A request that is refused for its nonce is not counted as a call, because the
     /// client repeats it at once.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         classify(head, body).filter(|_| !dpop::is_turned_away(&self.world, self.realm, &head.headers))
-    }
-
-    fn translated(&self) -> &'static [&'static str] {
-        self.world.state().troubles.translated(&["/message", "/error_description"])
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.world.state().troubles.meet(call)
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {

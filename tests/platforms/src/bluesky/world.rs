@@ -39,6 +39,7 @@ pub(super) struct World {
     pub(super) secret: String,
     origins: OnceLock<Origins>,
     state: Mutex<State>,
+    pub(super) troubles: Mutex<Troubles>,
 }
 
 /// Where the servers are, known when they listen.
@@ -68,7 +69,6 @@ pub(super) struct State {
     pub(super) blobs: Blobs,
     pub(super) videos: Videos,
     pub(super) limits: Limits,
-    pub(super) troubles: Troubles,
 }
 
 impl State {
@@ -80,7 +80,8 @@ impl State {
 
 impl World {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { clock, key: Key::new(), secret: jose::random(""), origins: OnceLock::new(), state: Mutex::default() }
+        let (origins, state, troubles) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self { clock, key: Key::new(), secret: jose::random(""), origins, state, troubles }
     }
 
     /// Tells the servers where they are.
@@ -106,6 +107,10 @@ impl World {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         // A request that panicked has failed its test; the others go on.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn troubles(&self) -> MutexGuard<'_, Troubles> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Seconds since 1970.

@@ -12,9 +12,7 @@ mod network;
 mod permissions;
 mod threads;
 
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -24,7 +22,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use http::{HeaderMap, StatusCode, header};
 use platforms::conformance::network::PublicMedium;
-use platforms::conformance::stage::ORIGIN;
 use serde_json::{Value, json};
 
 use self::channels::{Channel, channels};
@@ -34,11 +31,10 @@ use self::permissions::{Overwrite, PERMISSIONS, bits};
 use super::oauth::TOKEN;
 use super::refusal::{self, Refusal};
 use super::{GUILD, strict};
-use crate::stand_in::echo::Echo;
+use crate::stand_in::arrivals::Arrivals;
+use crate::stand_in::here;
 use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{App, Authorizes, Grant, OAuth, Pkce, Rules, secret};
-use crate::stand_in::troubles::Troubles;
-use crate::stand_in::{arrivals, echo, front, wire};
+use crate::stand_in::oauth::{Authorizes, Grant, Pkce, Rules, secret};
 
 /// The number of the bot.
 pub const BOT: &str = "290926798626357999";
@@ -55,19 +51,11 @@ const ROLE: &str = "290926798626358888";
 /// Discord, with a bot of the app.
 pub struct DiscordBot {
     here: Arc<Here>,
-    address: SocketAddr,
     /// What arrived so far.
-    pub arrivals: arrivals::Arrivals,
-    app: App,
+    pub arrivals: Arrivals,
 }
 
-/// What it remembers.
-struct Here {
-    clock: Clock,
-    memory: Mutex<Memory>,
-    oauth: Mutex<OAuth>,
-    echo: Echo,
-}
+type Here = here::Here<Memory>;
 
 struct Memory {
     /// The bot's.
@@ -77,7 +65,6 @@ struct Memory {
     channels: Vec<Channel>,
     messages: Vec<Message>,
     threads: Vec<Thread>,
-    troubles: Troubles,
     limits: Limits,
     /// How many ids were given out.
     ids: u64,
@@ -122,21 +109,17 @@ const RULES: Rules = Rules {
 impl DiscordBot {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let mut oauth = OAuth::new(RULES);
-        let app = oauth.register(&format!("{ORIGIN}/connect/callback/discord"));
-        let memory = Mutex::new(Memory {
+        let memory = Memory {
             token: format!("{}.{}", secret(), secret()),
             is_in: false,
             channels: channels(),
             messages: Vec::new(),
             threads: Vec::new(),
-            troubles: Troubles::default(),
             limits: Limits::default(),
             ids: 0,
             lists_nonces: false,
             requires_tags: false,
-        });
-        let here = Arc::new(Here { clock, memory, oauth: Mutex::new(oauth), echo: Arc::new(AtomicBool::new(false)) });
+        };
         let api = Router::new()
             .route("/users/@me", get(guilds::me))
             .route("/users/@me/guilds/{guild}", delete(guilds::leave))
@@ -149,17 +132,15 @@ impl DiscordBot {
             .route("/channels/{channel}/messages/{message}", get(messages::show))
             .route("/channels/{channel}/threads", axum::routing::post(threads::begin))
             .route("/channels/{channel}/threads/archived/public", get(threads::archived));
-        let server = Router::new()
+        let routes = Router::new()
             .nest("/api/v10", api)
             .merge(crate::stand_in::oauth::routes("/oauth2/authorize", TOKEN, None))
             .fallback(refusal::not_found)
             // What is too large is refused with the message.
             .layer(DefaultBodyLimit::disable());
-        let server = front::around(server, Arc::clone(&here)).layer(from_fn(strict)).with_state(Arc::clone(&here));
-        let server = echo::around(server, &here.echo);
-        let arrivals = arrivals::Arrivals::default();
-        let address = wire::serve(arrivals::around(server, &arrivals)).await;
-        Self { here, address, arrivals, app }
+        let strict = |server: Router| server.layer(from_fn(strict));
+        let here = Here::serve_as((), "discord", clock, RULES, memory, routes, strict).await;
+        Self { arrivals: here.arrivals.clone(), here }
     }
 
     /// The bot's token.
@@ -250,10 +231,6 @@ impl Memory {
 }
 
 impl Here {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What it remembers, for a request of the bot.
     fn for_bot(&self, headers: &HeaderMap) -> Result<MutexGuard<'_, Memory>, Refusal> {
         let memory = self.memory();
@@ -266,14 +243,6 @@ impl Here {
 }
 
 impl Authorizes for Here {
-    fn oauth(&self) -> MutexGuard<'_, OAuth> {
-        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
     fn accounts(&self) -> &'static [&'static str] {
         &[SERVER]
     }

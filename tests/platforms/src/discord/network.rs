@@ -1,10 +1,6 @@
 //! Discord as the conformance suite sees it.
 
-use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
-
 use async_trait::async_trait;
-use domain::clock::Clock;
 use platforms::conformance::network::{Call, Decision, Network, PublicPost, Trouble};
 use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
@@ -12,28 +8,19 @@ use url::Url;
 
 use super::Discord;
 use super::oauth::CHOICE;
-use crate::stand_in::oauth::{Authorizes, decide};
+use crate::stand_in::network::network;
+use crate::stand_in::oauth::decide;
 
 #[async_trait]
 impl<const APP: bool> Network for Discord<APP> {
-    async fn start(clock: Clock) -> Self {
-        Self::start(clock).await
-    }
-
-    fn name(&self) -> &'static str {
-        "discord"
-    }
-
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
+    network!("discord");
 
     fn settings(&self) -> Value {
         json!({ "url": self.base_url(), "app": APP })
     }
 
     fn app(&self) -> Option<AppCredentials> {
-        APP.then(|| AppCredentials::new(&self.app.client_id, &self.app.client_secret))
+        APP.then(|| AppCredentials::new(&self.here.app.client_id, &self.here.app.client_secret))
     }
 
     fn permit(&self, redirect_uri: &str) {
@@ -69,17 +56,8 @@ impl<const APP: bool> Network for Discord<APP> {
         decide(url, CHOICE, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
-    }
-
     fn can(&self, call: Call, _: Trouble) -> bool {
         matches!(call, Call::Exchange | Call::Publish | Call::Revoke)
-    }
-
-    fn echo(&self) -> bool {
-        self.here.echo.store(true, Ordering::Relaxed);
-        true
     }
 
     /// Somebody deletes the webhooks in the settings of the channel.
@@ -91,11 +69,6 @@ impl<const APP: bool> Network for Discord<APP> {
 
     /// They do not end.
     fn end_access_tokens(&self) {}
-
-    fn translate_refusals(&self) -> bool {
-        self.here.memory().troubles.translate();
-        true
-    }
 
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
@@ -113,9 +86,5 @@ impl<const APP: bool> Network for Discord<APP> {
     fn grants(&self) -> usize {
         let memory = self.here.memory();
         memory.webhooks.iter().filter(|it| !it.is_deleted && it.application_id.is_some() == APP).count()
-    }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
     }
 }

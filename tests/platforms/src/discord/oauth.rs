@@ -1,13 +1,11 @@
 //! OAuth with the scope `webhook.incoming`: on the page a channel is chosen, and a
 //! webhook of it comes along with the tokens.
 
-use std::sync::{MutexGuard, PoisonError};
-
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use serde_json::Value;
 
 use super::Here;
-use crate::stand_in::oauth::{Authorizes, Grant, OAuth, Pkce, Rules};
+use crate::stand_in::oauth::{Authorizes, Grant, Pkce, Rules};
 
 /// Where a code becomes a token.
 pub(super) const TOKEN: &str = "/api/v10/oauth2/token";
@@ -24,14 +22,6 @@ pub(super) const RULES: Rules = Rules {
 };
 
 impl Authorizes for Here {
-    fn oauth(&self) -> MutexGuard<'_, OAuth> {
-        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
     fn accounts(&self) -> &'static [&'static str] {
         &[CHOICE]
     }

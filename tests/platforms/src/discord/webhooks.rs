@@ -92,6 +92,8 @@ pub(super) fn no_query(query: Option<String>) -> Result<(), Refusal> {
 }
 
 impl Front for Here {
+    const TRANSLATED: &'static [&'static str] = &["/message", "/error_description"];
+
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match head.method {
@@ -102,14 +104,6 @@ impl Front for Here {
             Method::DELETE => Some(Call::Revoke),
             _ => None,
         }
-    }
-
-    fn translated(&self) -> &'static [&'static str] {
-        self.memory().troubles.translated(&["/message", "/error_description"])
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, _: Call, trouble: Trouble) -> Response {

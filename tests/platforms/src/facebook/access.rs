@@ -1,11 +1,11 @@
 //! Tokens, what every call is asked for, the person and their Pages.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -13,8 +13,10 @@ use super::{Here, Memory, PERSON, PERSON_ID};
 use crate::meta::access::check_proof;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
-use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth, secret};
+use crate::stand_in::oauth::{Authorizes, Fault, Grant, HasOAuth, OAuth, secret};
 use crate::stand_in::params::{Params, bearer};
+
+type Answer = Result<Json<Value>, GraphError>;
 
 /// How long a token lives that was exchanged for one that lasts.
 const LASTS: TimeDelta = TimeDelta::days(60);
@@ -120,12 +122,7 @@ pub(super) async fn give(
 }
 
 /// `GET /me`
-pub(super) async fn me(
-    State(here): State<Arc<Here>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Result<Json<Value>, GraphError> {
-    let mut fields = Fields::of_query(query.as_deref())?;
+pub(super) async fn me(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
     here.accept_person(&headers, &mut fields, None)?;
     if fields.want("fields")? != "id" {
         return Err(GraphError::param("Nothing but the id is told here"));
@@ -135,12 +132,7 @@ pub(super) async fn me(
 }
 
 /// `GET /me/permissions`
-pub(super) async fn permissions(
-    State(here): State<Arc<Here>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Result<Json<Value>, GraphError> {
-    let mut fields = Fields::of_query(query.as_deref())?;
+pub(super) async fn permissions(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
     let at = here.accept_person(&headers, &mut fields, None)?;
     fields.end()?;
     let scopes = here.oauth().grants[at].scopes.clone();
@@ -151,12 +143,7 @@ pub(super) async fn permissions(
 }
 
 /// `DELETE /me/permissions`: all that the person has granted to the app.
-pub(super) async fn end(
-    State(here): State<Arc<Here>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Result<Json<Value>, GraphError> {
-    let mut fields = Fields::of_query(query.as_deref())?;
+pub(super) async fn end(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
     here.accept_person(&headers, &mut fields, None)?;
     fields.end()?;
     here.oauth().revoke_all();
@@ -164,23 +151,13 @@ pub(super) async fn end(
 }
 
 /// `GET /me/accounts`
-pub(super) async fn accounts(
-    State(here): State<Arc<Here>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Result<Json<Value>, GraphError> {
-    let mut fields = Fields::of_query(query.as_deref())?;
+pub(super) async fn accounts(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
     let at = here.accept_person(&headers, &mut fields, Some("pages_show_list"))?;
     here.pages(at, fields, |it| !it.portfolio)
 }
 
 /// `GET /me/businesses`
-pub(super) async fn businesses(
-    State(here): State<Arc<Here>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Result<Json<Value>, GraphError> {
-    let mut fields = Fields::of_query(query.as_deref())?;
+pub(super) async fn businesses(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
     here.accept_person(&headers, &mut fields, Some("business_management"))?;
     fields.want("fields")?;
     fields.want("limit")?;
@@ -331,16 +308,14 @@ impl Memory {
 }
 
 impl Authorizes for Here {
-    fn oauth(&self) -> MutexGuard<'_, OAuth> {
-        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
     fn accounts(&self) -> &'static [&'static str] {
         &[PERSON]
+    }
+
+    /// Those of Pages, too.
+    fn end_access_tokens(&self) {
+        self.oauth().end_access_tokens(self.now());
+        self.memory().has_other_password = true;
     }
 
     fn refusal(&self, fault: Fault) -> Response {

@@ -11,6 +11,8 @@ use crate::meta::trouble::{self, minutes};
 use crate::stand_in::front::Front;
 
 impl Front for Here {
+    const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
+
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
         let says = |what: &[u8]| body.windows(what.len()).any(|it| it == what);
@@ -31,20 +33,6 @@ impl Front for Here {
             (&Method::GET, id) if id.bytes().all(|it| it.is_ascii_digit()) => Some(Call::Account),
             _ => None,
         }
-    }
-
-    fn translated(&self) -> &'static [&'static str] {
-        self.memory().troubles.translated(&[
-            "/error/message",
-            "/error/error_user_title",
-            "/error/error_user_msg",
-            "/error_message",
-            "/error_description",
-        ])
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {

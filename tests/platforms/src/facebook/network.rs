@@ -1,33 +1,18 @@
 //! The API as the conformance suite sees it.
 
-use std::sync::atomic::Ordering;
-
-use async_trait::async_trait;
-use domain::clock::Clock;
 use domain::media::{FileType, MimeType};
-use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::conformance::network::{Network, PublicMedium, PublicPost};
 use serde_json::{Value, json};
-use url::Url;
 
 use super::posts::Post;
-use super::{CONFIGURATION, Facebook, Memory, PAGE, PERSON};
-use crate::stand_in::network::oauth_network;
-use crate::stand_in::oauth::{Authorizes, decide};
+use super::{CONFIGURATION, Facebook, Memory, PAGE};
+use crate::stand_in::network::{medium, oauth_network};
 
-#[async_trait]
 impl<const CONFIGURED: bool> Network for Facebook<CONFIGURED> {
-    async fn start(clock: Clock) -> Self {
-        Self::start(clock).await
-    }
-
-    fn name(&self) -> &'static str {
-        "facebook"
-    }
-
-    oauth_network!();
+    oauth_network!("facebook");
 
     fn settings(&self) -> Value {
-        let mut settings = json!({ "url": self.base_url() });
+        let mut settings = json!({ "url": self.here.base_url() });
         if CONFIGURED {
             settings["config_id"] = CONFIGURATION.into();
         }
@@ -42,32 +27,9 @@ impl<const CONFIGURED: bool> Network for Facebook<CONFIGURED> {
         false
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
-        decide(url, PERSON, decision).await
-    }
-
-    fn echo(&self) -> bool {
-        self.here.echo.store(true, Ordering::Relaxed);
-        true
-    }
-
-    fn end_access_tokens(&self) {
+    fn posts_by_hand(&self, text: &str) {
         let now = self.here.clock.now();
-        self.here.oauth().end_access_tokens(now);
-        self.here.memory().has_other_password = true;
-    }
-
-    fn translate_refusals(&self) -> bool {
-        self.here.memory().troubles.translate();
-        true
-    }
-
-    fn others_post(&self, count: usize) {
-        let now = self.here.clock.now();
-        let mut memory = self.here.memory();
-        for number in 1..=count {
-            memory.add_post(PAGE, &format!("by hand, number {number}"), Vec::new(), None, now);
-        }
+        self.here.memory().add_post(PAGE, text, Vec::new(), None, now);
     }
 
     fn public(&self) -> Vec<PublicPost> {
@@ -86,11 +48,7 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
         let photo = memory.photos.get(id)?;
         Some(PublicMedium { mime_type: photo.mime_type, bytes: photo.bytes.to_vec(), alt_text: photo.words.clone() })
     };
-    let of_video = |id: &String| {
-        let bytes = memory.videos.get(id)?.bytes.clone();
-        let mime_type = MimeType::sniff(&bytes).expect("the service sends files of its own types");
-        Some(PublicMedium { mime_type, bytes, alt_text: None })
-    };
+    let of_video = |id: &String| Some(medium(memory.videos.get(id)?.bytes.clone(), None));
     let media = post.photos.iter().filter_map(of_photo).chain(post.video.iter().filter_map(of_video)).collect();
     // A video is known by its own id.
     PublicPost { id: post.video.clone().unwrap_or_else(|| post.id.clone()), text: post.text.clone(), media }

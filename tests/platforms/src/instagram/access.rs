@@ -1,13 +1,12 @@
 //! Tokens by Instagram's login, what every call is asked for, and the account.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use chrono::{DateTime, Utc};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -17,7 +16,7 @@ use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::long_lived::LongLived;
 use crate::meta::select::Node;
-use crate::stand_in::oauth::{self, Authorizes, Fault, OAuth};
+use crate::stand_in::oauth::{self, Authorizes, Fault, HasOAuth};
 use crate::stand_in::params::{Params, essence};
 
 /// How Instagram names what lengthens a token.
@@ -131,7 +130,8 @@ impl Here {
         path: &str,
         scopes: &[&str],
     ) -> Result<(), GraphError> {
-        if self.by_facebook {
+        let by_facebook = self.memory().by_facebook;
+        if by_facebook {
             self.accept_page(headers, fields, scopes)?;
         } else {
             access::accept(&self.oauth(), headers, fields, Proof::Unknown, scopes, self.clock.now())?;
@@ -152,22 +152,18 @@ impl Here {
         scopes: &[&str],
     ) -> Result<(), GraphError> {
         self.accept(headers, fields, path, scopes)?;
-        let is_its = id == ID || id == "me" && !self.by_facebook;
+        let is_its = id == ID || id == "me" && !self.memory().by_facebook;
         if is_its && !self.memory().is_hidden { Ok(()) } else { Err(GraphError::no_object(id)) }
     }
 }
 
 impl Authorizes for Here {
-    fn oauth(&self) -> MutexGuard<'_, OAuth> {
-        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
     fn accounts(&self) -> &'static [&'static str] {
         &[HANDLE]
+    }
+
+    fn end_access_tokens(&self) {
+        self.change_password(&mut self.oauth(), self.now());
     }
 
     fn refusal(&self, fault: Fault) -> Response {

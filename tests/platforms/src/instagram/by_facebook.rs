@@ -15,7 +15,7 @@ use crate::meta::access::{Proof, accept, check_proof, living};
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::lists::Page as PageOfList;
-use crate::stand_in::oauth::{self, Authorizes, OAuth, secret};
+use crate::stand_in::oauth::{self, OAuth, secret};
 use crate::stand_in::params::{Params, bearer};
 
 /// How long a token lives that was exchanged for one that lasts.

@@ -11,6 +11,8 @@ use crate::meta::trouble;
 use crate::stand_in::front::Front;
 
 impl Front for Here {
+    const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
+
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let has = |what: &[u8]| body.windows(what.len()).any(|it| it == what);
         let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
@@ -30,20 +32,6 @@ impl Front for Here {
             (&Method::GET, _) if path.strip_prefix("/v26.0/") == Some(ID) => Some(Call::Account),
             _ => None,
         }
-    }
-
-    fn translated(&self) -> &'static [&'static str] {
-        self.memory().troubles.translated(&[
-            "/error/message",
-            "/error/error_user_title",
-            "/error/error_user_msg",
-            "/error_message",
-            "/error_description",
-        ])
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {

@@ -93,7 +93,7 @@ pub(super) async fn make(
         return Err(GraphError::limited(60));
     }
     // By Instagram's login this parameter is ignored.
-    let is_upload = fields.one_of("upload_type", &["resumable"])?.is_some() && here.by_facebook;
+    let is_upload = fields.one_of("upload_type", &["resumable"])?.is_some() && here.memory().by_facebook;
     let types = fields.one_of("media_type", &["IMAGE", "VIDEO", "REELS", "STORIES", "CAROUSEL"])?;
     let is_item = fields.flag("is_carousel_item")?.unwrap_or_default();
     let (content, fault) = match (types.as_deref(), is_item) {

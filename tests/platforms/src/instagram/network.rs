@@ -1,39 +1,24 @@
 //! Instagram as the conformance suite sees it.
 
-use std::sync::atomic::Ordering;
-
-use async_trait::async_trait;
-use domain::clock::Clock;
 use domain::media::{Facts, FileType, MimeType};
-use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::conformance::network::{Network, PublicMedium, PublicPost};
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
-use url::Url;
 
+use super::Instagram;
 use super::making::{Content, File, Kind};
 use super::posts::Post;
-use super::{HANDLE, Instagram};
 use crate::meta::fetched::Fetched;
 use crate::stand_in::network::oauth_network;
-use crate::stand_in::oauth::{Authorizes, decide};
 
-#[async_trait]
 impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
-    async fn start(clock: Clock) -> Self {
-        Self::start(clock).await
-    }
-
-    fn name(&self) -> &'static str {
-        "instagram"
-    }
-
-    oauth_network!();
+    oauth_network!("instagram");
 
     fn settings(&self) -> Value {
         if BY_FACEBOOK {
-            json!({ "url": self.base_url(), "login": "facebook" })
+            json!({ "url": self.here.base_url(), "login": "facebook" })
         } else {
-            json!({ "url": self.base_url() })
+            json!({ "url": self.here.base_url() })
         }
     }
 
@@ -46,40 +31,18 @@ impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
         BY_FACEBOOK
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
-        decide(url, HANDLE, decision).await
-    }
-
     fn fetched(&self) -> Vec<String> {
         self.here.memory().fetched.clone()
     }
 
-    fn echo(&self) -> bool {
-        self.here.echo.store(true, Ordering::Relaxed);
-        true
-    }
-
-    fn end_access_tokens(&self) {
-        let (mut oauth, now) = (self.here.oauth(), self.here.clock.now());
-        self.here.change_password(&mut oauth, now);
-    }
-
-    fn translate_refusals(&self) -> bool {
-        self.here.memory().troubles.translate();
-        true
-    }
-
-    /// Each with a picture, without which nothing is posted.
-    fn others_post(&self, count: usize) {
-        let now = self.here.clock.now();
-        let mut memory = self.here.memory();
-        for number in 1..=count {
-            let bytes = sample(MimeType::Jpeg, 200).bytes;
-            let fetched = Fetched { mime_type: MimeType::Jpeg, bytes, facts: Facts::default() };
-            let files = vec![File { fetched, words: None, tags: Value::Null }];
-            let caption = format!("by hand, number {number}");
-            memory.add(Content { kind: Kind::Post, caption, files, said: json!({}), ..Content::default() }, now);
-        }
+    /// With a picture, without which nothing is posted.
+    fn posts_by_hand(&self, text: &str) {
+        let bytes = sample(MimeType::Jpeg, 200).bytes;
+        let fetched = Fetched { mime_type: MimeType::Jpeg, bytes, facts: Facts::default() };
+        let files = vec![File { fetched, words: None, tags: Value::Null }];
+        let (now, caption) = (self.here.clock.now(), text.to_owned());
+        let content = Content { kind: Kind::Post, caption, files, said: json!({}), ..Content::default() };
+        self.here.memory().add(content, now);
     }
 
     fn public(&self) -> Vec<PublicPost> {

@@ -1,23 +1,20 @@
 //! Tokens, what every call is asked for, and the member.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::refusal::Refusal;
-use super::{Here, MEMBER, MEMBER_URN, Memory};
+use super::{Here, MEMBER, MEMBER_URN};
 use crate::stand_in::limits::{Begins, Limit};
-use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth, Rules};
+use crate::stand_in::oauth::{Authorizes, Fault, Grant, Rules};
 use crate::stand_in::params::{Params, bearer};
-
-/// How long a refresh token lives, from the first consent on.
-const REFRESH_LIVES: TimeDelta = TimeDelta::days(365);
 
 /// Calls of a member with "Share on LinkedIn". Of other products it is not said.
 const PER_MEMBER: Limit = Limit { name: "member", most: 150, period: TimeDelta::days(1), begins: Begins::ByTheClock };
@@ -56,7 +53,12 @@ impl Here {
         if !memory.approved && memory.limits.count(PER_MEMBER, MEMBER_URN, 1, now).exceeded {
             return Err(Refusal::too_many());
         }
-        memory.refused(path).map_or(Ok(grant), Err)
+        self.refused(path).map_or(Ok(grant), Err)
+    }
+
+    /// What was ordered for the next call to this path.
+    pub(super) fn refused(&self, path: &str) -> Option<Refusal> {
+        self.troubles().refusal(path).map(|(status, body)| Refusal::with(status, body))
     }
 
     /// The same of a call of the versioned API.
@@ -79,41 +81,14 @@ impl Here {
     }
 }
 
-impl Memory {
-    /// What was ordered for the next call to this path.
-    pub(super) fn refused(&mut self, path: &str) -> Option<Refusal> {
-        self.ordered.take(path).map(|(status, body)| Refusal::with(status, body))
-    }
-}
-
 impl Authorizes for Here {
-    fn oauth(&self) -> MutexGuard<'_, OAuth> {
-        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
     fn accounts(&self) -> &'static [&'static str] {
         &[MEMBER]
     }
 
-    fn fault(&self, headers: &HeaderMap, params: &Params) -> Option<Fault> {
-        let begun = params.text("refresh_token").and_then(|it| self.memory().consents.get(&it).copied());
-        let is_over = begun.is_some_and(|it| it + REFRESH_LIVES <= self.clock.now());
-        let ended = "The provided authorization grant or refresh token has expired.";
-        Fault::unless_form(headers).or_else(|| is_over.then_some(Fault::InvalidGrant(ended)))
-    }
-
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
-        let now = self.clock.now();
         let mut answer = grant.answer(rules);
         answer["scope"] = grant.scopes.join(",").into();
-        if let Some(refresh_token) = &grant.refresh_token {
-            let begun = *self.memory().consents.entry(refresh_token.clone()).or_insert(now);
-            answer["refresh_token_expires_in"] = (begun + REFRESH_LIVES - now).num_seconds().into();
-        }
         answer
     }
 

@@ -212,7 +212,7 @@ pub(super) async fn arrive(
     body: Bytes,
 ) -> Result<Response, Refusal> {
     let now = here.clock.now();
-    here.memory().refused(&format!("/dms-uploads/{part}")).map_or(Ok(()), Err)?;
+    here.refused(&format!("/dms-uploads/{part}")).map_or(Ok(()), Err)?;
     let is_video = here.memory().files.values().any(|it| it.ticket == ticket && it.is_video);
     if !is_video {
         let _: Grant = here.oauth_of(&headers)?;
@@ -260,7 +260,6 @@ fn action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, Refusa
 impl Here {
     /// The grant of a token that may upload.
     fn oauth_of(&self, headers: &HeaderMap) -> Result<Grant, Refusal> {
-        use crate::stand_in::oauth::Authorizes;
         Ok(self.oauth().accept(headers, SCOPES, self.clock.now())?.clone())
     }
 }

@@ -1,35 +1,20 @@
 //! The API as the conformance suite sees it.
 
-use std::sync::atomic::Ordering;
-
-use async_trait::async_trait;
-use domain::clock::Clock;
 use domain::media::{FileType, MimeType};
-use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::conformance::network::{Call, Network, PublicPost, Trouble};
 use serde_json::Value;
-use url::Url;
 
 use super::little::Read;
 use super::posts::Post;
-use super::{LinkedIn, MEMBER, Memory, PAGE_URN, Products};
-use crate::stand_in::network::oauth_network;
-use crate::stand_in::oauth::{Authorizes, decide};
+use super::{LinkedIn, Memory, PAGE_URN, Products};
+use crate::stand_in::network::{medium, oauth_network};
 
-#[async_trait]
 impl<P: Products> Network for LinkedIn<P> {
-    async fn start(clock: Clock) -> Self {
-        Self::start(clock).await
-    }
-
-    fn name(&self) -> &'static str {
-        "linkedin"
-    }
-
-    oauth_network!();
+    oauth_network!("linkedin");
 
     fn settings(&self) -> Value {
         let mut settings = P::settings();
-        settings["url"] = self.base_url().into();
+        settings["url"] = self.here.base_url().into();
         settings
     }
 
@@ -46,10 +31,6 @@ impl<P: Products> Network for LinkedIn<P> {
         false
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
-        decide(url, MEMBER, decision).await
-    }
-
     /// It never says when it wants to be asked again, and its response to the publish call
     /// has its id in a header and no body.
     fn can(&self, call: Call, trouble: Trouble) -> bool {
@@ -57,28 +38,9 @@ impl<P: Products> Network for LinkedIn<P> {
         !(call == Call::Publish && is_other) && (call != Call::Refresh || P::has_pages())
     }
 
-    fn echo(&self) -> bool {
-        self.here.echo.store(true, Ordering::Relaxed);
-        true
-    }
-
-    fn end_access_tokens(&self) {
+    fn posts_by_hand(&self, text: &str) {
         let now = self.here.clock.now();
-        self.here.oauth().end_access_tokens(now);
-    }
-
-    fn translate_refusals(&self) -> bool {
-        self.here.memory().troubles.translate();
-        true
-    }
-
-    fn others_post(&self, count: usize) {
-        let now = self.here.clock.now();
-        let mut memory = self.here.memory();
-        for number in 1..=count {
-            let text = Read::of(&format!("by hand, number {number}"));
-            memory.add(PAGE_URN, text, Value::Null, "PUBLIC", now);
-        }
+        self.here.memory().add(PAGE_URN, Read::of(text), Value::Null, "PUBLIC", now);
     }
 
     fn public(&self) -> Vec<PublicPost> {
@@ -88,10 +50,9 @@ impl<P: Products> Network for LinkedIn<P> {
 }
 
 fn public_post(memory: &Memory, post: &Post) -> PublicPost {
-    let media = post.files().into_iter().filter_map(|(id, words)| {
-        let bytes = memory.files.get(id)?.bytes();
-        let mime_type = MimeType::sniff(&bytes).expect("the service sends files of its own types");
-        Some(PublicMedium { mime_type, bytes, alt_text: words.map(str::to_owned) })
-    });
+    let media = post
+        .files()
+        .into_iter()
+        .filter_map(|(id, words)| Some(medium(memory.files.get(id)?.bytes(), words.map(str::to_owned))));
     PublicPost { id: post.urn.clone(), text: post.text.shown(), media: media.collect() }
 }

@@ -16,15 +16,15 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// This status with this body.
-    pub(super) fn with(status: u16, body: Value) -> Self {
-        Self { status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body }
+    pub(super) fn with(status: StatusCode, body: Value) -> Self {
+        Self { status, body }
     }
 
     pub(super) fn new(status: u16, service_error_code: u32, code: &str, message: &str) -> Self {
         let body = json!({
             "status": status, "serviceErrorCode": service_error_code, "code": code, "message": message,
         });
-        Self::with(status, body)
+        Self::with(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body)
     }
 
     pub(super) fn bad(code: &str, message: &str) -> Self {
@@ -58,7 +58,10 @@ impl Refusal {
     pub(super) fn duplicate_of(urn: &str) -> Self {
         let message = format!("Content is a duplicate of {urn}");
         let error = json!({ "description": message, "code": "DUPLICATE_POST", "input": { "inputPath": {} } });
-        Self::with(422, json!({ "message": message, "errorDetails": { "inputErrors": [error] }, "status": 422 }))
+        Self::with(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            json!({ "message": message, "errorDetails": { "inputErrors": [error] }, "status": 422 }),
+        )
     }
 
     /// There is no word of when it ends.

@@ -70,6 +70,8 @@ async fn arrive(here: &Instance, request: Request) -> Result<Request, Refusal> {
 }
 
 impl Front for Instance {
+    const TRANSLATED: &'static [&'static str] = &["/error", "/error_description"];
+
     /// Exchange and renewal differ only in their parameters.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
@@ -96,14 +98,6 @@ impl Front for Instance {
             (&Method::GET, ["api", "v1", "accounts", "verify_credentials"]) => Some(Call::Account),
             _ => None,
         }
-    }
-
-    fn translated(&self) -> &'static [&'static str] {
-        self.memory().troubles.translated(&["/error", "/error_description"])
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {

@@ -31,6 +31,7 @@ pub(crate) struct Instance {
     pub(crate) arrivals: Arrivals,
     base_url: OnceLock<String>,
     memory: Mutex<Memory>,
+    troubles: Mutex<Troubles>,
 }
 
 /// The server, as a handler receives it.
@@ -45,7 +46,6 @@ pub(crate) struct Memory {
     /// By `Idempotency-Key`: which status, and since when.
     pub(crate) keys: BTreeMap<String, (u64, DateTime<Utc>)>,
     pub(crate) limits: Limits,
-    pub(crate) troubles: Troubles,
     /// How many times a large file is asked for in vain before it is ready.
     pub(crate) polls_until_ready: usize,
     /// The name that it promises to give in its answers; `None` where it
@@ -82,7 +82,6 @@ impl Instance {
             statuses: Vec::new(),
             keys: BTreeMap::new(),
             limits: Limits::default(),
-            troubles: Troubles::default(),
             polls_until_ready: 2,
             issuer: None,
             visibility: None,
@@ -90,7 +89,8 @@ impl Instance {
             last_id: 0,
         };
         let (echo, arrivals) = (Echo::default(), Arrivals::default());
-        Self { differences, clock, echo, arrivals, base_url: OnceLock::new(), memory: Mutex::new(memory) }
+        let (base_url, memory, troubles) = (OnceLock::new(), Mutex::new(memory), Mutex::default());
+        Self { differences, clock, echo, arrivals, base_url, memory, troubles }
     }
 
     /// Tells it, once, at which address it is reached.
@@ -112,5 +112,16 @@ impl Instance {
     /// What it remembers.
     pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().expect("no handler panicked")
+    }
+
+    /// What a test has ordered.
+    pub(crate) fn troubles(&self) -> MutexGuard<'_, Troubles> {
+        self.troubles.lock().expect("no handler panicked")
+    }
+}
+
+impl AsRef<Mutex<Troubles>> for Instance {
+    fn as_ref(&self) -> &Mutex<Troubles> {
+        &self.troubles
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{FromRequest, Multipart, Path, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -16,7 +16,7 @@ use super::flavour::SecondUpload;
 use super::instance::media::Medium;
 use super::instance::{Here, Instance, Memory};
 use super::refusal::Refusal;
-use crate::stand_in::params::essence;
+use crate::stand_in::params::{essence, parts};
 
 /// What servers accept. Sound is left out: nobody here has any.
 pub(crate) const TYPES: [&str; 11] = [
@@ -155,15 +155,13 @@ impl Form {
         if essence(request.headers()) != "multipart/form-data" {
             return Ok(form);
         }
-        let broken = || Refusal::new(StatusCode::BAD_REQUEST, "Error occurred while parsing request parameters");
-        let mut parts = Multipart::from_request(request, &()).await.map_err(|_| broken())?;
-        while let Some(part) = parts.next_field().await.map_err(|_| broken())? {
-            match part.name() {
-                Some("file") if part.file_name().is_some_and(|it| !it.is_empty()) => {
-                    let mime_type = part.content_type().unwrap_or_default().to_ascii_lowercase();
-                    form.file = Some((mime_type, part.bytes().await.map_err(|_| broken())?));
+        let broken = "Error occurred while parsing request parameters";
+        for part in parts(request).await.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, broken))? {
+            match part.name.as_str() {
+                "file" if part.file_name.as_ref().is_some_and(|it| !it.is_empty()) => {
+                    form.file = Some((part.mime_type.to_ascii_lowercase(), part.bytes));
                 }
-                Some("description") => form.description = Some(part.text().await.map_err(|_| broken())?),
+                "description" => form.description = Some(part.text()),
                 _ => {}
             }
         }

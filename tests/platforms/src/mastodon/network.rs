@@ -47,7 +47,7 @@ impl<F: Known> Network for Server<F> {
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
+        self.here.troubles().order(call, trouble, count);
     }
 
     /// A renewal can only fail where access tokens end. With a page and 413, the web server
@@ -77,16 +77,13 @@ impl<F: Known> Network for Server<F> {
 
     /// Pleroma says by words alone that a grant is gone, and snac says nothing.
     fn translate_refusals(&self) -> bool {
-        self.here.memory().troubles.translate();
+        self.here.troubles().translate();
         self.here.differences.says_why && !self.here.differences.hides_why_tokens_fail
     }
 
-    fn others_post(&self, count: usize) {
+    fn posts_by_hand(&self, text: &str) {
         let now = self.here.clock.now();
-        let mut memory = self.here.memory();
-        for number in 1..=count {
-            memory.add_by_hand(&format!("by hand, number {number}"), now);
-        }
+        self.here.memory().add_by_hand(text, now);
     }
 
     fn public(&self) -> Vec<PublicPost> {
@@ -99,7 +96,7 @@ impl<F: Known> Network for Server<F> {
     }
 
     fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
+        self.here.troubles().calls(call)
     }
 }
 

@@ -10,6 +10,8 @@ use super::refusal::Refusal;
 use crate::stand_in::front::Front;
 
 impl Front for Here {
+    const TRANSLATED: &'static [&'static str] = &["/error"];
+
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match path.strip_prefix("/_matrix/client/v3/") {
@@ -24,13 +26,9 @@ impl Front for Here {
         }
     }
 
-    fn translated(&self) -> &'static [&'static str] {
-        self.memory().troubles.translated(&["/error"])
-    }
-
     fn meet(&self, call: Call) -> Option<Trouble> {
+        let trouble = self.troubles().meet(call);
         let mut memory = self.memory();
-        let trouble = memory.troubles.meet(call);
         if call == Call::Publish
             && let Some((messages, failing)) = memory.failing
         {

@@ -1,10 +1,6 @@
 //! The homeserver as the conformance suite sees it.
 
-use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
-
 use async_trait::async_trait;
-use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use platforms::Answers;
@@ -13,20 +9,11 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Event, Matrix, Memory, PASSWORD, ROOM, USER, access};
+use crate::stand_in::network::network;
 
 #[async_trait]
 impl Network for Matrix {
-    async fn start(clock: Clock) -> Self {
-        Self::start(clock).await
-    }
-
-    fn name(&self) -> &'static str {
-        "matrix"
-    }
-
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
+    network!("matrix");
 
     fn settings(&self) -> Value {
         json!({})
@@ -59,17 +46,8 @@ impl Network for Matrix {
         access::sign_in_at(url).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
-    }
-
     fn can(&self, call: Call, _: Trouble) -> bool {
         call != Call::Process
-    }
-
-    fn echo(&self) -> bool {
-        self.here.echo.store(true, Ordering::Relaxed);
-        true
     }
 
     fn revoke(&self) {
@@ -81,21 +59,14 @@ impl Network for Matrix {
         self.here.memory().end_access_tokens(now);
     }
 
-    fn translate_refusals(&self) -> bool {
-        self.here.memory().troubles.translate();
-        true
-    }
-
     /// Not played yet: its page can send users on to the page of any homeserver, which gives
     /// its login token to any address, and the adapter then brings it to this one.
     fn lead_users_to(&self, _: &Self, _: Detour) -> bool {
         false
     }
 
-    fn others_post(&self, count: usize) {
-        for number in 1..=count {
-            self.says(&format!("by hand, number {number}"));
-        }
+    fn posts_by_hand(&self, text: &str) {
+        self.says(text);
     }
 
     /// The messages of a post are told by the beginning of their transactions, and are
@@ -126,10 +97,6 @@ impl Network for Matrix {
 
     fn grants(&self) -> usize {
         self.here.memory().devices_in()
-    }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
     }
 }
 

@@ -2,7 +2,7 @@
 //! by which Meta finds the call.
 
 use axum::Json;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -28,16 +28,7 @@ struct Said {
     /// After how many minutes calls are taken again, where too many were made.
     regained_in: Option<i64>,
     /// The whole response, where it is not in the format of the Graph API.
-    other: Option<Other>,
-}
-
-/// A response in another format.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Other {
-    /// The page of a proxy or firewall.
-    Page,
-    /// This JSON.
-    Json(Value),
+    other: Option<Value>,
 }
 
 impl GraphError {
@@ -56,26 +47,17 @@ impl GraphError {
         }))
     }
 
-    /// A page of HTML with which a proxy or firewall answers instead of Meta.
-    pub fn page(status: StatusCode) -> Self {
-        Self::other(status, Other::Page)
-    }
-
     /// This JSON, with this status: also a success.
     pub fn json(status: StatusCode, body: Value) -> Self {
-        Self::other(status, Other::Json(body))
+        let mut error = Self::new(0, "").status(status);
+        error.0.other = Some(body);
+        error
     }
 
     /// A failure of `rupload.facebook.com`, which has a format of its own and no `error`.
     pub fn upload(retriable: bool, kind: &str, message: &str) -> Self {
         let body = json!({ "debug_info": { "retriable": retriable, "type": kind, "message": message } });
         Self::json(StatusCode::BAD_REQUEST, body)
-    }
-
-    fn other(status: StatusCode, other: Other) -> Self {
-        let mut error = Self::new(0, "").status(status);
-        error.0.other = Some(other);
-        error
     }
 
     /// The same with a subcode.
@@ -232,13 +214,8 @@ impl From<Fault> for GraphError {
 impl IntoResponse for GraphError {
     fn into_response(self) -> Response {
         let said = &self.0;
-        match &said.other {
-            Some(Other::Page) => {
-                let page = "<!DOCTYPE html>\n<html><body><h1>Request blocked</h1></body></html>\n";
-                return (said.status, Html(page)).into_response();
-            }
-            Some(Other::Json(body)) => return (said.status, Json(body)).into_response(),
-            None => {}
+        if let Some(body) = &said.other {
+            return (said.status, Json(body)).into_response();
         }
         let body = Json(said.body());
         match said.regained_in {

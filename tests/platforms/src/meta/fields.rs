@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{FromRequest, Multipart, Request};
+use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::header;
 use serde_json::Value;
 use url::form_urlencoded;
 
 use super::error::GraphError;
-use crate::stand_in::params::essence;
+use crate::stand_in::params::{essence, parts};
 
 /// The parameters of a call, each to be taken once.
 #[derive(Clone, Debug, Default)]
@@ -61,18 +61,15 @@ impl Fields {
 
     /// A form with files, and with how long it is.
     async fn add_parts(&mut self, request: Request) -> Result<(), GraphError> {
-        let broken = |_| GraphError::param("The form is broken");
         if !request.headers().contains_key(header::CONTENT_LENGTH) {
             return Err(GraphError::param("The form does not say how long it is"));
         }
-        let form = Multipart::from_request(request, &()).await;
-        let mut form = form.map_err(|_| GraphError::param("The form has no boundary"))?;
-        while let Some(part) = form.next_field().await.map_err(broken)? {
-            let name = part.name().unwrap_or_default().to_owned();
-            if part.file_name().is_some() {
-                self.files.insert(name, part.bytes().await.map_err(broken)?);
+        for part in parts(request).await.map_err(|_| GraphError::param("The form is broken"))? {
+            if part.file_name.is_some() {
+                self.files.insert(part.name, part.bytes);
             } else {
-                self.add(name, part.text().await.map_err(broken)?)?;
+                let text = part.text();
+                self.add(part.name, text)?;
             }
         }
         Ok(())

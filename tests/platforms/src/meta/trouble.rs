@@ -5,6 +5,10 @@ use platforms::conformance::network::{Call, Trouble};
 
 use super::error::GraphError;
 
+/// Where errors have messages.
+pub const MESSAGES: &[&str] =
+    &["/error/message", "/error/error_user_title", "/error/error_user_msg", "/error_message", "/error_description"];
+
 /// The answer to a call that is not carried out.
 pub fn answer(call: Call, trouble: Trouble) -> GraphError {
     match (call, trouble) {

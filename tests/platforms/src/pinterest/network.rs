@@ -1,34 +1,14 @@
 //! The API as the conformance suite sees it.
 
-use std::sync::atomic::Ordering;
-
-use async_trait::async_trait;
-use domain::clock::Clock;
 use domain::options::{OptionValue, Options};
-use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
-use serde_json::{Value, json};
-use url::Url;
+use platforms::conformance::network::{Network, PublicMedium, PublicPost};
 
 use super::pins::Pin;
-use super::{BOARD, Pinterest, USERNAME};
+use super::{BOARD, Pinterest};
 use crate::stand_in::network::oauth_network;
-use crate::stand_in::oauth::{Authorizes, decide};
 
-#[async_trait]
 impl Network for Pinterest {
-    async fn start(clock: Clock) -> Self {
-        Self::start(clock).await
-    }
-
-    fn name(&self) -> &'static str {
-        "pinterest"
-    }
-
-    oauth_network!();
-
-    fn settings(&self) -> Value {
-        json!({ "url": self.base_url() })
-    }
+    oauth_network!("pinterest");
 
     fn options(&self) -> Options {
         [("board".to_owned(), OptionValue::Text(BOARD.to_owned()))].into_iter().collect()
@@ -39,29 +19,9 @@ impl Network for Pinterest {
         false
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
-        decide(url, USERNAME, decision).await
-    }
-
-    fn echo(&self) -> bool {
-        self.here.echo.store(true, Ordering::Relaxed);
-        true
-    }
-
-    fn end_access_tokens(&self) {
-        let now = self.here.clock.now();
-        self.here.oauth().end_access_tokens(now);
-    }
-
-    /// False: only the message distinguishes a board that does not exist from other refusals.
-    fn translate_refusals(&self) -> bool {
-        false
-    }
-
-    fn others_post(&self, count: usize) {
-        for number in 1..=count {
-            self.pins_by_hand(&format!("by hand, number {number}"));
-        }
+    fn posts_by_hand(&self, text: &str) {
+        let pin = Pin { description: text.to_owned(), at: self.here.clock.now(), ..Pin::default() };
+        self.here.memory().add(pin);
     }
 
     fn public(&self) -> Vec<PublicPost> {

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{FileType, MimeType};
+use futures::future::try_join_all;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use super::{BOARD, Here, Memory, Refusal, USERNAME, is_json, page_size};
+use super::{Answer, BOARD, Created, Here, Memory, Paging, Refusal, USERNAME, invalid, page, refusal};
 use crate::meta::fetched::fetch;
+use crate::stand_in::params::{essence, parts};
 
 /// How long a video is processed.
 const PROCESSING: TimeDelta = TimeDelta::seconds(12);
@@ -52,18 +54,18 @@ impl Pin {
 /// A registered video.
 #[derive(Clone, Debug)]
 pub(super) struct Media {
-    key: String,
+    /// The fields of the form that uploads it.
+    parameters: BTreeMap<String, String>,
     /// With the time of its upload.
     stored: Option<(DateTime<Utc>, MimeType, Vec<u8>)>,
-    is_spoilt: bool,
 }
 
 impl Media {
-    fn status(&self, now: DateTime<Utc>) -> &'static str {
+    fn status(&self, now: DateTime<Utc>, is_spoilt: bool) -> &'static str {
         match &self.stored {
             None => "registered",
             Some((at, ..)) if now < *at + PROCESSING => "processing",
-            Some(_) if self.is_spoilt => "failed",
+            Some(_) if is_spoilt => "failed",
             Some(_) => "succeeded",
         }
     }
@@ -78,27 +80,23 @@ impl Memory {
 }
 
 /// `POST /v5/pins`
-pub(super) async fn create(
-    State(here): State<Arc<Here>>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<(StatusCode, Json<Value>), Refusal> {
+pub(super) async fn create(State(here): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Created {
     here.accept(&headers, "/v5/pins", &["boards:read", "boards:write", "pins:read", "pins:write"])?;
     let request = object(&headers, &body)?;
     if let Some(unknown) = request.keys().find(|it| !PIN_FIELDS.split(' ').any(|known| known == it.as_str())) {
-        return Err(Refusal::invalid(&format!("Additional properties are not allowed ('{unknown}' was unexpected)")));
+        return Err(invalid(&format!("Additional properties are not allowed ('{unknown}' was unexpected)")));
     }
     let text = |name: &str, max: usize| match request.get(name) {
         None | Some(Value::Null) => Ok(String::new()),
         Some(Value::String(text)) if text.chars().count() <= max => Ok(text.clone()),
-        Some(_) => Err(Refusal::invalid(&format!("{name}: a string of at most {max} characters"))),
+        Some(_) => Err(invalid(&format!("{name}: a string of at most {max} characters"))),
     };
     let board = text("board_id", 30)?;
     if !board.bytes().all(|it| it.is_ascii_digit()) || board.is_empty() {
-        return Err(Refusal::invalid(&format!("'{board}' does not match '^\\\\d+$'")));
+        return Err(invalid(&format!("'{board}' does not match '^\\\\d+$'")));
     }
     if board != BOARD {
-        return Err(Refusal::new(404, 40, "Board not found."));
+        return Err(refusal(404, 40, "Board not found."));
     }
     let pin = Pin {
         title: text("title", 100)?,
@@ -114,146 +112,117 @@ pub(super) async fn create(
 }
 
 fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusal> {
-    let object = serde_json::from_slice(body).ok().filter(|_| is_json(headers));
-    object.ok_or_else(|| Refusal::invalid("The body has to be a JSON object."))
+    let object = serde_json::from_slice(body).ok().filter(|_| essence(headers) == "application/json");
+    object.ok_or_else(|| invalid("The body has to be a JSON object."))
 }
 
 /// The files of a `media_source`.
 async fn files(here: &Here, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, Refusal> {
-    let allows = |names: &[&str]| source.as_object().is_some_and(|it| it.keys().all(|it| names.contains(&it.as_str())));
+    let has_only = |value: &Value, names: &[&str]| {
+        value.as_object().is_some_and(|it| it.keys().all(|it| names.contains(&it.as_str())))
+    };
+    let allows = |names: &[&str]| has_only(source, names);
     match source["source_type"].as_str() {
         Some("image_url") if allows(&["source_type", "url", "is_standard"]) => Ok(vec![image(&source["url"]).await?]),
         Some("multiple_image_urls") if allows(&["source_type", "items", "index"]) => {
             let items = source["items"].as_array().map(Vec::as_slice).unwrap_or_default();
             if !(2..=5).contains(&items.len()) || !source["index"].is_u64() {
-                return Err(Refusal::invalid("items: minItems=2, maxItems=5"));
+                return Err(invalid("items: minItems=2, maxItems=5"));
             }
-            let mut files = Vec::new();
-            for item in items {
-                files.push(image(&item["url"]).await?);
+            if !items.iter().all(|it| has_only(it, &["title", "description", "link", "url"])) {
+                return Err(invalid("items: Additional properties are not allowed"));
             }
-            Ok(files)
+            try_join_all(items.iter().map(|it| image(&it["url"]))).await
         }
-        Some("video_id") => {
-            let covers = ["cover_image_url", "cover_image_data", "cover_image_key_frame_time"];
-            if !covers.iter().any(|it| source.get(it).is_some()) {
-                return Err(Refusal::invalid("A cover image is required for a video."));
-            }
-            if source.get(covers[2]).is_some_and(|it| !it.is_u64()) {
-                return Err(Refusal::invalid("cover_image_key_frame_time: a number of seconds"));
+        // Of the three kinds of covers, a moment of the video alone.
+        Some("video_id") if allows(&["source_type", "media_id", "cover_image_key_frame_time"]) => {
+            if !source["cover_image_key_frame_time"].is_u64() {
+                return Err(invalid("A cover image is required for a video."));
             }
             let memory = here.memory();
             let media = source["media_id"].as_str().and_then(|it| memory.media.get(it));
-            let media = media.filter(|it| it.status(here.clock.now()) == "succeeded");
+            let media = media.filter(|it| it.status(here.clock.now(), memory.spoils) == "succeeded");
             let stored = media.and_then(|it| it.stored.clone());
-            let (_, mime_type, bytes) = stored.ok_or_else(|| Refusal::invalid("The video is not ready."))?;
+            let (_, mime_type, bytes) = stored.ok_or_else(|| invalid("The video is not ready."))?;
             Ok(vec![(mime_type, bytes)])
         }
-        _ => Err(Refusal::invalid("media_source: does not match any of the allowed types")),
+        _ => Err(invalid("media_source: does not match any of the allowed types")),
     }
 }
 
 async fn image(url: &Value) -> Result<(MimeType, Vec<u8>), Refusal> {
-    let unreachable = || Refusal::invalid("Sorry! We were unable to reach the URL.");
+    let unreachable = || invalid("Sorry! We were unable to reach the URL.");
     let file = fetch(url.as_str().unwrap_or_default(), &[]).await.map_err(|_| unreachable())?;
     if file.mime_type.file_type() != FileType::Image || MAX_IMAGE_BYTES < file.bytes.len() {
-        return Err(Refusal::invalid("The image could not be used."));
+        return Err(invalid("The image could not be used."));
     }
     Ok((file.mime_type, file.bytes))
 }
 
-/// `GET /v5/boards/{board_id}/pins`
+/// `GET /v5/boards/{board_id}/pins`, the newest first.
 pub(super) async fn list(
     State(here): State<Arc<Here>>,
     Path(board): Path<String>,
-    Query(query): Query<BTreeMap<String, String>>,
+    Query(query): Paging,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Answer {
     here.accept(&headers, "/v5/boards/", &["boards:read", "pins:read"])?;
     if board != BOARD {
-        return Err(Refusal::new(404, 40, "Board not found."));
+        return Err(refusal(404, 40, "Board not found."));
     }
-    let (size, start) = (page_size(&query)?, query.get("bookmark").map_or(Some(0), |it| it.parse::<usize>().ok()));
-    let start = start.ok_or_else(|| Refusal::invalid("Invalid bookmark."))?;
-    let memory = here.memory();
-    let items: Vec<_> = memory.pins.iter().rev().skip(start).take(size).map(Pin::json).collect();
-    let next = start + items.len();
-    let bookmark = (next < memory.pins.len()).then(|| next.to_string());
-    Ok(Json(json!({ "items": items, "bookmark": bookmark })))
+    let pins: Vec<_> = here.memory().pins.iter().rev().map(Pin::json).collect();
+    page(&query, 250, &pins)
 }
 
 /// `POST /v5/media`
-pub(super) async fn register(
-    State(here): State<Arc<Here>>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<(StatusCode, Json<Value>), Refusal> {
+pub(super) async fn register(State(here): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Created {
     here.accept(&headers, "/v5/media", &["pins:read", "pins:write"])?;
     if Value::Object(object(&headers, &body)?) != json!({ "media_type": "video" }) {
-        return Err(Refusal::invalid("media_type: video"));
+        return Err(invalid("media_type: video"));
     }
-    let upload_url = here.storage.lock().unwrap().clone();
     let mut memory = here.memory();
+    let upload_url = memory.storage.clone().unwrap_or_else(|| format!("{}/storage", here.base_url()));
     let id = memory.next_id();
-    let media = Media { key: format!("uploads/{id}"), stored: None, is_spoilt: memory.spoils };
-    let parameters = json!({
-        "x-amz-date": "20261124T000000Z", "x-amz-signature": "signature", "x-amz-security-token": "token",
-        "x-amz-algorithm": "AWS4-HMAC-SHA256", "key": media.key, "policy": "policy", "x-amz-credential": "credential",
-        "Content-Type": "multipart/form-data",
-    });
-    memory.media.insert(id.clone(), media);
-    let media =
-        json!({ "media_id": id, "media_type": "video", "upload_url": upload_url, "upload_parameters": parameters });
-    Ok((StatusCode::CREATED, Json(media)))
+    let names = "x-amz-date x-amz-signature x-amz-security-token x-amz-algorithm key policy x-amz-credential";
+    let parameters = names.split(' ').map(|name| (name.to_owned(), format!("{name} of {id}")));
+    let parameters = parameters.chain([("Content-Type".to_owned(), "multipart/form-data".to_owned())]);
+    let media = Media { parameters: parameters.collect(), stored: None };
+    let told = json!({ "media_id": id, "media_type": "video", "upload_url": upload_url,
+        "upload_parameters": media.parameters });
+    memory.media.insert(id, media);
+    Ok((StatusCode::CREATED, Json(told)))
 }
 
 /// `GET /v5/media/{media_id}`
-pub(super) async fn status(
-    State(here): State<Arc<Here>>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+pub(super) async fn status(State(here): State<Arc<Here>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
     here.accept(&headers, "/v5/media/", &["pins:read"])?;
-    let mut memory = here.memory();
-    let spoils = memory.spoils;
-    let media = memory.media.get_mut(&id).ok_or_else(|| Refusal::new(404, 50, "Media not found."))?;
-    media.is_spoilt |= spoils;
-    Ok(Json(json!({ "media_id": id, "media_type": "video", "status": media.status(here.clock.now()) })))
+    let memory = here.memory();
+    let media = memory.media.get(&id).ok_or_else(|| refusal(404, 50, "Media not found."))?;
+    let status = media.status(here.clock.now(), memory.spoils);
+    Ok(Json(json!({ "media_id": id, "media_type": "video", "status": status })))
 }
 
 /// The form POST of S3: every signed field, the file last, with a length and without a token.
 pub(super) async fn store(State(here): State<Arc<Here>>, request: Request) -> Response {
-    let headers = request.headers();
     let refused =
         |status: StatusCode, code: &str| (status, format!("<Error><Code>{code}</Code></Error>")).into_response();
-    if headers.contains_key(header::AUTHORIZATION) {
+    if request.headers().contains_key(header::AUTHORIZATION) {
         return refused(StatusCode::BAD_REQUEST, "InvalidArgument");
     }
-    if !headers.contains_key(header::CONTENT_LENGTH) {
+    if !request.headers().contains_key(header::CONTENT_LENGTH) {
         return refused(StatusCode::LENGTH_REQUIRED, "MissingContentLength");
     }
-    let Ok(mut form) = Multipart::from_request(request, &()).await else {
+    let Ok(mut parts) = parts(request).await else {
         return refused(StatusCode::BAD_REQUEST, "MalformedPOSTRequest");
     };
-    let (mut fields, mut file) = (BTreeMap::new(), None);
-    while let Ok(Some(field)) = form.next_field().await {
-        let name = field.name().unwrap_or_default().to_owned();
-        let Ok(bytes) = field.bytes().await else { return refused(StatusCode::BAD_REQUEST, "IncompleteBody") };
-        if name == "file" {
-            file = Some(bytes);
-            // S3 ignores what follows the file.
-            break;
-        }
-        fields.insert(name, String::from_utf8_lossy(&bytes).into_owned());
-    }
-    let signed = ["x-amz-date", "x-amz-signature", "x-amz-algorithm", "key", "policy", "x-amz-credential"];
-    if !signed.iter().all(|it| fields.contains_key(*it)) {
-        return refused(StatusCode::FORBIDDEN, "AccessDenied");
-    }
+    let file = parts.pop().filter(|it| it.name == "file");
+    let fields = parts.iter().map(|it| (it.name.clone(), it.text())).collect();
     let (now, mut memory) = (here.clock.now(), here.memory());
-    let media = memory.media.values_mut().find(|it| fields.get("key") == Some(&it.key));
+    let media = memory.media.values_mut().find(|it| it.parameters == fields);
     let (Some(media), Some(file)) = (media, file) else { return refused(StatusCode::FORBIDDEN, "AccessDenied") };
-    let Some(mime_type) = MimeType::sniff(&file) else { return refused(StatusCode::BAD_REQUEST, "InvalidArgument") };
-    media.stored = Some((now, mime_type, file.to_vec()));
+    let Some(mime_type) = MimeType::sniff(&file.bytes) else {
+        return refused(StatusCode::BAD_REQUEST, "InvalidArgument");
+    };
+    media.stored = Some((now, mime_type, file.bytes.to_vec()));
     StatusCode::NO_CONTENT.into_response()
 }

@@ -1,6 +1,6 @@
 //! Installing the app, and its tokens.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
@@ -94,14 +94,6 @@ pub(super) fn accept(here: &Here, headers: &HeaderMap, scope: Option<&str>) -> R
 }
 
 impl Authorizes for Here {
-    fn oauth(&self) -> MutexGuard<'_, OAuth> {
-        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
     fn accounts(&self) -> &'static [&'static str] {
         &[TEAM]
     }

@@ -8,20 +8,19 @@ use platforms::conformance::network::{Call, Trouble};
 use super::Here;
 use super::refusal::Refusal;
 use crate::stand_in::front::Front;
-use crate::stand_in::params::Params;
+use crate::stand_in::oauth::token_call;
 
 impl Front for Here {
+    /// Refusals are codes.
+    const HAS_MESSAGES: bool = false;
+
     /// The two calls for a file are told apart, so that each meets every trouble: the
     /// one that announces it stands for processing, which there is none of.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match path.strip_prefix("/api/") {
             None if path.starts_with("/upload/") => Some(Call::Upload),
-            Some("oauth.v2.access") => {
-                let params = Params::read("", &head.headers, body).unwrap_or_default();
-                let is_renewal = params.text("grant_type").as_deref() == Some("refresh_token");
-                Some(if is_renewal { Call::Refresh } else { Call::Exchange })
-            }
+            Some("oauth.v2.access") => Some(token_call(head, body)),
             Some("auth.revoke") => Some(Call::Revoke),
             Some("files.getUploadURLExternal") => Some(Call::Process),
             Some("chat.postMessage" | "files.completeUploadExternal") => Some(Call::Publish),
@@ -29,10 +28,6 @@ impl Front for Here {
             Some("auth.test" | "team.info") => Some(Call::Account),
             None | Some(_) => None,
         }
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {

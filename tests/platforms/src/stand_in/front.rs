@@ -1,7 +1,7 @@
 //! What every request passes before a handler has it: it is read to its end, and
 //! fails if a test has ordered that.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -16,26 +16,29 @@ use platforms::conformance::network::{Call, Trouble};
 use serde_json::Value;
 use tokio::task::yield_now;
 
+use super::troubles::Troubles;
 use super::wire::Cut;
 
 /// What the front has to know of a platform.
-pub trait Front: Send + Sync + 'static {
+pub trait Front: AsRef<Mutex<Troubles>> + Send + Sync + 'static {
+    /// JSON pointers to the messages of refusals that can be in another language: see [`Troubles::translate`]. None where
+    /// refusals have no messages, or where only the message distinguishes two refusals.
+    const TRANSLATED: &'static [&'static str] = &[];
+
+    /// Whether refusals have messages, which may repeat the request.
+    const HAS_MESSAGES: bool = true;
+
     /// What kind of call this is; `None` for those that never fail.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call>;
 
-    /// Counts a call, and says how it is to fail: see
-    /// [`Troubles::meet`](super::troubles::Troubles::meet).
-    fn meet(&self, call: Call) -> Option<Trouble>;
+    /// Counts a call, and says how it is to fail: see [`Troubles::meet`].
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        with_troubles(self, |troubles| troubles.meet(call))
+    }
 
     /// The platform's own answer to a call that is not carried out: `Broken`,
     /// `Unavailable`, `Limited` or `Unwanted`.
     fn answer(&self, call: Call, trouble: Trouble) -> Response;
-
-    /// JSON pointers to the messages of refusals that are in another language: see
-    /// [`Troubles::translated`](super::troubles::Troubles::translated).
-    fn translated(&self) -> &'static [&'static str] {
-        &[]
-    }
 
     /// From now on, the file that this request asks for could not be processed.
     fn spoil(&self, head: &Parts) {
@@ -53,6 +56,9 @@ async fn pass<P: Front>(State(platform): State<Arc<P>>, request: Request, next: 
     // Read whatever becomes of it: a client that still writes would not see the
     // answer. Where it cannot be read, the client went away.
     let Ok(body) = to_bytes(body, usize::MAX).await else { return Cut.into_response() };
+    if let Some(status) = with_troubles(&*platform, |troubles| troubles.blocks(&head)) {
+        return page(status);
+    }
     let call = platform.call(&head, &body);
     let trouble = call.and_then(|it| Some((it, platform.meet(it)?)));
     if matches!(trouble, Some((Call::Process, Trouble::Unwanted))) {
@@ -82,14 +88,23 @@ async fn pass<P: Front>(State(platform): State<Arc<P>>, request: Request, next: 
         Some((_, Trouble::EmptyBody)) => empty(next.run(request).await),
         Some((call, trouble)) => platform.answer(call, trouble),
     };
-    translated(response, platform.translated()).await
+    let translated_at = with_troubles(&*platform, |troubles| troubles.translated(P::TRANSLATED));
+    translated(response, translated_at).await
 }
 
-/// A page of an intermediary, as nginx and Cloudflare write it: without a word of the
-/// platform.
+fn with_troubles<P: Front + ?Sized, T>(platform: &P, read: impl FnOnce(&mut Troubles) -> T) -> T {
+    read(&mut platform.as_ref().lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A page of an intermediary, as nginx and Cloudflare write it. The data for scripts that real pages carry may look like
+/// a response of a platform.
 fn page(status: u16) -> Response {
     let status = StatusCode::from_u16(status).expect("a test orders statuses that exist");
-    let page = format!("<html>\n<head><title>{status}</title></head>\n<body><h1>{status}</h1></body>\n</html>\n");
+    let page = format!(
+        "<html>\n<head><title>{status}</title>\n<script>var it = {{\"code\":\"rest_not_logged_in\",\
+         \"errcode\":\"M_UNKNOWN_TOKEN\",\"message\":\"Blocked.\",\"id\":1}};</script></head>\n\
+         <body><h1>{status}</h1></body>\n</html>\n"
+    );
     (status, Html(page)).into_response()
 }
 

@@ -13,12 +13,14 @@ mod routes;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::token::{self, random_token};
 use http::HeaderMap;
+use http::request::Parts;
+use platforms::conformance::network::Call;
 use secrecy::ExposeSecret;
 
 pub use self::fault::Fault;
 pub use self::grant::Grant;
 pub use self::page::{Asked, decide};
-pub use self::routes::{Authorizes, page_at, routes};
+pub use self::routes::{Authorizes, HasOAuth, page_at, routes};
 
 use super::params::{Params, basic, bearer};
 
@@ -45,6 +47,8 @@ pub struct Rules {
     pub access_lives: Option<TimeDelta>,
     /// Whether there are refresh tokens.
     pub refresh: Refresh,
+    /// How long a refresh token can be exchanged, from when it was first given; `None` where it does not end.
+    pub refresh_lives: Option<TimeDelta>,
 }
 
 /// How an app says who it is.
@@ -93,6 +97,7 @@ impl Rules {
         code_lives: TimeDelta::minutes(10),
         access_lives: Some(TimeDelta::hours(1)),
         refresh: Refresh::Rotating,
+        refresh_lives: None,
     };
 }
 
@@ -224,6 +229,13 @@ impl OAuth {
 /// A string that nobody else gives out.
 pub fn secret() -> String {
     random_token().expose_secret().to_owned()
+}
+
+/// What kind of call for tokens this is.
+pub fn token_call(head: &Parts, body: &[u8]) -> Call {
+    let params = Params::read("", &head.headers, body).unwrap_or_default();
+    let is_renewal = params.text("grant_type").as_deref() == Some("refresh_token");
+    if is_renewal { Call::Refresh } else { Call::Exchange }
 }
 
 /// The S256 challenge of a verifier.

@@ -1,7 +1,7 @@
 //! The parameters of a request, wherever they stand.
 
 use axum::Json;
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, Multipart, Request};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -79,6 +79,39 @@ impl IntoResponse for BadBody {
         let error = "Error occurred while parsing request parameters";
         (StatusCode::BAD_REQUEST, Json(json!({ "error": error }))).into_response()
     }
+}
+
+/// A part of a form with files (RFC 7578).
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The name of the field.
+    pub name: String,
+    /// Of a file alone.
+    pub file_name: Option<String>,
+    /// As the part states it; empty where it does not.
+    pub mime_type: String,
+    /// What it contains.
+    pub bytes: Bytes,
+}
+
+impl Part {
+    /// What it contains, as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
+
+/// The parts of a form with files, in order.
+pub async fn parts(request: Request) -> Result<Vec<Part>, BadBody> {
+    let mut form = Multipart::from_request(request, &()).await.map_err(|_| BadBody)?;
+    let mut parts = Vec::new();
+    while let Some(field) = form.next_field().await.map_err(|_| BadBody)? {
+        let name = field.name().unwrap_or_default().to_owned();
+        let file_name = field.file_name().map(str::to_owned);
+        let mime_type = field.content_type().unwrap_or_default().to_owned();
+        parts.push(Part { name, file_name, mime_type, bytes: field.bytes().await.map_err(|_| BadBody)? });
+    }
+    Ok(parts)
 }
 
 /// The type of the body without its parameters; empty when it is not said.

@@ -1,26 +1,25 @@
 //! A platform that does nothing in its own way, asked by a plain client: everything
 //! that the documents refuse is refused.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use axum::Router;
 use bytes::Bytes;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::testing::noon;
 use domain::token;
-use http::StatusCode;
+use http::{Method, StatusCode};
 use platforms::conformance::network::{Call, Decision, Trouble};
 use serde_json::Value;
 use url::Url;
 
-use super::arrivals::{self, Arrivals};
-use super::front::{self, Front};
+use super::arrivals;
+use super::front::Front;
+use super::here::Here;
 use super::limits::{Begins, Limit, Limits};
-use super::oauth::{App, Authorizes, Client, OAuth, Pkce, Rules, decide, routes};
-use super::troubles::Troubles;
+use super::oauth::{App, Authorizes, Client, Pkce, Rules, decide, routes};
 use super::uploads::{BadPart, Progress, Uploads};
-use super::wire::{browser, serve};
+use super::wire::browser;
 
 const CALLBACK: &str = "https://us.example/callback";
 const VERIFIER: &str = "a-verifier-of-more-than-forty-three-characters";
@@ -32,37 +31,19 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-struct Plain {
-    clock: Clock,
-    oauth: Mutex<OAuth>,
-    troubles: Mutex<Troubles>,
-}
+type Plain = Here<()>;
 
 impl Authorizes for Plain {
-    fn oauth(&self) -> MutexGuard<'_, OAuth> {
-        self.oauth.lock().unwrap()
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
     fn accounts(&self) -> &'static [&'static str] {
         &["keeper", "second"]
     }
 }
 
 impl Front for Plain {
+    const TRANSLATED: &'static [&'static str] = &["/error_description"];
+
     fn call(&self, head: &http::request::Parts, _: &[u8]) -> Option<Call> {
         (head.uri.path() == "/token").then_some(Call::Exchange)
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.troubles.lock().unwrap().meet(call)
-    }
-
-    fn translated(&self) -> &'static [&'static str] {
-        self.troubles.lock().unwrap().translated(&["/error_description"])
     }
 
     fn answer(&self, _: Call, trouble: Trouble) -> axum::response::Response {
@@ -78,22 +59,16 @@ impl Front for Plain {
 
 struct Visit {
     plain: Arc<Plain>,
-    arrivals: Arrivals,
     url: String,
     app: App,
 }
 
 impl Visit {
     async fn with(rules: Rules) -> Self {
-        let mut oauth = OAuth::new(rules);
-        let app = oauth.register(CALLBACK);
-        let (oauth, troubles) = (Mutex::new(oauth), Mutex::default());
-        let plain = Arc::new(Plain { clock: Clock::manual(noon()), oauth, troubles });
-        let arrivals = Arrivals::default();
-        let server: Router<Arc<Plain>> = routes("/authorize", "/token", Some("/revoke"));
-        let server = arrivals::around(front::around(server, Arc::clone(&plain)), &arrivals);
-        let url = format!("http://{}", serve(server.with_state(Arc::clone(&plain))).await);
-        Self { plain, arrivals, url, app }
+        let routes = routes("/authorize", "/token", Some("/revoke"));
+        let plain = Plain::serve("plain", Clock::manual(noon()), rules, (), routes).await;
+        plain.oauth().permit(CALLBACK);
+        Self { url: plain.base_url(), app: plain.app.clone(), plain }
     }
 
     fn page(&self, change: &[(&str, &str)]) -> String {
@@ -216,9 +191,37 @@ async fn a_refresh_token_is_good_once_and_a_revoked_one_never() {
 }
 
 #[tokio::test]
+async fn a_refresh_token_ends_with_its_time() {
+    let visit = Visit::with(Rules { refresh_lives: Some(TimeDelta::days(60)), ..RULES }).await;
+    let (_, first) = visit.exchange(&visit.code("keeper").await, &[]).await;
+    visit.plain.clock.advance(TimeDelta::days(59));
+    let (_, second) = visit.refresh(&first["refresh_token"]).await;
+    assert_eq!(second["refresh_token_expires_in"], 5_184_000, "each refresh token has its own time");
+
+    visit.plain.clock.advance(TimeDelta::days(60));
+
+    assert_eq!(visit.refresh(&second["refresh_token"]).await.1["error"], "invalid_grant");
+}
+
+#[tokio::test]
+async fn an_intermediary_blocks_as_many_calls_as_were_ordered() {
+    let visit = Visit::with(RULES).await;
+    let code = visit.code("keeper").await;
+    visit.plain.troubles().block(Method::POST, "/tok", 403, 1);
+    assert_eq!(visit.opens(&[]).await, 200, "another call");
+
+    let (status, page) = visit.exchange(&code, &[]).await;
+
+    assert_eq!((status, page), (403, Value::Null));
+    assert_eq!(visit.plain.troubles().left(), 0);
+    assert_eq!(visit.plain.troubles().calls(Call::Exchange), 0);
+    assert_eq!(visit.exchange(&code, &[]).await.0, 200);
+}
+
+#[tokio::test]
 async fn trouble_comes_as_it_was_ordered_and_what_arrived_can_be_looked_at() {
     let visit = Visit::with(RULES).await;
-    let order = |trouble| visit.plain.troubles.lock().unwrap().order(Call::Exchange, trouble, 1);
+    let order = |trouble| visit.plain.troubles().order(Call::Exchange, trouble, 1);
     let code = visit.code("keeper").await;
 
     order(Trouble::Unavailable);
@@ -230,12 +233,12 @@ async fn trouble_comes_as_it_was_ordered_and_what_arrived_can_be_looked_at() {
     let cut = browser().post(format!("{}/token", visit.url)).body("<b>").send().await;
     assert!(cut.is_err());
 
-    let latest = visit.arrivals.latest("POST /token").unwrap();
+    let latest = visit.plain.arrivals.latest("POST /token").unwrap();
     assert_eq!((latest.body.as_str(), latest.size, latest.status), ("<b>", 3, None));
     let page = browser().get(format!("{}{}", visit.url, arrivals::PAGE)).send().await.unwrap().text().await.unwrap();
     assert!(page.contains("&lt;b&gt;") && page.contains("code_verifier="), "{page}");
     assert!(!page.contains(&visit.app.client_secret), "{page}");
-    assert_eq!(visit.plain.troubles.lock().unwrap().calls(Call::Exchange), 3);
+    assert_eq!(visit.plain.troubles().calls(Call::Exchange), 3);
 }
 
 #[test]
@@ -291,7 +294,7 @@ async fn intermediaries_and_cut_bodies_spare_or_carry_out_the_call() {
     for (trouble, made) in walls.into_iter().chain([(Trouble::EmptyBody, 1), (Trouble::CutBody, 1)]) {
         let visit = Visit::with(RULES).await;
         let code = visit.code("keeper").await;
-        visit.plain.troubles.lock().unwrap().order(Call::Exchange, trouble, 1);
+        visit.plain.troubles().order(Call::Exchange, trouble, 1);
 
         let form = [
             ("grant_type", "authorization_code"),
@@ -317,7 +320,7 @@ async fn intermediaries_and_cut_bodies_spare_or_carry_out_the_call() {
 async fn translated_refusals_keep_their_status_and_code() {
     let visit = Visit::with(RULES).await;
     let (status, before) = visit.exchange("forged", &[]).await;
-    visit.plain.troubles.lock().unwrap().translate();
+    visit.plain.troubles().translate();
 
     let (translated, after) = visit.exchange("forged", &[]).await;
 

@@ -44,14 +44,25 @@ pub fn browser() -> reqwest::Client {
 
 /// Serves on a free port of loopback for as long as the runtime lives.
 pub async fn serve(router: Router) -> SocketAddr {
+    let (listener, address) = listen().await;
+    serve_on(listener, router);
+    address
+}
+
+/// A free port of loopback, for a server that has to know its address before it serves.
+pub async fn listen() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
     let address = listener.local_addr().expect("a bound socket has an address");
+    (listener, address)
+}
+
+/// Like `serve`, on this port.
+pub fn serve_on(listener: TcpListener, router: Router) {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             tokio::spawn(answer(stream, router.clone()));
         }
     });
-    address
 }
 
 /// Answers what comes over one connection, one request after the other.

@@ -101,6 +101,7 @@ fn chat(here: &Here, fields: &mut Fields, access: Access) -> Result<i64, Refusal
     Ok(id)
 }
 
+// Many refusals have one code, and only their messages distinguish them: none is translated.
 impl Front for Here {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         match head.uri.path().rsplit('/').next().unwrap_or_default() {
@@ -110,10 +111,6 @@ impl Front for Here {
             it if it.starts_with("send") => Some(Call::Publish),
             _ => None,
         }
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, _: Call, trouble: Trouble) -> Response {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{FromRequest, Multipart, Request};
+use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
-use crate::stand_in::params::essence;
+use crate::stand_in::params::{essence, parts};
 
 /// The fields of a call.
 #[derive(Debug, Default)]
@@ -32,18 +32,16 @@ impl Fields {
     }
 
     async fn read_form(request: Request) -> Result<Self, Refusal> {
-        let unread = |_| Refusal::bad("can't parse the form");
         if !request.headers().contains_key(http::header::CONTENT_LENGTH) {
             return Err(Refusal::new(411, "Length Required"));
         }
-        let mut form = Multipart::from_request(request, &()).await.map_err(|_| Refusal::bad("no boundary"))?;
         let mut fields = Self::default();
-        while let Some(part) = form.next_field().await.map_err(unread)? {
-            let name = part.name().unwrap_or_default().to_owned();
-            if part.file_name().is_some() {
-                fields.files.insert(name, part.bytes().await.map_err(unread)?);
+        for part in parts(request).await.map_err(|_| Refusal::bad("can't parse the form"))? {
+            if part.file_name.is_some() {
+                fields.files.insert(part.name, part.bytes);
             } else {
-                fields.values.insert(name, Value::String(part.text().await.map_err(unread)?));
+                let text = part.text();
+                fields.values.insert(part.name, text.into());
             }
         }
         Ok(fields)

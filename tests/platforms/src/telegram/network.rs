@@ -1,34 +1,16 @@
 //! The Bot API as the conformance suite sees it.
 
-use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
-
 use async_trait::async_trait;
-use domain::clock::Clock;
 use platforms::Answers;
 use platforms::conformance::network::{Call, Decision, Network, PublicPost, Trouble};
-use serde_json::{Value, json};
 use url::Url;
 
 use super::{CHANNEL, TOKEN, Telegram};
+use crate::stand_in::network::network;
 
 #[async_trait]
 impl Network for Telegram {
-    async fn start(clock: Clock) -> Self {
-        Self::start(clock).await
-    }
-
-    fn name(&self) -> &'static str {
-        "telegram"
-    }
-
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
-
-    fn settings(&self) -> Value {
-        json!({ "url": self.base_url() })
-    }
+    network!("telegram");
 
     fn answers(&self) -> Answers {
         let memory = self.here.memory();
@@ -56,17 +38,8 @@ impl Network for Telegram {
         panic!("Telegram has no page: {url}")
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
-    }
-
     fn can(&self, call: Call, _: Trouble) -> bool {
         matches!(call, Call::Exchange | Call::Publish | Call::Account)
-    }
-
-    fn echo(&self) -> bool {
-        self.here.echo.store(true, Ordering::Relaxed);
-        true
     }
 
     fn revoke(&self) {
@@ -75,11 +48,6 @@ impl Network for Telegram {
 
     /// They do not end.
     fn end_access_tokens(&self) {}
-
-    /// False: many refusals have one code, and only their messages distinguish them.
-    fn translate_refusals(&self) -> bool {
-        false
-    }
 
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
@@ -96,9 +64,5 @@ impl Network for Telegram {
     fn grants(&self) -> usize {
         let memory = self.here.memory();
         usize::from(!memory.is_kicked && !memory.is_revoked)
-    }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
     }
 }

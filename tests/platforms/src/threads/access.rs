@@ -1,12 +1,11 @@
 //! Tokens, what every call is asked for, and the profile.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
-use chrono::{DateTime, Utc};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -16,7 +15,7 @@ use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::long_lived::LongLived;
 use crate::meta::select::Node;
-use crate::stand_in::oauth::{Authorizes, Fault, OAuth};
+use crate::stand_in::oauth::{Authorizes, Fault};
 use crate::stand_in::params::{Params, essence};
 
 /// How Threads names what lengthens a token.
@@ -112,14 +111,6 @@ impl Here {
 }
 
 impl Authorizes for Here {
-    fn oauth(&self) -> MutexGuard<'_, OAuth> {
-        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
     fn accounts(&self) -> &'static [&'static str] {
         &[USERNAME]
     }

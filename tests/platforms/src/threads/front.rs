@@ -10,6 +10,8 @@ use crate::meta::trouble;
 use crate::stand_in::front::Front;
 
 impl Front for Here {
+    const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
+
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let has = |what: &[u8]| body.windows(what.len()).any(|it| it == what);
         let path = head.uri.path();
@@ -23,20 +25,6 @@ impl Front for Here {
             (&Method::GET, _) if head.uri.query().is_some_and(|it| it.contains("fields=status")) => Some(Call::Process),
             _ => None,
         }
-    }
-
-    fn translated(&self) -> &'static [&'static str] {
-        self.memory().troubles.translated(&[
-            "/error/message",
-            "/error/error_user_title",
-            "/error/error_user_msg",
-            "/error_message",
-            "/error_description",
-        ])
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {

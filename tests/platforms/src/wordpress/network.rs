@@ -1,12 +1,8 @@
 //! A site as the conformance suite sees it.
 
-use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
-
 use async_trait::async_trait;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use domain::clock::Clock;
 use domain::media::{FileType, MimeType};
 use http::header::RETRY_AFTER;
 use http::request::Parts;
@@ -22,20 +18,11 @@ use super::request::Asked;
 use super::site::{Memory, Post};
 use super::{Here, TYPED, USER, Wordpress, authorize, html};
 use crate::stand_in::front::Front;
+use crate::stand_in::network::network;
 
 #[async_trait]
 impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
-    async fn start(clock: Clock) -> Self {
-        Self::start(clock).await
-    }
-
-    fn name(&self) -> &'static str {
-        "wordpress"
-    }
-
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
+    network!("wordpress");
 
     fn settings(&self) -> Value {
         json!({})
@@ -63,10 +50,6 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
         authorize::decide(url, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
-    }
-
     /// Nothing is renewed. With a page and 413, the web server of the site itself refuses
     /// a file that is too large.
     fn can(&self, call: Call, trouble: Trouble) -> bool {
@@ -77,11 +60,6 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
         "password"
     }
 
-    fn echo(&self) -> bool {
-        self.here.echo.store(true, Ordering::Relaxed);
-        true
-    }
-
     fn revoke(&self) {
         self.here.memory().passwords.clear();
     }
@@ -89,21 +67,13 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
     /// They do not end.
     fn end_access_tokens(&self) {}
 
-    fn translate_refusals(&self) -> bool {
-        self.here.memory().troubles.translate();
-        true
-    }
-
-    fn others_post(&self, count: usize) {
-        let now = self.here.clock.now();
+    fn posts_by_hand(&self, text: &str) {
+        let (now, title) = (self.here.clock.now(), text.to_owned());
+        let content = format!("<!-- wp:paragraph -->\n<p>{text}</p>\n<!-- /wp:paragraph -->");
         let mut memory = self.here.memory();
-        for number in 1..=count {
-            let text = format!("by hand, number {number}");
-            let content = format!("<!-- wp:paragraph -->\n<p>{text}</p>\n<!-- /wp:paragraph -->");
-            let id = memory.next_id();
-            let (slug, status) = (format!("by-hand-{number}"), "publish".to_owned());
-            memory.posts.push(Post { id, slug, status, title: text, content, date: now, ..Post::default() });
-        }
+        let id = memory.next_id();
+        let (slug, status) = (format!("by-hand-{id}"), "publish".to_owned());
+        memory.posts.push(Post { id, slug, status, title, content, date: now, ..Post::default() });
     }
 
     fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool {
@@ -137,10 +107,6 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
     fn grants(&self) -> usize {
         self.here.memory().passwords.iter().filter(|it| it.is_used).count()
     }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
-    }
 }
 
 /// A post as people read it. Whoever reads the title again at the beginning of the text
@@ -170,6 +136,8 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
 }
 
 impl Front for Here {
+    const TRANSLATED: &'static [&'static str] = &["/message"];
+
     /// Drafts, and what is looked for before one is made, count as
     /// [`Call::Process`]: the other calls before the public one.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
@@ -185,14 +153,6 @@ impl Front for Here {
             (&Method::GET, ["posts" | "media"]) | (&Method::POST, ["posts", ..]) => Some(Call::Process),
             _ => None,
         }
-    }
-
-    fn translated(&self) -> &'static [&'static str] {
-        self.memory().troubles.translated(&["/message"])
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {

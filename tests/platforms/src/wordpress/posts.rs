@@ -146,7 +146,7 @@ fn settle(here: &Here, memory: &Memory, post: &mut Post, before: Option<&str>) {
 }
 
 fn view(here: &Here, post: &Post) -> Value {
-    let has_page = post.status == "publish" && !here.is_plain;
+    let has_page = post.status == "publish" && !here.kind.is_plain;
     let page = if has_page { format!("{}/", post.slug) } else { format!("?p={}", post.id) };
     json!({
         "id": post.id,

@@ -38,7 +38,7 @@ impl Asked {
         let mut query: BTreeMap<String, String> = query.into_owned().collect();
         let route = match query.remove("rest_route") {
             Some(route) if matches!(path, "/" | "/index.php") => route,
-            None if !here.is_plain && path.starts_with("/wp-json") => path.strip_prefix("/wp-json")?.to_owned(),
+            None if !here.kind.is_plain && path.starts_with("/wp-json") => path.strip_prefix("/wp-json")?.to_owned(),
             _ => return None,
         };
         let route = route.trim_matches('/').to_owned();

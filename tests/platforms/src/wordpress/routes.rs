@@ -159,7 +159,7 @@ fn front_page(here: &Here, path: &str) -> Response {
     let is_here = path.starts_with(here.base());
     let names_it = is_here && !here.memory().is(Oddity::HidesItsApi);
     let root = here.root();
-    let link = if names_it && here.is_plain {
+    let link = if names_it && here.kind.is_plain {
         format!("<link rel='https://api.w.org/' href='{}' />", root.replace('&', "&#038;"))
     } else {
         String::new()
@@ -172,7 +172,7 @@ fn front_page(here: &Here, path: &str) -> Response {
          href=\"/script\">';</script>{link}</head><body>Welcome!</body></html>\n"
     );
     let mut response = Html(html).into_response();
-    if names_it && !here.is_plain {
+    if names_it && !here.kind.is_plain {
         let value = format!("<{root}>; rel=\"https://api.w.org/\"");
         let value = value.try_into().expect("an address is a header");
         response.headers_mut().insert(LINK, value);

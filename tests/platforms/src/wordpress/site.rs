@@ -6,7 +6,6 @@ use domain::media::MimeType;
 use platforms::conformance::network::Detour;
 
 use crate::stand_in::oauth::secret;
-use crate::stand_in::troubles::Troubles;
 
 /// The largest file, unless something else is said.
 const MAX_FILE: usize = 64 << 20;
@@ -19,7 +18,6 @@ pub(super) struct Memory {
     pub(super) media: Vec<Medium>,
     pub(super) terms: Vec<Term>,
     pub(super) role: Role,
-    pub(super) troubles: Troubles,
     pub(super) max_file: usize,
     pub(super) dies_making_sizes: bool,
     pub(super) oddities: Vec<Oddity>,
@@ -126,7 +124,6 @@ impl Memory {
             media: Vec::new(),
             terms: Vec::new(),
             role: Role::named("author"),
-            troubles: Troubles::default(),
             max_file: MAX_FILE,
             dies_making_sizes: false,
             oddities: Vec::new(),

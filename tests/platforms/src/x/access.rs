@@ -1,20 +1,20 @@
 //! Tokens, what every call is asked for, and the account.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::{HANDLE, Here, ID};
 use crate::stand_in::limits::{Begins, Limit};
-use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth, Rules};
-use crate::stand_in::params::{Params, bearer};
+use crate::stand_in::oauth::{Authorizes, Fault, Grant, Rules};
+use crate::stand_in::params::bearer;
 
 /// A limit of a user: "/ 15 min".
 const fn limit(name: &'static str, most: u64) -> Limit {
@@ -67,30 +67,17 @@ impl Here {
         for scope in scopes {
             self.oauth().accept(headers, &[scope], now)?;
         }
-        let mut memory = self.memory();
-        let standing = memory.limits.count(limit, ID, 1, now);
+        let standing = self.memory().limits.count(limit, ID, 1, now);
         if standing.exceeded {
             return Err(Refusal::too_many(standing.reset));
         }
-        memory.ordered.take(path).map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))
+        self.troubles().refusal(path).map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))
     }
 }
 
 impl Authorizes for Here {
-    fn oauth(&self) -> MutexGuard<'_, OAuth> {
-        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
     fn accounts(&self) -> &'static [&'static str] {
         &[HANDLE]
-    }
-
-    fn fault(&self, headers: &HeaderMap, _: &Params) -> Option<Fault> {
-        Fault::unless_form(headers)
     }
 
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {

@@ -8,15 +8,16 @@ use platforms::conformance::network::{Call, Trouble};
 use super::Here;
 use super::refusal::Refusal;
 use crate::stand_in::front::Front;
-use crate::stand_in::oauth::{Authorizes, Fault};
+use crate::stand_in::oauth::{Authorizes, Fault, token_call};
 
 impl Front for Here {
+    /// `detail` stays: it alone says that a post is a duplicate.
+    const TRANSLATED: &'static [&'static str] = &["/title", "/errors/0/message", "/error_description"];
+
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
-        let is_renewal = || body.windows(24).any(|it| it == b"grant_type=refresh_token");
         match (&head.method, path) {
-            (&Method::POST, "/2/oauth2/token") if is_renewal() => Some(Call::Refresh),
-            (&Method::POST, "/2/oauth2/token") => Some(Call::Exchange),
+            (&Method::POST, "/2/oauth2/token") => Some(token_call(head, body)),
             (&Method::POST, "/2/oauth2/revoke") => Some(Call::Revoke),
             (&Method::POST, "/2/media/upload") => Some(Call::Upload),
             (&Method::POST, _) if path.ends_with("/append") => Some(Call::Upload),
@@ -27,15 +28,6 @@ impl Front for Here {
             (&Method::GET, "/2/users/me") => Some(Call::Account),
             _ => None,
         }
-    }
-
-    /// `detail` stays: it alone says that a post is a duplicate.
-    fn translated(&self) -> &'static [&'static str] {
-        self.memory().troubles.translated(&["/title", "/errors/0/message", "/error_description"])
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {

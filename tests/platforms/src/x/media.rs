@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::MimeType;
@@ -16,7 +16,7 @@ use super::access::{MEDIA, PARTS, STATUS};
 use super::fields::Fields;
 use super::refusal::Refusal;
 use super::{Here, Memory};
-use crate::stand_in::params::essence;
+use crate::stand_in::params::{essence, parts};
 
 /// The largest picture, GIF and video: "5 MB", "15 MB", "512 MB". That a MB is more than a
 /// million bytes is not said.
@@ -134,22 +134,15 @@ struct Form {
 
 impl Form {
     async fn read(request: Request) -> Result<Self, Refusal> {
-        let broken = |_| Refusal::invalid("The form is broken");
         if essence(request.headers()) != "multipart/form-data"
             || !request.headers().contains_key(header::CONTENT_LENGTH)
         {
             return Err(Refusal::invalid("multipart/form-data with a length expected"));
         }
-        let mut form = Multipart::from_request(request, &()).await.map_err(|_| Refusal::invalid("no boundary"))?;
-        let (mut fields, mut media) = (BTreeMap::new(), None);
-        while let Some(part) = form.next_field().await.map_err(broken)? {
-            let name = part.name().unwrap_or_default().to_owned();
-            if name == "media" {
-                media = Some(part.bytes().await.map_err(broken)?);
-            } else {
-                fields.insert(name, part.text().await.map_err(broken)?);
-            }
-        }
+        let parts = parts(request).await.map_err(|_| Refusal::invalid("The form is broken"))?;
+        let (media, fields): (Vec<_>, Vec<_>) = parts.into_iter().partition(|it| it.name == "media");
+        let fields = fields.iter().map(|it| (it.name.clone(), it.text())).collect();
+        let media = media.into_iter().next_back().map(|it| it.bytes);
         let media = media.ok_or_else(|| Refusal::invalid("$.media: is missing but it is required"))?;
         Ok(Self { fields, media })
     }
@@ -207,7 +200,7 @@ pub(super) async fn append(
     }
     let number = fields.get("segment_index").filter(|_| fields.len() == 1).and_then(|it| it.parse::<u16>().ok());
     let number = number.filter(|it| *it < 1_000).ok_or_else(|| Refusal::invalid("$.segment_index: 0 to 999"))?;
-    let ordered = here.memory().ordered.take(&format!("/2/media/upload/append/{number}"));
+    let ordered = here.troubles().refusal(&format!("/2/media/upload/append/{number}"));
     ordered.map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))?;
     let now = here.clock.now();
     let mut memory = here.memory();

@@ -20,8 +20,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// This status with this body.
-    pub(super) fn with(status: u16, body: Value) -> Self {
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    pub(super) fn with(status: StatusCode, body: Value) -> Self {
         Self { status, body: Some(body), reset: None }
     }
 
@@ -41,7 +40,8 @@ impl Refusal {
 
     /// A problem that has no type of its own.
     pub(super) fn new(status: u16, title: &str, detail: &str) -> Self {
-        Self::with(status, json!({ "title": title, "detail": detail, "type": "about:blank", "status": status }))
+        let body = json!({ "title": title, "detail": detail, "type": "about:blank", "status": status });
+        Self::with(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body)
     }
 
     /// "One or more parameters to your request was invalid."
@@ -52,7 +52,7 @@ impl Refusal {
             "detail": "One or more parameters to your request was invalid.",
             "type": "https://api.twitter.com/2/problems/invalid-request",
         });
-        Self::with(400, body)
+        Self::with(StatusCode::BAD_REQUEST, body)
     }
 
     pub(super) fn forbidden(detail: &str) -> Self {

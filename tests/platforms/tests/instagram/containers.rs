@@ -7,14 +7,12 @@ use domain::delivery::Setback;
 use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
 use image::{ImageFormat, Rgb, RgbImage};
-use networks::instagram::Instagram;
 use platforms::Step;
 use platforms::conformance::network::{Call, Network};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::{Post, Stage};
 use serde_json::{Value, json};
 
-use super::{list, options, prepared_until, stage, text};
+use super::{list, options, stage, text};
 
 /// A picture of this size.
 fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
@@ -29,26 +27,6 @@ fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
 
 fn size(mime_type: MimeType, bytes: &[u8]) -> (u32, u32) {
     mime_type.picture_size(bytes).unwrap()
-}
-
-/// Steps until there is a setback, or nothing more to do: the setback, and how long it
-/// took.
-async fn stepped(stage: &Stage<Instagram>, post: &mut Post<'_>) -> (Option<Setback>, TimeDelta) {
-    let began = stage.clock.now();
-    for _ in 0..300 {
-        match stage.prepare(post).await {
-            Ok(Step::Again { progress, at }) => {
-                post.progress = Some(progress);
-                stage.clock.skip_to(at);
-            }
-            Ok(Step::Ready { progress }) => {
-                post.progress = progress;
-                return (None, stage.clock.now() - began);
-            }
-            Err(setback) => return (Some(setback), stage.clock.now() - began),
-        }
-    }
-    panic!("it never ends")
 }
 
 #[tokio::test]
@@ -180,7 +158,7 @@ async fn a_used_up_quota_is_turned_into_a_time() {
     let mut post = stage.post(&account, "second", vec![sample(MimeType::Jpeg, 1)]);
     stage.clock.skip_to(post.publish_at - TimeDelta::minutes(3));
 
-    let (setback, _) = stepped(&stage, &mut post).await;
+    let (setback, _) = stage.stepped(&mut post).await;
 
     let Some(Setback::Busy { retry_at: Some(at), reason }) = setback else { panic!("{setback:?}") };
     assert_eq!(at, first + TimeDelta::days(1));
@@ -199,7 +177,7 @@ async fn four_hundred_containers_are_a_day_s_and_then_it_is_waited() {
         stage.network.makes_by_hand();
     }
     let mut post = stage.post(&account, "one more", vec![sample(MimeType::Jpeg, 1)]);
-    let (setback, _) = stepped(&stage, &mut post).await;
+    let (setback, _) = stage.stepped(&mut post).await;
     let at = stage.clock.now() + TimeDelta::hours(1);
     assert!(matches!(setback, Some(Setback::Busy { retry_at: Some(it), .. }) if it == at), "{setback:?}");
     stage.clock.advance(TimeDelta::days(1));
@@ -211,7 +189,7 @@ async fn what_instagram_cannot_use_is_refused_with_its_place() {
     let (stage, account) = stage().await;
     stage.network.spoils(Some(2_207_026));
     let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2)]);
-    let (setback, _) = stepped(&stage, &mut post).await;
+    let (setback, _) = stage.stepped(&mut post).await;
     let Some(Setback::Refused { reason }) = setback else { panic!("{setback:?}") };
     assert!(
         reason.starts_with("file 1 of 2 (image/jpeg): Instagram could not use it") && reason.contains("2207026"),
@@ -225,7 +203,7 @@ async fn a_failure_that_may_pass_is_tried_three_times() {
     stage.network.spoils(Some(2_207_053));
     let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Mp4, 1)]);
     let began = stage.clock.now();
-    let setbacks = prepared_until(&stage, &mut post, began + TimeDelta::hours(1)).await;
+    let setbacks = stage.prepared_until(&mut post, began + TimeDelta::hours(1)).await;
     let [Setback::Busy { .. }, Setback::Busy { .. }, Setback::Refused { .. }] = setbacks[..] else {
         panic!("{setbacks:?}")
     };
@@ -250,14 +228,14 @@ async fn a_video_is_asked_about_ever_less_often_and_given_up_after_half_an_hour(
     let (stage, account) = stage().await;
     stage.network.works_for(TimeDelta::minutes(25));
     let mut post = stage.post(&account, "long", vec![sample(MimeType::Mp4, 1)]);
-    let (setback, took) = stepped(&stage, &mut post).await;
+    let (setback, took) = stage.stepped(&mut post).await;
     assert!(setback.is_none() && TimeDelta::minutes(25) <= took, "{setback:?} {took}");
     assert!(stage.network.calls(Call::Process) < 70, "{}", stage.network.calls(Call::Process));
 
     stage.network.works_for(TimeDelta::hours(23));
     let mut post = stage.post(&account, "never", vec![sample(MimeType::Mp4, 1)]);
     let end = stage.clock.now() + TimeDelta::hours(3);
-    let setbacks = prepared_until(&stage, &mut post, end).await;
+    let setbacks = stage.prepared_until(&mut post, end).await;
     let Some(Setback::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
     assert!(setbacks.len() == 3 && reason.contains("30 minutes"), "{setbacks:?}");
 }

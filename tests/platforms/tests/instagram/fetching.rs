@@ -10,7 +10,7 @@ use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
 use serde_json::json;
 
-use super::{prepared_until, stage};
+use super::stage;
 
 /// The host of the files in these tests.
 const HOST: &str = "127.0.0.1";
@@ -38,7 +38,7 @@ async fn a_refused_host_is_tried_for_hours_with_growing_pauses() {
         let mut post = stage.post(&account, "a boat", vec![sample(mime_type, 1)]);
         let end = stage.clock.now() + TimeDelta::hours(6);
 
-        let setbacks = prepared_until(&stage, &mut post, end).await;
+        let setbacks = stage.prepared_until(&mut post, end).await;
 
         let reasons = busy_reasons(&setbacks);
         let tries = stage.network.calls(Call::Upload);
@@ -63,7 +63,7 @@ async fn failures_to_fetch_are_no_verdict_on_the_post() {
         let mut post = stage.post(&account, &format!("{code} {subcode}"), vec![sample(MimeType::Jpeg, 1)]);
         let end = stage.clock.now() + TimeDelta::hours(6);
 
-        let setbacks = prepared_until(&stage, &mut post, end).await;
+        let setbacks = stage.prepared_until(&mut post, end).await;
 
         assert_eq!(busy_reasons(&setbacks).len(), 5);
         stage.deliver(&mut post).await.unwrap();
@@ -77,7 +77,7 @@ async fn an_error_without_a_reason_is_no_verdict_on_the_post() {
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let end = stage.clock.now() + TimeDelta::hours(3);
 
-    let setbacks = prepared_until(&stage, &mut post, end).await;
+    let setbacks = stage.prepared_until(&mut post, end).await;
 
     assert!(5 < busy_reasons(&setbacks).len(), "{setbacks:?}");
     stage.network.spoils_in_words(None);
@@ -90,14 +90,14 @@ async fn a_suspicion_of_spam_is_waited_out_for_hours() {
     stage.network.refuses("media", GraphError::new(-1, "Instagram server error").subcode(2_207_001));
     let mut post = stage.post(&account, "a boat", vec![sample(MimeType::Jpeg, 1)]);
     let began = stage.clock.now();
-    let setbacks = prepared_until(&stage, &mut post, began + TimeDelta::minutes(30)).await;
+    let setbacks = stage.prepared_until(&mut post, began + TimeDelta::minutes(30)).await;
     let [Setback::Busy { retry_at: Some(at), .. }] = setbacks[..] else { panic!("{setbacks:?}") };
     assert!(began + TimeDelta::hours(1) <= at, "{}", at - began);
 
     stage.network.spoils(Some(2_207_001));
     let began = stage.clock.now();
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    let setbacks = prepared_until(&stage, &mut post, began + TimeDelta::hours(24)).await;
+    let setbacks = stage.prepared_until(&mut post, began + TimeDelta::hours(24)).await;
     assert!(matches!(setbacks[..], [Setback::Busy { .. }, Setback::Busy { .. }, Setback::Refused { .. }]));
     assert!(began + TimeDelta::hours(3) < stage.clock.now());
 }
@@ -190,7 +190,7 @@ async fn bytes_that_are_refused_each_time_end_the_post_in_metas_message() {
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let end = stage.clock.now() + TimeDelta::hours(24);
 
-    let setbacks = prepared_until(&stage, &mut post, end).await;
+    let setbacks = stage.prepared_until(&mut post, end).await;
 
     let Some(Setback::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
     assert!(reason.starts_with("file 1 of 1 (video/mp4)") && reason.contains("The file is empty"), "{reason}");
@@ -223,7 +223,7 @@ async fn the_token_goes_to_no_other_upload_host() {
         let mut post = stage.post(&account, &uri, vec![sample(MimeType::Mp4, 1)]);
         let end = stage.clock.now() + TimeDelta::minutes(5);
 
-        let setbacks = prepared_until(&stage, &mut post, end).await;
+        let setbacks = stage.prepared_until(&mut post, end).await;
 
         assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{uri}: {setbacks:?}");
         stage.deliver(&mut post).await.unwrap();
@@ -240,7 +240,7 @@ async fn an_account_that_is_not_to_be_seen_needs_reconnection() {
     // Once it is a fault that passes.
     stage.network.refuses("content_publishing_limit", GraphError::no_object(ID));
     let mut other = stage.post(&account, "another", vec![sample(MimeType::Jpeg, 1)]);
-    let setbacks = prepared_until(&stage, &mut other, end).await;
+    let setbacks = stage.prepared_until(&mut other, end).await;
     assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{setbacks:?}");
 
     stage.network.hides_account();
@@ -259,7 +259,7 @@ async fn ids_that_are_none_become_no_part_of_a_path() {
         stage.network.refuses("media", made(id));
         let mut post = stage.post(&account, &format!("{id} container"), vec![sample(MimeType::Jpeg, 1)]);
         let end = stage.clock.now() + TimeDelta::minutes(5);
-        let setbacks = prepared_until(&stage, &mut post, end).await;
+        let setbacks = stage.prepared_until(&mut post, end).await;
         assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{id}: {setbacks:?}");
 
         let post = stage.due(&account, &format!("{id} post"), vec![sample(MimeType::Jpeg, 1)]).await;

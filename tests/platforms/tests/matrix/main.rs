@@ -9,6 +9,7 @@ use domain::options::{OptionValue, Options};
 use networks::matrix::questions::Asked;
 use networks::matrix::{Matrix, PASSWORD, ROOM, USER};
 use platforms::Account;
+use platforms::conformance::network::Network;
 use platforms::conformance::stage::Stage;
 
 /// What real homeservers are asked, too.

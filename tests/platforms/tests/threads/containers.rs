@@ -4,34 +4,12 @@ use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::{AltText, MimeType};
 use networks::meta::error::GraphError;
-use networks::threads::Threads;
 use platforms::Step;
 use platforms::conformance::network::{Call, Network};
 use platforms::conformance::samples::sample;
-use platforms::conformance::stage::{Post, Stage};
 use serde_json::json;
 
-use super::{list, options, prepared_until, stage, text};
-
-/// Steps until there is a setback, or nothing more to do: the setback, and how long it
-/// took.
-async fn stepped(stage: &Stage<Threads>, post: &mut Post<'_>) -> (Option<Setback>, TimeDelta) {
-    let began = stage.clock.now();
-    for _ in 0..300 {
-        match stage.prepare(post).await {
-            Ok(Step::Again { progress, at }) => {
-                post.progress = Some(progress);
-                stage.clock.skip_to(at);
-            }
-            Ok(Step::Ready { progress }) => {
-                post.progress = progress;
-                return (None, stage.clock.now() - began);
-            }
-            Err(setback) => return (Some(setback), stage.clock.now() - began),
-        }
-    }
-    panic!("it never ends")
-}
+use super::{list, options, stage, text};
 
 #[tokio::test]
 async fn options_are_said_in_the_words_of_threads() {
@@ -91,7 +69,7 @@ async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
         let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
         let before = stage.network.containers();
 
-        let (setback, _) = stepped(&stage, &mut post).await;
+        let (setback, _) = stage.stepped(&mut post).await;
 
         let said = format!("file 1 of 1 (video/mp4): Threads could not use it: {words}");
         assert_eq!(setback, Some(Setback::Refused { reason: said }));
@@ -137,7 +115,7 @@ async fn a_container_on_which_the_work_does_not_end_is_given_up() {
     let mut post = stage.post(&account, "slow", vec![sample(MimeType::Mp4, 1)]);
 
     let end = stage.clock.now() + TimeDelta::hours(2);
-    let setbacks = prepared_until(&stage, &mut post, end).await;
+    let setbacks = stage.prepared_until(&mut post, end).await;
 
     let Some(Setback::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
     assert!(setbacks.len() == 3 && reason.contains("30 minutes"), "{setbacks:?}");
@@ -152,7 +130,7 @@ async fn near_the_limit_of_calls_it_is_looked_less_often() {
         stage.network.usage.is(percent);
         let before = stage.network.calls(Call::Process);
         let mut post = stage.post(&account, &format!("at {percent}"), vec![sample(MimeType::Mp4, 1)]);
-        assert_eq!(stepped(&stage, &mut post).await.0, None);
+        assert_eq!(stage.stepped(&mut post).await.0, None);
         stage.network.calls(Call::Process) - before
     };
 
@@ -174,7 +152,7 @@ async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them
     }
     let mut post = stage.post(&account, "one more", Vec::new());
 
-    let (setback, _) = stepped(&stage, &mut post).await;
+    let (setback, _) = stage.stepped(&mut post).await;
 
     let Some(Setback::Busy { retry_at: Some(at), reason }) = &setback else { panic!("{setback:?}") };
     assert_eq!(*at, first + TimeDelta::days(1));
@@ -183,7 +161,7 @@ async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them
     // One that is due then may be prepared.
     let mut post = stage.post(&account, "tomorrow", Vec::new());
     post.publish_at = *at + TimeDelta::minutes(1);
-    assert_eq!(stepped(&stage, &mut post).await.0, None);
+    assert_eq!(stage.stepped(&mut post).await.0, None);
 }
 
 #[tokio::test]
@@ -193,7 +171,7 @@ async fn words_of_a_refusal_are_those_that_meta_has_for_people() {
     stage.network.refuses("threads", error);
     let mut post = stage.post(&account, "a b c", Vec::new());
 
-    let (setback, _) = stepped(&stage, &mut post).await;
+    let (setback, _) = stage.stepped(&mut post).await;
 
     let Some(Setback::Refused { reason }) = &setback else { panic!("{setback:?}") };
     assert!(reason.starts_with("Leave out the third word. (Meta finds it by A"), "{reason}");

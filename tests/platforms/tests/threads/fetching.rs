@@ -9,7 +9,7 @@ use platforms::conformance::network::{Call, Network};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{prepared_until, stage};
+use super::stage;
 
 /// The host of the files in these tests.
 const HOST: &str = "127.0.0.1";
@@ -22,7 +22,7 @@ async fn a_refused_host_is_tried_for_hours_with_growing_pauses() {
         let mut post = stage.post(&account, "a boat", vec![sample(mime_type, 1), sample(mime_type, 2)]);
         let end = stage.clock.now() + TimeDelta::hours(6);
 
-        let setbacks = prepared_until(&stage, &mut post, end).await;
+        let setbacks = stage.prepared_until(&mut post, end).await;
 
         assert!((10..60).contains(&stage.network.calls(Call::Upload)), "{}", stage.network.calls(Call::Upload));
         let place = format!("file 1 of 2 ({})", mime_type.as_str());
@@ -46,7 +46,7 @@ async fn failures_to_fetch_are_no_verdict_on_the_post() {
         let mut post = stage.post(&account, &format!("film {number}"), vec![sample(MimeType::Mp4, 1)]);
         let end = stage.clock.now() + TimeDelta::hours(3);
 
-        let setbacks = prepared_until(&stage, &mut post, end).await;
+        let setbacks = stage.prepared_until(&mut post, end).await;
 
         let reasons = setbacks.iter().map(|it| if let Setback::Busy { reason, .. } = it { reason } else { panic!() });
         assert!(5 < setbacks.len() && reasons.into_iter().all(|it| it.contains(words)), "{setbacks:?}");
@@ -80,7 +80,7 @@ async fn ids_that_are_none_become_no_part_of_a_path() {
         stage.network.refuses("threads", made(id));
         let mut post = stage.post(&account, &format!("{id} container"), Vec::new());
         let end = stage.clock.now() + TimeDelta::minutes(5);
-        let setbacks = prepared_until(&stage, &mut post, end).await;
+        let setbacks = stage.prepared_until(&mut post, end).await;
         assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{id}: {setbacks:?}");
 
         let post = stage.due(&account, &format!("{id} post"), Vec::new()).await;

@@ -1,16 +1,12 @@
 //! What the log says.
 
-use std::io;
-use std::sync::{Arc, LazyLock, Mutex};
-
 use domain::media::MimeType;
 use http::Method;
 use networks::wordpress::{Oddity, Wordpress};
+use platforms::conformance::log::Log;
 use platforms::conformance::network::Decision;
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;
-use tracing::Dispatch;
-use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
 use super::stage;
 
@@ -31,39 +27,7 @@ async fn no_words_of_a_site_reach_the_log() {
     stage.network.intermediary().block(Method::GET, "/application-passwords", 500, 1);
     stage.complete(&callback).await.unwrap_err();
 
-    let lines = log.lines();
+    let lines = log.text();
     assert!(lines.contains("a draft was left behind") && lines.contains("an application password was left behind"));
     assert!(!lines.contains("not allowed to delete") && !lines.contains("Basic "), "{lines}");
-}
-
-/// With one dispatcher alone, tracing disables a callsite for all threads if a thread without a subscriber reaches it
-/// first.
-static SECOND_DISPATCHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
-
-/// What is logged on this thread.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    fn kept() -> (Self, DefaultGuard) {
-        LazyLock::force(&SECOND_DISPATCHER);
-        let log = Self::default();
-        let writer = log.clone();
-        let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        (log, tracing::subscriber::set_default(lines))
-    }
-
-    fn lines(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

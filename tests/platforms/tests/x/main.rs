@@ -13,6 +13,7 @@ use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use networks::x::{HANDLE, ID, X};
 use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::options::{list, options, text};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
 use platforms::{Account, Step};
@@ -22,18 +23,6 @@ async fn stage() -> (Stage<X>, Account) {
     let stage = Stage::new().await;
     let account = stage.connect().await;
     (stage, account)
-}
-
-fn options(pairs: &[(&str, OptionValue)]) -> Options {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
-}
-
-fn text(value: &str) -> OptionValue {
-    OptionValue::Text(value.to_owned())
-}
-
-fn list(values: &[&str]) -> OptionValue {
-    OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
 }
 
 /// A video of nine parts.

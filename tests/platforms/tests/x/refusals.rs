@@ -1,15 +1,11 @@
 //! What X refuses, and what follows.
 
-use std::io;
-use std::sync::{Arc, LazyLock, Mutex};
-
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::MimeType;
+use platforms::conformance::log::Log;
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
-use tracing::Dispatch;
-use tracing::subscriber::NoSubscriber;
 
 use super::stage;
 
@@ -118,11 +114,7 @@ async fn unsupported_authentication_wants_the_user_after_an_hour() {
 /// X's message may repeat the text of the post.
 #[tokio::test]
 async fn log_has_the_status_and_the_problem_but_no_message() {
-    LazyLock::force(&SECOND_DISPATCHER);
-    let log = Log::default();
-    let writer = log.clone();
-    let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-    let _guard = tracing::subscriber::set_default(lines);
+    let (log, _guard) = Log::kept();
     let (stage, account) = stage().await;
     let post = stage.due(&account, "good morning", Vec::new()).await;
     let body = json!({ "type": "https://api.x.com/2/problems/credits", "detail": "No credits for: good morning" });
@@ -130,24 +122,7 @@ async fn log_has_the_status_and_the_problem_but_no_message() {
 
     stage.publish(&post).await.unwrap_err();
 
-    let lines = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let lines = log.text();
     assert!(lines.contains("402") && lines.contains("credits"), "{lines}");
     assert!(!lines.contains("good morning"), "{lines}");
-}
-
-/// With one dispatcher alone, tracing disables a callsite for all threads if a thread without a subscriber reaches it
-/// first.
-static SECOND_DISPATCHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

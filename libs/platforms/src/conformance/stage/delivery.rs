@@ -98,20 +98,29 @@ impl<N: Network> Stage<N> {
         self.heard(self.publishing().prepare(&self.job(post, &credentials, &claims)).await)
     }
 
+    /// Takes the next step, and waits until the one after it. Returns whether there is none.
+    async fn step(&self, post: &mut Post<'_>) -> Result<bool, Setback> {
+        match self.prepare(post).await? {
+            Step::Ready { progress } => {
+                post.progress = progress;
+                Ok(true)
+            }
+            Step::Again { progress, at } => {
+                post.progress = Some(progress);
+                self.clock.skip_to(at);
+                Ok(false)
+            }
+        }
+    }
+
     /// All steps before the public call. Passing setbacks are waited out.
     pub async fn prepare_all(&self, post: &mut Post<'_>, setbacks: &mut Vec<Setback>) -> Result<(), Setback> {
         let Some(lead) = self.lead(&post.attachments) else { return Ok(()) };
         self.clock.skip_to(post.publish_at - lead);
         for _ in 0..ATTEMPTS * 10 {
-            match self.prepare(post).await {
-                Ok(Step::Ready { progress }) => {
-                    post.progress = progress;
-                    return Ok(());
-                }
-                Ok(Step::Again { progress, at }) => {
-                    post.progress = Some(progress);
-                    self.clock.skip_to(at);
-                }
+            match self.step(post).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
                 Err(setback) => {
                     if matches!(setback, Setback::Stale { .. }) {
                         post.progress = None;
@@ -121,6 +130,40 @@ impl<N: Network> Stage<N> {
             }
         }
         panic!("it is never ready: {setbacks:?}")
+    }
+
+    /// Steps until there is a setback, or nothing more to do: the setback, and how long it took.
+    pub async fn stepped(&self, post: &mut Post<'_>) -> (Option<Setback>, TimeDelta) {
+        let began = self.clock.now();
+        for _ in 0..ATTEMPTS * 10 {
+            match self.step(post).await {
+                Ok(false) => {}
+                Ok(true) => return (None, self.clock.now() - began),
+                Err(setback) => return (Some(setback), self.clock.now() - began),
+            }
+        }
+        panic!("it never ends")
+    }
+
+    /// Prepares a post until then, as the protocol does: every setback that passes is waited out. Returns the setbacks; the
+    /// last one may be final.
+    pub async fn prepared_until(&self, post: &mut Post<'_>, end: DateTime<Utc>) -> Vec<Setback> {
+        let mut setbacks = Vec::new();
+        while self.clock.now() < end {
+            match self.step(post).await {
+                Ok(false) => {}
+                Ok(true) => break,
+                Err(Setback::Busy { retry_at, reason }) => {
+                    self.clock.skip_to(retry_at.unwrap_or_else(|| self.clock.now() + TimeDelta::minutes(30)));
+                    setbacks.push(Setback::Busy { retry_at, reason });
+                }
+                Err(setback) => {
+                    setbacks.push(setback);
+                    break;
+                }
+            }
+        }
+        setbacks
     }
 
     /// A post that is prepared without a setback, and due.

@@ -2,8 +2,8 @@
 
 use domain::delivery::GIVE_UP_AFTER;
 use platforms::Registry;
+use platforms::conformance::log::Log;
 
-use super::follow_ups::Log;
 use super::*;
 
 #[tokio::test]

@@ -1,13 +1,9 @@
 //! What follows a publication.
 
-use std::io;
-use std::sync::{Arc, LazyLock, Mutex};
-
 use domain::delivery::{LEASE, Published};
 use platforms::Followed;
+use platforms::conformance::log::Log;
 use storage::Disconnected;
-use tracing::Dispatch;
-use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
 use super::*;
 
@@ -25,48 +21,16 @@ fn followed(rig: &Rig) -> Vec<String> {
     rig.network.followed.lock().unwrap().iter().map(|it| it.0.clone()).collect()
 }
 
-/// With one dispatcher alone, tracing disables a callsite for all threads if a thread without a subscriber reaches it
-/// first.
-static SECOND_DISPATCHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
-
-/// What is logged on this thread.
-#[derive(Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    pub(super) fn kept() -> (Self, DefaultGuard) {
-        LazyLock::force(&SECOND_DISPATCHER);
-        let log = Self::default();
-        let writer = log.clone();
-        let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        (log, tracing::subscriber::set_default(lines))
-    }
-
-    pub(super) fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-
-    /// What was not done and why, as it was told.
-    fn missed(&self) -> Vec<String> {
-        let lines = self.text();
-        let field = |line: &str, name: &str| {
-            let value = line.split_once(&format!("{name}=")).map(|it| it.1.split(' ').next().unwrap().replace('"', ""));
-            value.unwrap_or_default()
-        };
-        let told = lines.lines().filter(|it| it.contains("was not done"));
-        let words = |it: &str| ["follow_up", "follow_ups_missed", "why"].map(|name| field(it, name)).join(" ");
-        told.map(words).collect()
-    }
-}
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// What was not done and why, as it was logged.
+fn missed_in(log: &Log) -> Vec<String> {
+    let lines = log.text();
+    let field = |line: &str, name: &str| {
+        let value = line.split_once(&format!("{name}=")).map(|it| it.1.split(' ').next().unwrap().replace('"', ""));
+        value.unwrap_or_default()
+    };
+    let told = lines.lines().filter(|it| it.contains("was not done"));
+    let words = |it: &str| ["follow_up", "follow_ups_missed", "why"].map(|name| field(it, name)).join(" ");
+    told.map(words).collect()
 }
 
 #[tokio::test]
@@ -86,7 +50,7 @@ async fn what_follows_is_done_in_order_and_holds_up_nothing() {
     let expected = [("comment", None), ("comment", None), ("comment", Some("half")), ("playlist", None)];
     assert_eq!(followed, expected.map(|(name, progress)| (name.to_owned(), progress.map(str::to_owned))));
     assert_eq!(rig.events.types(), ["post.scheduled", "target.published", "post.published"]);
-    assert_eq!((rig.network.calls(), log.missed()), (1, vec![]));
+    assert_eq!((rig.network.calls(), missed_in(&log)), (1, vec![]));
 }
 
 #[tokio::test]
@@ -111,7 +75,7 @@ async fn a_call_that_may_have_been_made_is_not_made_again_and_the_next_one_is() 
 
     assert_published_once(&rig, &post, "Hello").await;
     assert_eq!(followed(&rig), ["comment", "playlist"]);
-    assert_eq!(log.missed(), ["comment 1 unknown"]);
+    assert_eq!(missed_in(&log), ["comment 1 unknown"]);
 }
 
 #[tokio::test]
@@ -125,7 +89,7 @@ async fn what_stays_impossible_is_given_up_within_the_hour_and_the_post_stays_pu
     assert_published_once(&rig, &post, "Hello").await;
     let followed = followed(&rig);
     assert!((5..=10).contains(&followed.len()), "{followed:?}");
-    assert_eq!(log.missed(), ["comment 1 busy", "playlist 1 busy"], "once each, and not for every try");
+    assert_eq!(missed_in(&log), ["comment 1 busy", "playlist 1 busy"], "once each, and not for every try");
 }
 
 /// A post whose worker died after the publication, with a comment and a playlist to
@@ -156,7 +120,7 @@ async fn what_nobody_got_to_within_the_hour_is_late_and_not_in_doubt() {
         rig.live(later(2 * 3600 + 600)).await;
 
         assert_published_once(&rig, &post, "Hello").await;
-        assert_eq!((followed(&rig), log.missed()), (vec![], vec![missed.to_owned()]));
+        assert_eq!((followed(&rig), missed_in(&log)), (vec![], vec![missed.to_owned()]));
     }
 }
 
@@ -173,7 +137,7 @@ async fn what_follows_is_told_too_where_the_grant_was_gone_for_good() {
     rig.live(later(7200)).await;
 
     assert_eq!((rig.post(&post).await.status, followed(&rig)), (PostStatus::Published, vec!["comment".to_owned()]));
-    assert_eq!(log.missed(), ["comment 1 disconnected", "playlist 1 disconnected"]);
+    assert_eq!(missed_in(&log), ["comment 1 disconnected", "playlist 1 disconnected"]);
 }
 
 #[tokio::test]

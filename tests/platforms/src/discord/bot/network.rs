@@ -1,11 +1,7 @@
 //! The same as the conformance suite sees it.
 
-use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
-
 use async_trait::async_trait;
 use axum::response::Response;
-use domain::clock::Clock;
 use domain::options::{OptionValue, Options};
 use http::Method;
 use http::request::Parts;
@@ -18,30 +14,21 @@ use super::messages::Said;
 use super::{DiscordBot, GENERAL, Here, Message, SERVER, TOKEN};
 use crate::discord::webhooks;
 use crate::stand_in::front::Front;
-use crate::stand_in::oauth::{Authorizes, decide};
+use crate::stand_in::network::network;
+use crate::stand_in::oauth::decide;
 
 #[async_trait]
 impl Network for DiscordBot {
-    async fn start(clock: Clock) -> Self {
-        Self::start(clock).await
-    }
-
-    fn name(&self) -> &'static str {
-        "discord"
-    }
-
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![self.address]
-    }
+    network!("discord");
 
     fn settings(&self) -> Value {
-        json!({ "url": format!("http://{}", self.address), "bot": true })
+        json!({ "url": self.base_url(), "bot": true })
     }
 
     fn app(&self) -> Option<AppCredentials> {
         let kept = json!({
-            "client_id": self.app.client_id,
-            "client_secret": self.app.client_secret,
+            "client_id": self.here.app.client_id,
+            "client_secret": self.here.app.client_secret,
             "bot_token": self.token(),
         });
         Some(serde_json::from_value(kept).expect("this is how an operator writes it"))
@@ -63,17 +50,8 @@ impl Network for DiscordBot {
         decide(url, SERVER, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.here.memory().troubles.order(call, trouble, count);
-    }
-
     fn can(&self, call: Call, _: Trouble) -> bool {
         matches!(call, Call::Exchange | Call::Publish | Call::Revoke | Call::LookUp | Call::Account)
-    }
-
-    fn echo(&self) -> bool {
-        self.here.echo.store(true, Ordering::Relaxed);
-        true
     }
 
     /// Somebody throws the bot out of the server.
@@ -84,21 +62,13 @@ impl Network for DiscordBot {
     /// They do not end.
     fn end_access_tokens(&self) {}
 
-    fn translate_refusals(&self) -> bool {
-        self.here.memory().troubles.translate();
-        true
-    }
-
     /// By another program with the same bot.
-    fn others_post(&self, count: usize) {
+    fn posts_by_hand(&self, text: &str) {
         let now = self.here.clock.now();
         let mut memory = self.here.memory();
-        for number in 1..=count {
-            let text = format!("by hand, number {number}");
-            let said = Said { text, media: Vec::new(), names: Vec::new() };
-            let id = memory.id(now);
-            memory.post(said, (GENERAL.to_owned(), id), None, serde_json::Map::new(), now);
-        }
+        let said = Said { text: text.to_owned(), media: Vec::new(), names: Vec::new() };
+        let id = memory.id(now);
+        memory.post(said, (GENERAL.to_owned(), id), None, serde_json::Map::new(), now);
     }
 
     fn public(&self) -> Vec<PublicPost> {
@@ -116,13 +86,11 @@ impl Network for DiscordBot {
     fn grants(&self) -> usize {
         usize::from(self.here.memory().is_in)
     }
-
-    fn calls(&self, call: Call) -> usize {
-        self.here.memory().troubles.calls(call)
-    }
 }
 
 impl Front for Here {
+    const TRANSLATED: &'static [&'static str] = &["/message", "/error_description"];
+
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         let is_of_messages = path.contains("/messages") || path.contains("/threads");
@@ -134,14 +102,6 @@ impl Front for Here {
             Method::DELETE => Some(Call::Revoke),
             _ => None,
         }
-    }
-
-    fn translated(&self) -> &'static [&'static str] {
-        self.memory().troubles.translated(&["/message", "/error_description"])
-    }
-
-    fn meet(&self, call: Call) -> Option<Trouble> {
-        self.memory().troubles.meet(call)
     }
 
     fn answer(&self, _: Call, trouble: Trouble) -> Response {

@@ -64,6 +64,9 @@ impl OAuth {
         };
         let at = self.grants.iter().position(is_it);
         let at = at.ok_or(Fault::InvalidGrant("the refresh token is unknown, used or revoked"))?;
+        if self.grants[at].refresh_ends_at.is_some_and(|it| it <= now) {
+            return Err(Fault::InvalidGrant("the refresh token has expired"));
+        }
         let rules = self.rules;
         self.grants[at].renew(&rules, now);
         Ok(at)

@@ -22,6 +22,8 @@ pub struct Grant {
     pub made_at: DateTime<Utc>,
     /// When the access token ends.
     pub expires_at: Option<DateTime<Utc>>,
+    /// When the refresh token ends; `None` where it does not end.
+    pub refresh_ends_at: Option<DateTime<Utc>>,
     /// Whether it has ended.
     pub revoked: bool,
     /// The code that it came of, and refresh tokens that were exchanged.
@@ -39,6 +41,7 @@ impl OAuth {
             refresh_token: None,
             made_at: now,
             expires_at: None,
+            refresh_ends_at: None,
             revoked: false,
             spent: Vec::new(),
         };
@@ -60,6 +63,7 @@ impl Grant {
             (Refresh::Lasting | Refresh::Rotating, old) => {
                 self.spent.extend(old);
                 self.refresh_token = Some(secret());
+                self.refresh_ends_at = rules.refresh_lives.map(|it| now + it);
             }
         }
     }
@@ -77,6 +81,9 @@ impl Grant {
         }
         if let Some(refresh_token) = &self.refresh_token {
             answer["refresh_token"] = json!(refresh_token);
+        }
+        if let Some(ends_at) = self.refresh_ends_at {
+            answer["refresh_token_expires_in"] = json!((ends_at - self.made_at).num_seconds());
         }
         answer
     }

@@ -14,23 +14,20 @@ use serde_json::{Value, json};
 use super::{Fault, Grant, OAuth, Rules};
 use crate::stand_in::params::Params;
 
-/// A platform that authorizes apps.
-pub trait Authorizes: Send + Sync + 'static {
-    /// What it remembers of that.
+/// A fake that remembers apps and grants.
+pub trait HasOAuth: Send + Sync + 'static {
+    /// Its apps and grants.
     fn oauth(&self) -> MutexGuard<'_, OAuth>;
 
     /// What its clock shows.
     fn now(&self) -> DateTime<Utc>;
+}
 
+/// A platform that authorizes apps.
+pub trait Authorizes: HasOAuth {
     /// The accounts of the person who is signed in; the first is the one that the
     /// suite chooses.
     fn accounts(&self) -> &'static [&'static str];
-
-    /// What is wrong with a call for tokens that the rules do not know of.
-    fn fault(&self, headers: &HeaderMap, params: &Params) -> Option<Fault> {
-        let _ = (headers, params);
-        None
-    }
 
     /// The answer to a call for tokens.
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
@@ -51,6 +48,11 @@ pub trait Authorizes: Send + Sync + 'static {
     /// The `error` with which somebody who declines is sent back.
     fn denial(&self) -> &'static str {
         "access_denied"
+    }
+
+    /// Ends all access tokens given out so far. Their grants go on.
+    fn end_access_tokens(&self) {
+        self.oauth().end_access_tokens(self.now());
     }
 }
 
@@ -93,7 +95,7 @@ async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): R
 }
 
 async fn give<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
-    if let Some(fault) = platform.fault(&headers, &params) {
+    if let Some(fault) = Fault::unless_form(&headers) {
         return platform.refusal(fault);
     }
     let mut oauth = platform.oauth();

@@ -1,0 +1,18 @@
+//! Options of posts, as tests write them.
+
+use domain::options::{OptionValue, Options};
+
+/// Options by their names.
+pub fn options(pairs: &[(&str, OptionValue)]) -> Options {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+}
+
+/// A text.
+pub fn text(value: &str) -> OptionValue {
+    OptionValue::Text(value.to_owned())
+}
+
+/// A list of texts.
+pub fn list(values: &[&str]) -> OptionValue {
+    OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
+}

@@ -1,0 +1,23 @@
+//! Instagram and Threads read a quota before each post. The pages of intermediaries at all other calls of a post are in
+//! the conformance suite.
+
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use platforms::conformance::network::Network;
+use platforms::conformance::samples::sample;
+use platforms::conformance::stage::Stage;
+
+/// `block` makes an intermediary answer the next call for the quota with a page of this status.
+pub(crate) async fn page_delays_the_post<N: Network>(block: impl Fn(&N, u16)) {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
+        let mut post = stage.post(&account, &format!("at {status}"), vec![sample(MimeType::Jpeg, 1)]);
+        block(&stage.network, status);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert!(matches!(passage.setbacks.as_slice(), [Setback::Busy { .. }]), "{status}: {:?}", passage.setbacks);
+        assert_eq!(stage.network.public().len(), sent);
+    }
+}
