@@ -9,6 +9,7 @@
 //! - [`intermediary`]: pages of a proxy or firewall in place of an answer
 //! - [`ordered`]: what a test wants the next call to a path to be answered
 //! - [`arrivals`]: what arrived, for tests and on a page
+//! - [`exchanges`]: what was answered, for the comparison with recorded responses
 //! - `network`: what fakes with an OAuth app answer to the suite in the same way
 //! - [`params`], [`echo`], [`wire`]: requests and answers
 //!
@@ -16,6 +17,7 @@
 
 pub mod arrivals;
 pub mod echo;
+pub mod exchanges;
 pub mod front;
 pub mod intermediary;
 pub mod limits;

@@ -14,6 +14,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt;
 
+use super::exchanges;
+
 /// Marks a response of which nothing is to be sent: the connection is closed instead.
 /// It stands in the response's extensions, or is a response of its own.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -44,6 +46,7 @@ pub fn browser() -> reqwest::Client {
 
 /// Serves on a free port of loopback for as long as the runtime lives.
 pub async fn serve(router: Router) -> SocketAddr {
+    let router = exchanges::around(router);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
     let address = listener.local_addr().expect("a bound socket has an address");
     tokio::spawn(async move {
