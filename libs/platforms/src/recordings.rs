@@ -15,8 +15,11 @@ use serde_json::Value;
 use self::fields::Fields;
 use crate::{bluesky, discord, mastodon, matrix, slack, telegram, x};
 
-/// Adapters and their functions that read recorded responses of success.
-const READERS: [(&str, fn(&[(String, Recording)])); 7] = [
+/// Reads recorded responses of success, each with the name of its file.
+type Reader = fn(&[(String, Recording)]);
+
+/// By the name of the platform.
+const READERS: [(&str, Reader); 7] = [
     (bluesky::NAME, bluesky::recordings::read_successes),
     (discord::NAME, discord::recordings::read_successes),
     (mastodon::NAME, mastodon::recordings::read_successes),
@@ -92,5 +95,19 @@ impl Recording {
     pub fn read<T: DeserializeOwned>(&self) -> T {
         fields::read(&self.body, &self.fields_read)
             .unwrap_or_else(|error| panic!("{} {}: {error}", self.request, self.source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_folder_of_recordings_is_read() {
+        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/recordings");
+        let folders = std::fs::read_dir(all).unwrap().map(|it| it.unwrap()).filter(|it| it.path().is_dir());
+        let folders: BTreeSet<_> = folders.map(|it| it.file_name().into_string().unwrap()).collect();
+
+        assert_eq!(folders, READERS.iter().map(|(name, _)| (*name).to_owned()).collect());
     }
 }

@@ -3,7 +3,9 @@
 use chrono::TimeDelta;
 use domain::testing::noon;
 
-use super::*;
+use super::{
+    JoinedRooms, LoggedIn, Login, MediaConfig, Messages, Named, Sent, Tokens, Uploaded, Versions, WhoAmI, is_content,
+};
 use crate::recordings::Recording;
 
 /// Reads all responses of success.
@@ -48,6 +50,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::*;
     use super::*;
     use crate::kit::ErrorKind;
     use crate::matrix::errors::is_gone;

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-use super::*;
+use serde::Deserialize;
+
+use super::{Channels, Done, ERRORS, File, FileInfo, History, Posted, Team, Ticket, UPLOAD_HOSTS};
 use crate::recordings::Recording;
 
 fn is_error(recording: &Recording) -> bool {
@@ -55,6 +57,7 @@ mod tests {
     use chrono::TimeDelta;
     use domain::testing::noon;
 
+    use super::super::*;
     use super::*;
     use crate::kit::ErrorKind;
 

@@ -1,6 +1,6 @@
 //! The adapter reads what the tests of other clients contain.
 
-use super::*;
+use super::{ChatFacts, Me, Member, Response, Sent};
 use crate::recordings::Recording;
 
 /// Reads all responses of success.
@@ -42,6 +42,7 @@ mod tests {
     use chrono::TimeDelta;
     use domain::testing::noon;
 
+    use super::super::*;
     use super::*;
 
     #[test]

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-use super::*;
+use chrono::TimeDelta;
+
+use super::{CreatedPost, Data, MediaResponse, UploadState, UploadStep, is_id, processed};
 use crate::recordings::Recording;
 use crate::x::{Member, profile_of};
 
@@ -45,6 +47,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
 mod tests {
     use domain::testing::noon;
 
+    use super::super::*;
     use super::*;
     use crate::x::errors::ERRORS;
 
