@@ -45,6 +45,8 @@ mod preparation;
 mod quote;
 mod record;
 mod record_key;
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) mod recordings;
 mod reply;
 mod repository;
 mod session;

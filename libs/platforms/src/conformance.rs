@@ -16,6 +16,7 @@ pub mod log;
 pub mod network;
 pub mod options;
 pub mod samples;
+pub mod shape;
 pub mod stage;
 
 /// Makes a test of each check, for one platform.

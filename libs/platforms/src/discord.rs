@@ -24,8 +24,8 @@ mod errors;
 mod look_up;
 mod message;
 mod publishing;
-#[cfg(test)]
-mod recordings;
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) mod recordings;
 mod rules;
 mod server;
 mod snowflake;

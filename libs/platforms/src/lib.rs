@@ -37,8 +37,8 @@ mod picture;
 mod pinterest;
 mod platform;
 pub mod recognition;
-#[cfg(test)]
-mod recordings;
+#[cfg(any(test, feature = "conformance"))]
+pub mod recordings;
 mod registry;
 mod renewal;
 mod sandbox;

@@ -40,8 +40,8 @@ mod look_up;
 mod preparation;
 mod publish;
 mod rate_limit;
-#[cfg(test)]
-mod recordings;
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) mod recordings;
 mod server;
 mod software;
 

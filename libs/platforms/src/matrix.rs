@@ -32,6 +32,9 @@ mod publish;
 mod rooms;
 mod user;
 
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) use self::api::recordings;
+
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};

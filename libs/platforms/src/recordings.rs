@@ -1,5 +1,10 @@
 //! Responses of real servers, from `tests/recordings`.
 
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+mod fields;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -7,23 +12,56 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use self::fields::Fields;
+use crate::{bluesky, discord, mastodon, matrix, slack, telegram, x};
+
+/// Reads recorded responses of success, each with the name of its file.
+type Reader = fn(&[(String, Recording)]);
+
+/// By the name of the platform.
+const READERS: [(&str, Reader); 7] = [
+    (bluesky::NAME, bluesky::recordings::read_successes),
+    (discord::NAME, discord::recordings::read_successes),
+    (mastodon::NAME, mastodon::recordings::read_successes),
+    (matrix::NAME, matrix::recordings::read_successes),
+    (slack::NAME, slack::recordings::read_successes),
+    (telegram::NAME, telegram::recordings::read_successes),
+    (x::NAME, x::recordings::read_successes),
+];
+
+/// The fields that the adapter of a platform reads in recorded responses of success, by request. They are JSON
+/// pointers, in which `*` stands for the elements of an array.
+pub fn fields_read(platform: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let recordings = Recording::all(platform);
+    let (_, read_successes) = READERS.iter().find(|(name, _)| *name == platform).unwrap();
+    read_successes(&recordings);
+    let mut fields: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (_, recording) in recordings {
+        fields.entry(recording.request).or_default().extend(recording.fields_read.into_inner());
+    }
+    fields
+}
+
 /// A response, and the request that it belongs to.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Recording {
+pub struct Recording {
     /// Which package or document has it.
-    pub(crate) source: String,
+    pub source: String,
     /// Method and path, with `{id}` in place of ids.
-    pub(crate) request: String,
+    pub request: String,
     status: u16,
-    headers: std::collections::BTreeMap<String, String>,
+    headers: BTreeMap<String, String>,
     /// `null` where the response has no body.
-    pub(crate) body: Value,
+    pub body: Value,
+    /// Those that the types of the adapter have read so far.
+    #[serde(skip)]
+    fields_read: Fields,
 }
 
 impl Recording {
     /// All of a platform, by the names of their files.
-    pub(crate) fn all(platform: &str) -> Vec<(String, Self)> {
+    pub fn all(platform: &str) -> Vec<(String, Self)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/recordings").join(platform);
         let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
         files.sort();
@@ -35,11 +73,13 @@ impl Recording {
         files.into_iter().map(read).collect()
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
+    /// The status of the response.
+    pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap()
     }
 
-    pub(crate) fn headers(&self) -> HeaderMap {
+    /// The headers that adapters read.
+    pub fn headers(&self) -> HeaderMap {
         let header = |(name, value): (&String, &String)| -> (HeaderName, HeaderValue) {
             (name.parse().unwrap(), value.parse().unwrap())
         };
@@ -47,12 +87,27 @@ impl Recording {
     }
 
     /// The body as it was sent.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         if self.body.is_null() { Vec::new() } else { self.body.to_string().into_bytes() }
     }
 
     /// The body as the adapter reads it.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> T {
-        T::deserialize(&self.body).unwrap_or_else(|error| panic!("{} {}: {error}", self.request, self.source))
+    pub fn read<T: DeserializeOwned>(&self) -> T {
+        fields::read(&self.body, &self.fields_read)
+            .unwrap_or_else(|error| panic!("{} {}: {error}", self.request, self.source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_folder_of_recordings_is_read() {
+        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/recordings");
+        let folders = std::fs::read_dir(all).unwrap().map(|it| it.unwrap()).filter(|it| it.path().is_dir());
+        let folders: BTreeSet<_> = folders.map(|it| it.file_name().into_string().unwrap()).collect();
+
+        assert_eq!(folders, READERS.iter().map(|(name, _)| (*name).to_owned()).collect());
     }
 }

@@ -23,6 +23,9 @@ mod content;
 mod errors;
 mod look_up;
 
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) use self::api::recordings;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};

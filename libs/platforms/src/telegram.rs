@@ -17,6 +17,9 @@ mod api;
 mod bot;
 mod message;
 
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) use self::api::recordings;
+
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};

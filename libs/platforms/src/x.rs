@@ -20,6 +20,9 @@ mod own_app;
 mod post;
 mod publishing;
 
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) use self::publishing::recordings;
+
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};

@@ -9,6 +9,7 @@
 //! - [`uploads`]: files that arrive in parts and are worked on for a while
 //! - [`limits`]: so many requests in so much time
 //! - [`arrivals`]: what arrived, for tests and on a page
+//! - [`exchanges`]: what was answered, for the comparison with recorded responses
 //! - `network`: what fakes answer to the suite in the same way
 //! - [`params`], [`echo`], [`wire`]: requests and answers
 //!
@@ -16,6 +17,7 @@
 
 pub mod arrivals;
 pub mod echo;
+pub mod exchanges;
 pub mod front;
 pub(crate) mod here;
 pub mod limits;

@@ -50,15 +50,15 @@ pub(super) const MAX_IMAGE_BYTES: u64 = 20 << 20;
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
-    display_name: Option<String>,
-    avatar: Option<String>,
+pub(super) struct Shown {
+    pub(super) display_name: Option<String>,
+    pub(super) avatar: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Server {
-    blob_upload_limit: Option<u64>,
+pub(super) struct Server {
+    pub(super) blob_upload_limit: Option<u64>,
 }
 
 /// Where the videos of an account go.

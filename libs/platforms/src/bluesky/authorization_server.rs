@@ -25,9 +25,9 @@ pub(super) struct AuthorizationServer {
 
 /// What a PDS says of itself (RFC 9728).
 #[derive(Deserialize)]
-struct ProtectedResource {
+pub(super) struct ProtectedResource {
     resource: Url,
-    authorization_servers: Vec<Url>,
+    pub(super) authorization_servers: Vec<Url>,
 }
 
 impl AuthorizationServer {

@@ -54,7 +54,7 @@ pub(super) struct Directory {
 /// What a DID leads to, as far as it is read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct DidDocument {
+pub(super) struct DidDocument {
     id: String,
     also_known_as: Option<Vec<String>>,
     service: Option<Vec<Service>>,
@@ -69,8 +69,8 @@ struct Service {
 }
 
 #[derive(Deserialize)]
-struct Resolved {
-    did: Did,
+pub(super) struct Resolved {
+    pub(super) did: Did,
 }
 
 impl Directory {
@@ -168,7 +168,7 @@ fn names(document: &DidDocument, handle: &Handle) -> bool {
 
 impl DidDocument {
     /// The account's server: the service with the id `#atproto_pds`.
-    fn server(&self) -> Option<Url> {
+    pub(super) fn server(&self) -> Option<Url> {
         let own = format!("{}#atproto_pds", self.id);
         let services = self.service.iter().flatten();
         let mut servers = services.filter(|it| it.id == "#atproto_pds" || it.id == own);

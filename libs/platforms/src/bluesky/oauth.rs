@@ -28,8 +28,8 @@ use crate::http_clients::{ANSWER_WITHIN, HttpClients};
 const MAX_REQUEST_URI_BYTES: usize = 1024;
 
 #[derive(Deserialize)]
-struct Pushed {
-    request_uri: String,
+pub(super) struct Pushed {
+    pub(super) request_uri: String,
 }
 
 /// What the token endpoint answers to a code. What is missing is not ours to

@@ -34,8 +34,8 @@ pub(super) struct Post {
 }
 
 #[derive(Deserialize)]
-struct Put {
-    uri: String,
+pub(super) struct Put {
+    pub(super) uri: String,
 }
 
 /// A post that goes out later than its time by this does not say that time.

@@ -24,8 +24,8 @@ use crate::kit::{CallError, Effect};
 pub(super) const UPLOAD: Duration = crate::platform::STEP_LIMIT;
 
 #[derive(Deserialize)]
-struct Uploaded {
-    blob: Blob,
+pub(super) struct Uploaded {
+    pub(super) blob: Blob,
 }
 
 /// Uploads what is in memory; the blob, as records show it.

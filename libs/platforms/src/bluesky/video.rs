@@ -10,6 +10,8 @@
 mod job;
 mod limits;
 mod parts;
+#[cfg(any(test, feature = "conformance"))]
+pub(super) mod recordings;
 mod service;
 
 use domain::delivery::Setback;

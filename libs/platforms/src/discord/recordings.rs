@@ -1,21 +1,15 @@
 //! The adapter reads the examples of Discord's documentation.
 
-use std::time::Duration;
-
-use chrono::TimeDelta;
-use domain::testing::noon;
-
 use super::api::Sent;
 use super::bot::{Channel, Guild, Listed};
-use super::errors::OF_A_BOT;
+use super::snowflake::Snowflake;
 use super::webhook::{Given, Webhook};
-use crate::kit::{Effect, ErrorKind};
 use crate::oauth2::Tokens;
 use crate::recordings::Recording;
 
-#[test]
-fn recorded_responses_of_success_are_read() {
-    for (name, recording) in Recording::all("discord").into_iter().filter(|(_, it)| it.status().is_success()) {
+/// Reads all responses of success.
+pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
+    for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         let body = &recording.body;
         match recording.request.as_str() {
             "POST /webhooks/{id}/{token}" => {
@@ -41,26 +35,50 @@ fn recorded_responses_of_success_are_read() {
             }
             "POST /oauth2/token" => {
                 let tokens: Tokens = recording.read();
-                assert!(tokens.field("webhook").and_then(Given::read).is_some(), "{name}");
+                let webhook = tokens.field("webhook").and_then(Given::read);
+                let server = tokens.field("guild").and_then(|it| Snowflake::parse(it["id"].as_str()?));
+                assert!(webhook.is_some() != server.is_some(), "{name}: one of them was added");
             }
             other => panic!("{name}: no type of the adapter reads {other}"),
         }
     }
 }
 
-#[test]
-fn recorded_errors_mean_what_the_documentation_says() {
-    for (name, recording) in Recording::all("discord").into_iter().filter(|(_, it)| !it.status().is_success()) {
-        let (body, headers, now) = (&recording.body, recording.headers(), noon());
-        let error = OF_A_BOT.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
-        let (kind, seconds) = match body["code"].as_u64() {
-            Some(50_035) => (ErrorKind::InvalidPost, None),
-            Some(50_014) => (ErrorKind::Unauthorized, None),
-            code => (ErrorKind::RateLimited, body["retry_after"].as_f64().or_else(|| panic!("{name}: {code:?}"))),
-        };
-        assert_eq!(error.kind, kind, "{name}: {error:?}");
-        let retry_at = seconds.map(|it| now + TimeDelta::from_std(Duration::from_secs_f64(it)).unwrap());
-        assert_eq!(error.retry_at, retry_at, "{name}: exact to the millisecond, unlike the header");
-        assert_eq!(error.message.contains(": "), body["errors"].is_object(), "{name}: {}", error.message);
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use chrono::TimeDelta;
+    use domain::testing::noon;
+
+    use super::super::errors::OF_A_BOT;
+    use super::*;
+    use crate::kit::{Effect, ErrorKind};
+
+    #[test]
+    fn recorded_responses_of_success_are_read() {
+        read_successes(&Recording::all("discord"));
+    }
+
+    #[test]
+    fn recorded_errors_mean_what_the_documentation_says() {
+        for (name, recording) in Recording::all("discord").into_iter().filter(|(_, it)| !it.status().is_success()) {
+            let (body, headers, now) = (&recording.body, recording.headers(), noon());
+            let error = OF_A_BOT.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
+            if body["error"] == "invalid_grant" {
+                // Calls for tokens have this form, and `oauth2` reads it. Nothing else at Discord answers so.
+                assert_eq!(error.kind, ErrorKind::Intermediary, "{name}");
+                continue;
+            }
+            let (kind, seconds) = match body["code"].as_u64() {
+                Some(50_035) => (ErrorKind::InvalidPost, None),
+                Some(50_014) => (ErrorKind::Unauthorized, None),
+                code => (ErrorKind::RateLimited, body["retry_after"].as_f64().or_else(|| panic!("{name}: {code:?}"))),
+            };
+            assert_eq!(error.kind, kind, "{name}: {error:?}");
+            let retry_at = seconds.map(|it| now + TimeDelta::from_std(Duration::from_secs_f64(it)).unwrap());
+            assert_eq!(error.retry_at, retry_at, "{name}: exact to the millisecond, unlike the header");
+            assert_eq!(error.message.contains(": "), body["errors"].is_object(), "{name}: {}", error.message);
+        }
     }
 }

@@ -1,20 +1,16 @@
 //! What recorded servers answered is read by the types of the adapter.
 
-use chrono::{DateTime, Utc};
-
 use super::api::discovery::Metadata;
 use super::api::oauth::{Me, Registered};
 use super::api::statuses::{File, Source, Status};
-use super::errors::ERRORS;
 use super::instance::Instance;
 use super::software::Software;
-use crate::kit::{Effect, ErrorKind};
 use crate::oauth2::Tokens;
 use crate::recordings::Recording;
 
-#[test]
-fn recorded_responses_of_success_are_read() {
-    for (name, recording) in Recording::all("mastodon").into_iter().filter(|(_, it)| it.status().is_success()) {
+/// Reads all responses of success.
+pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
+    for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {
             "POST /api/v1/statuses" | "GET /api/v1/statuses/{id}" => {
                 let status: Status = recording.read();
@@ -42,18 +38,33 @@ fn recorded_responses_of_success_are_read() {
     }
 }
 
-#[test]
-fn recorded_errors_mean_what_they_say_in_any_language() {
-    let now: DateTime<Utc> = domain::testing::noon();
-    for (name, recording) in Recording::all("mastodon").into_iter().filter(|(_, it)| !it.status().is_success()) {
-        let error = ERRORS.classify(Effect::Public, recording.status(), &recording.headers(), &recording.bytes(), now);
-        let expected = match (recording.status().as_u16(), recording.body.is_null()) {
-            (_, true) => ErrorKind::Intermediary,
-            (401, _) => ErrorKind::Unauthorized,
-            (403, _) => ErrorKind::Forbidden,
-            (400 | 404 | 422, _) => ErrorKind::InvalidPost,
-            (status, _) => panic!("{name}: {status}"),
-        };
-        assert_eq!(error.kind, expected, "{name}: {error:?}");
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+
+    use super::super::errors::ERRORS;
+    use super::*;
+    use crate::kit::{Effect, ErrorKind};
+
+    #[test]
+    fn recorded_responses_of_success_are_read() {
+        read_successes(&Recording::all("mastodon"));
+    }
+
+    #[test]
+    fn recorded_errors_mean_what_they_say_in_any_language() {
+        let now: DateTime<Utc> = domain::testing::noon();
+        for (name, recording) in Recording::all("mastodon").into_iter().filter(|(_, it)| !it.status().is_success()) {
+            let error =
+                ERRORS.classify(Effect::Public, recording.status(), &recording.headers(), &recording.bytes(), now);
+            let expected = match (recording.status().as_u16(), recording.body.is_null()) {
+                (_, true) => ErrorKind::Intermediary,
+                (401, _) => ErrorKind::Unauthorized,
+                (403, _) => ErrorKind::Forbidden,
+                (400 | 404 | 422, _) => ErrorKind::InvalidPost,
+                (status, _) => panic!("{name}: {status}"),
+            };
+            assert_eq!(error.kind, expected, "{name}: {error:?}");
+        }
     }
 }

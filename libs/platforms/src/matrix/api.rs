@@ -1,7 +1,7 @@
 //! The addresses and answers of homeservers.
 
-#[cfg(test)]
-mod recordings;
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) mod recordings;
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The Web API's calls and responses.
 
-#[cfg(test)]
-mod recordings;
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) mod recordings;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

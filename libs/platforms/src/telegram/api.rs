@@ -1,5 +1,8 @@
 //! The Bot API's calls, and what its errors mean.
 
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) mod recordings;
+
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};

@@ -4,8 +4,8 @@
 //! thousand, and finalized; X processes them then, and says when to look again. A part may be sent again. What no post
 //! shows is forgotten after a day. Source: fact sheet, "Media".
 
-#[cfg(test)]
-mod recordings;
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) mod recordings;
 
 use std::time::Duration;
 

@@ -19,9 +19,8 @@ pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> 
     }
     let base = here.base_url();
     let issuer = here.memory().issuer.clone();
-    Ok(Json(json!({
+    let mut metadata = json!({
         "issuer": issuer.clone().unwrap_or_else(|| format!("{base}/")),
-        "authorization_response_iss_parameter_supported": issuer.is_some(),
         "authorization_endpoint": format!("{base}/oauth/authorize"),
         "token_endpoint": format!("{base}/oauth/token"),
         "revocation_endpoint": format!("{base}/oauth/revoke"),
@@ -33,7 +32,11 @@ pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> 
         "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         "code_challenge_methods_supported": ["S256"],
         "service_documentation": "https://docs.joinmastodon.org/",
-    })))
+    });
+    if issuer.is_some() {
+        metadata["authorization_response_iss_parameter_supported"] = true.into();
+    }
+    Ok(Json(metadata))
 }
 
 /// `POST /oauth/token`

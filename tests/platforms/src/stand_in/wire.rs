@@ -14,6 +14,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt;
 
+use super::exchanges;
+
 /// Marks a response of which nothing is to be sent: the connection is closed instead.
 /// It stands in the response's extensions, or is a response of its own.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -58,6 +60,7 @@ pub async fn listen() -> (TcpListener, SocketAddr) {
 
 /// Like `serve`, on this port.
 pub fn serve_on(listener: TcpListener, router: Router) {
+    let router = exchanges::around(router);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             tokio::spawn(answer(stream, router.clone()));

@@ -40,10 +40,10 @@ pub(in crate::bluesky) enum Progress {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Status {
-    job_id: String,
+pub(super) struct Status {
+    pub(super) job_id: String,
     state: Option<String>,
-    blob: Option<Blob>,
+    pub(super) blob: Option<Blob>,
     error: Option<String>,
     failure_code: Option<String>,
     message: Option<String>,
@@ -113,7 +113,7 @@ fn failed(code: Option<&str>, message: Option<String>) -> Result<Progress, Setba
     }
 }
 
-fn status(reply: &Reply) -> Option<Status> {
+pub(super) fn status(reply: &Reply) -> Option<Status> {
     let status = reply.json().map(|it| match it {
         Answer::ByLexicon { job_status } => job_status,
         Answer::Bare(status) => status,

@@ -22,8 +22,8 @@ const UNCONFIRMED: &str = "unconfirmed_email";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Limits {
-    can_upload: bool,
+pub(super) struct Limits {
+    pub(super) can_upload: bool,
     remaining_daily_videos: Option<i64>,
     remaining_daily_bytes: Option<i64>,
     message: Option<String>,

@@ -19,8 +19,8 @@ use crate::kit::{CallError, Effect};
 const TOKEN_LIVES: TimeDelta = TimeDelta::minutes(30);
 
 #[derive(Deserialize)]
-struct Token {
-    token: SecretString,
+pub(super) struct Token {
+    pub(super) token: SecretString,
 }
 
 /// The service at an address, for an account.

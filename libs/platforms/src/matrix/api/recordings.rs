@@ -3,14 +3,14 @@
 use chrono::TimeDelta;
 use domain::testing::noon;
 
-use super::*;
-use crate::kit::ErrorKind;
-use crate::matrix::errors::is_gone;
+use super::{
+    JoinedRooms, LoggedIn, Login, MediaConfig, Messages, Named, Sent, Tokens, Uploaded, Versions, WhoAmI, is_content,
+};
 use crate::recordings::Recording;
 
-#[test]
-fn recorded_responses_of_success_are_read() {
-    for (name, recording) in Recording::all("matrix").into_iter().filter(|(_, it)| it.status().is_success()) {
+/// Reads all responses of success.
+pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
+    for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {
             "GET /_matrix/client/v3/login" => assert_eq!(recording.read::<Login>().flows.len(), 2, "{name}"),
             "POST /_matrix/client/v3/login" => {
@@ -48,22 +48,38 @@ fn recorded_responses_of_success_are_read() {
     }
 }
 
-#[test]
-fn recorded_errors_mean_what_the_specification_says() {
-    for (name, recording) in Recording::all("matrix").into_iter().filter(|(_, it)| !it.status().is_success()) {
-        let (headers, now) = (recording.headers(), noon());
-        let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
-        let expected = match recording.body["errcode"].as_str() {
-            Some("M_UNKNOWN_TOKEN") => ErrorKind::Unauthorized,
-            Some("M_LIMIT_EXCEEDED") => ErrorKind::RateLimited,
-            Some("M_USER_LOCKED") => ErrorKind::Unavailable,
-            Some("M_FORBIDDEN" | "M_USER_SUSPENDED") => ErrorKind::Forbidden,
-            Some("M_NOT_FOUND" | "M_UNKNOWN" | "M_UNRECOGNIZED") => ErrorKind::InvalidPost,
-            other => panic!("{name}: {other:?}"),
-        };
-        assert_eq!(error.kind, expected, "{name}: {error:?}");
-        let retry_at = recording.body["retry_after_ms"].as_i64().map(|it| now + TimeDelta::milliseconds(it));
-        assert_eq!(error.retry_at, retry_at, "{name}");
-        assert!(error.kind != ErrorKind::Unauthorized || is_gone(&error), "{name}: a refresh with it ends the grant");
+#[cfg(test)]
+mod tests {
+    use super::super::*;
+    use super::*;
+    use crate::kit::ErrorKind;
+    use crate::matrix::errors::is_gone;
+
+    #[test]
+    fn recorded_responses_of_success_are_read() {
+        read_successes(&Recording::all("matrix"));
+    }
+
+    #[test]
+    fn recorded_errors_mean_what_the_specification_says() {
+        for (name, recording) in Recording::all("matrix").into_iter().filter(|(_, it)| !it.status().is_success()) {
+            let (headers, now) = (recording.headers(), noon());
+            let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
+            let expected = match recording.body["errcode"].as_str() {
+                Some("M_UNKNOWN_TOKEN") => ErrorKind::Unauthorized,
+                Some("M_LIMIT_EXCEEDED") => ErrorKind::RateLimited,
+                Some("M_USER_LOCKED") => ErrorKind::Unavailable,
+                Some("M_FORBIDDEN" | "M_USER_SUSPENDED") => ErrorKind::Forbidden,
+                Some("M_NOT_FOUND" | "M_UNKNOWN" | "M_UNRECOGNIZED") => ErrorKind::InvalidPost,
+                other => panic!("{name}: {other:?}"),
+            };
+            assert_eq!(error.kind, expected, "{name}: {error:?}");
+            let retry_at = recording.body["retry_after_ms"].as_i64().map(|it| now + TimeDelta::milliseconds(it));
+            assert_eq!(error.retry_at, retry_at, "{name}");
+            assert!(
+                error.kind != ErrorKind::Unauthorized || is_gone(&error),
+                "{name}: a refresh with it ends the grant"
+            );
+        }
     }
 }

@@ -1,19 +1,19 @@
 //! The adapter reads what Slack answered, and what its description and a client contain.
 
-use chrono::TimeDelta;
-use domain::testing::noon;
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-use super::*;
-use crate::kit::ErrorKind;
+use serde::Deserialize;
+
+use super::{Channels, Done, ERRORS, File, FileInfo, History, Posted, Team, Ticket, UPLOAD_HOSTS};
 use crate::recordings::Recording;
 
 fn is_error(recording: &Recording) -> bool {
     !recording.status().is_success() || ERRORS.is_error_in_success(&recording.bytes())
 }
 
-#[test]
-fn recorded_responses_of_success_are_read() {
-    for (name, recording) in Recording::all("slack").into_iter().filter(|(_, it)| !is_error(it)) {
+/// Reads all responses of success.
+pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
+    for (name, recording) in recordings.iter().filter(|(_, it)| !is_error(it)) {
         match recording.request.as_str() {
             "POST /api/auth.test" => {
                 let Team { id, url, .. } = recording.read();
@@ -52,18 +52,35 @@ fn recorded_responses_of_success_are_read() {
     }
 }
 
-#[test]
-fn recorded_errors_mean_what_slack_says() {
-    for (name, recording) in Recording::all("slack").into_iter().filter(|(_, it)| is_error(it)) {
-        let (headers, now) = (recording.headers(), noon());
-        let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
-        let (kind, retry_at) = match recording.body["error"].as_str() {
-            Some("not_authed") => (ErrorKind::Unauthorized, None),
-            Some("fatal_error") => (ErrorKind::ServerError, None),
-            Some("ratelimited") => (ErrorKind::RateLimited, Some(now + TimeDelta::seconds(1))),
-            Some("invalid_arguments" | "too_many_attachments" | "channel_not_found") => (ErrorKind::InvalidPost, None),
-            other => panic!("{name}: {other:?}"),
-        };
-        assert_eq!((error.kind, error.retry_at), (kind, retry_at), "{name}: {error:?}");
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::testing::noon;
+
+    use super::super::*;
+    use super::*;
+    use crate::kit::ErrorKind;
+
+    #[test]
+    fn recorded_responses_of_success_are_read() {
+        read_successes(&Recording::all("slack"));
+    }
+
+    #[test]
+    fn recorded_errors_mean_what_slack_says() {
+        for (name, recording) in Recording::all("slack").into_iter().filter(|(_, it)| is_error(it)) {
+            let (headers, now) = (recording.headers(), noon());
+            let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
+            let (kind, retry_at) = match recording.body["error"].as_str() {
+                Some("not_authed") => (ErrorKind::Unauthorized, None),
+                Some("fatal_error") => (ErrorKind::ServerError, None),
+                Some("ratelimited") => (ErrorKind::RateLimited, Some(now + TimeDelta::seconds(1))),
+                Some("invalid_arguments" | "too_many_attachments" | "channel_not_found") => {
+                    (ErrorKind::InvalidPost, None)
+                }
+                other => panic!("{name}: {other:?}"),
+            };
+            assert_eq!((error.kind, error.retry_at), (kind, retry_at), "{name}: {error:?}");
+        }
     }
 }

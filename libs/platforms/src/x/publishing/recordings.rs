@@ -1,15 +1,16 @@
 //! The adapter reads what X answered, and what the tests of its clients contain.
 
-use domain::testing::noon;
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-use super::*;
+use chrono::TimeDelta;
+
+use super::{CreatedPost, Data, MediaResponse, UploadState, UploadStep, is_id, processed};
 use crate::recordings::Recording;
-use crate::x::errors::ERRORS;
 use crate::x::{Member, profile_of};
 
-#[test]
-fn recorded_responses_of_success_are_read() {
-    for (name, recording) in Recording::all("x").into_iter().filter(|(_, it)| it.status().is_success()) {
+/// Reads all responses of success.
+pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
+    for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {
             "POST /2/tweets" => {
                 let Data { data: CreatedPost { id } } = recording.read();
@@ -42,17 +43,31 @@ fn recorded_responses_of_success_are_read() {
     }
 }
 
-#[test]
-fn recorded_errors_mean_what_x_says() {
-    for (name, recording) in Recording::all("x").into_iter().filter(|(_, it)| !it.status().is_success()) {
-        let (headers, now) = (recording.headers(), noon());
-        let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
-        let expected = match (recording.status().as_u16(), recording.body["detail"].as_str()) {
-            (401, _) => ErrorKind::Unauthorized,
-            (403, Some("You are not allowed to create a Tweet with duplicate content.")) => ErrorKind::Duplicate,
-            (429, _) => ErrorKind::RateLimited,
-            other => panic!("{name}: {other:?}"),
-        };
-        assert_eq!(error.kind, expected, "{name}: {error:?}");
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::super::*;
+    use super::*;
+    use crate::x::errors::ERRORS;
+
+    #[test]
+    fn recorded_responses_of_success_are_read() {
+        read_successes(&Recording::all("x"));
+    }
+
+    #[test]
+    fn recorded_errors_mean_what_x_says() {
+        for (name, recording) in Recording::all("x").into_iter().filter(|(_, it)| !it.status().is_success()) {
+            let (headers, now) = (recording.headers(), noon());
+            let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
+            let expected = match (recording.status().as_u16(), recording.body["detail"].as_str()) {
+                (401, _) => ErrorKind::Unauthorized,
+                (403, Some("You are not allowed to create a Tweet with duplicate content.")) => ErrorKind::Duplicate,
+                (429, _) => ErrorKind::RateLimited,
+                other => panic!("{name}: {other:?}"),
+            };
+            assert_eq!(error.kind, expected, "{name}: {error:?}");
+        }
     }
 }

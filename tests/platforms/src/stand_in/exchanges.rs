@@ -1,0 +1,61 @@
+//! What the fakes of one task answered, for tests that compare it with recorded responses.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+
+use super::wire::Cut;
+
+tokio::task_local! {
+    static EXCHANGES: Exchanges;
+}
+
+/// A request, and its answer.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Such as `POST /api/v1/statuses`, without a query.
+    pub request: String,
+    /// The status of the answer.
+    pub status: u16,
+    /// The body of the answer; `None` where it is no JSON.
+    pub body: Option<Value>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Exchanges(Arc<Mutex<Vec<Exchange>>>);
+
+/// All exchanges with the fakes that `task` starts, in order. Cut connections are left out.
+pub async fn during(task: impl Future<Output = ()>) -> Vec<Exchange> {
+    let exchanges = Exchanges::default();
+    EXCHANGES.scope(exchanges.clone(), task).await;
+    let mut kept = exchanges.0.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::take(&mut *kept)
+}
+
+/// A server whose exchanges are kept if a test wants them.
+pub(super) fn around(server: Router) -> Router {
+    match EXCHANGES.try_with(Clone::clone) {
+        Ok(exchanges) => server.layer(from_fn_with_state(exchanges, keep)),
+        Err(_) => server,
+    }
+}
+
+async fn keep(State(exchanges): State<Exchanges>, request: Request, next: Next) -> Response {
+    let request_line = format!("{} {}", request.method(), request.uri().path());
+    let response = next.run(request).await;
+    if response.extensions().get::<Cut>().is_some() {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else { return Cut.into_response() };
+    let status = head.status.as_u16();
+    let exchange = Exchange { request: request_line, status, body: serde_json::from_slice(&bytes).ok() };
+    exchanges.0.lock().unwrap_or_else(PoisonError::into_inner).push(exchange);
+    Response::from_parts(head, Body::from(bytes))
+}

@@ -1,0 +1,47 @@
+use networks::bluesky::Bluesky;
+use networks::stand_in::wire::browser;
+use platforms::conformance::network::Network;
+use platforms::conformance::stage::Stage;
+use secrecy::ExposeSecret;
+
+use crate::{Known, exchanges_with, hold};
+
+const PUT: &str = "POST /xrpc/com.atproto.repo.putRecord";
+const VIDEO: &str = "POST /xrpc/app.bsky.video.uploadVideo";
+
+const OLDER: &str = "in the lexicon; the recording is older";
+const INACTIVE: &str = "only of accounts that are not active, as the recorded one";
+const CONFLICT: &str = "a conflict names the job of the same file";
+
+const KNOWN: Known = Known {
+    differences: &[
+        ("GET /xrpc/app.bsky.actor.getProfile", "/avatar: missing", "the account of the fake has no picture"),
+        ("GET /xrpc/app.bsky.video.getUploadLimits", "/message: missing", "only of accounts that may not upload"),
+        ("POST /xrpc/com.atproto.server.createSession", "/status: missing", INACTIVE),
+        ("POST /xrpc/com.atproto.server.refreshSession", "/status: missing", INACTIVE),
+        ("GET /xrpc/com.atproto.repo.getRecord", "/value/embed: unexpected", "the client that puts a record writes it"),
+        ("GET /xrpc/com.atproto.server.describeServer", "/blobUploadLimit: unexpected", OLDER),
+        ("GET /xrpc/com.atproto.server.describeServer", "/contact: unexpected", OLDER),
+        ("POST /xrpc/com.atproto.server.refreshSession", "/email: unexpected", OLDER),
+        ("POST /xrpc/com.atproto.server.refreshSession", "/emailConfirmed: unexpected", OLDER),
+        (VIDEO, "/did: unexpected", CONFLICT),
+        (VIDEO, "/jobId: unexpected", CONFLICT),
+        (VIDEO, "/progress: unexpected", CONFLICT),
+        (VIDEO, "/state: unexpected", CONFLICT),
+        (PUT, "/commit: unexpected", OLDER),
+        (PUT, "/validationStatus: unexpected", OLDER),
+    ],
+    unmet: &[],
+};
+
+#[tokio::test]
+async fn bluesky_answers_as_recorded() {
+    let further = async {
+        let stage = Stage::<Bluesky>::new().await;
+        stage.connect_by_typing().await.unwrap();
+        let token = stage.renew().await.unwrap().access_token;
+        let url = format!("http://{}/xrpc/com.atproto.server.getSession", stage.network.addresses()[0]);
+        browser().get(url).bearer_auth(token.expose_secret()).send().await.unwrap();
+    };
+    hold("bluesky", &exchanges_with::<Bluesky>(further).await, &KNOWN);
+}

@@ -1,0 +1,203 @@
+//! Each fake answers as the recorded servers do: with their fields, types, statuses and error codes.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+mod bluesky;
+mod discord;
+mod mastodon;
+mod matrix;
+mod slack;
+mod telegram;
+mod x;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::connection::Connection;
+use domain::testing::{a_connection, a_user};
+use networks::stand_in::exchanges::{self, Exchange};
+use platforms::Choosing;
+use platforms::conformance::checks::{connecting, credentials, publishing, recognition, troubles};
+use platforms::conformance::network::Network;
+use platforms::conformance::shape::{DifferenceKind, Shape, differences};
+use platforms::conformance::stage::Stage;
+use platforms::recordings::{Recording, fields_read};
+use serde_json::Value;
+
+/// What is known to differ.
+struct Known {
+    /// Requests and what differs in their answers, each with the reason.
+    differences: &'static [(&'static str, &'static str, &'static str)],
+    /// Recordings that no exchange meets, each with the reason.
+    unmet: &'static [(&'static str, &'static str)],
+}
+
+/// What a fake answers to its adapter: when an account is connected, renewed and disconnected, when posts of all kinds
+/// go out, and when they are refused. `further` is what happens on this platform alone.
+async fn exchanges_with<N: Network>(further: impl Future<Output = ()>) -> Vec<Exchange> {
+    let journey = async {
+        connecting::an_answer_is_taken_once::<N>().await;
+        connecting::what_was_typed_may_be_enough::<N>().await;
+        connecting::what_is_typed_may_be_nonsense::<N>().await;
+        credentials::ended_credentials_are_renewed::<N>().await;
+        credentials::an_account_goes_on_saying_the_same_of_itself::<N>().await;
+        credentials::a_grant_that_was_taken_away_is_known_as_gone::<N>().await;
+        credentials::a_grant_is_given_back::<N>().await;
+        publishing::a_text_goes_out_once::<N>().await;
+        publishing::every_kind_of_file_it_claims_goes_out::<N>().await;
+        publishing::as_many_files_as_it_claims_go_out_in_order::<N>().await;
+        recognition::a_lost_post_is_not_missed_among_posts_by_hand::<N>().await;
+        troubles::a_refusal_is_final_and_says_why::<N>().await;
+        troubles::a_limit_is_kept::<N>().await;
+        troubles::a_lost_answer_is_found_much_later::<N>().await;
+        troubles::whatever_meets_a_file_it_goes_out_once::<N>().await;
+        troubles::a_grant_that_is_gone_is_told_from_every_other_failure::<N>().await;
+        choices::<N>().await;
+        further.await;
+    };
+    exchanges::during(Box::pin(journey)).await
+}
+
+/// Asks for the values of all options that a post needs.
+async fn choices<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let connection = Connection { profile: account.profile.clone(), ..a_connection(&a_user()) };
+    for (option, _) in stage.network.options().iter() {
+        let asked = Choosing { option, query: None, connection: &connection, credentials: &account.credentials };
+        stage.connecting().choices(&asked, stage.clock.now()).await.unwrap();
+    }
+}
+
+/// A response, recorded or of a fake.
+struct Answer<'a> {
+    status: u16,
+    body: &'a Value,
+}
+
+impl<'a> Answer<'a> {
+    fn recorded(recording: &'a Recording) -> Self {
+        Self { status: recording.status().as_u16(), body: &recording.body }
+    }
+
+    /// `None` for pages and for files.
+    fn of_fake(exchange: &'a Exchange) -> Option<Self> {
+        Some(Self { status: exchange.status, body: exchange.body.as_ref()? })
+    }
+
+    fn is_error(&self) -> bool {
+        400 <= self.status || self.body["ok"] == false
+    }
+
+    /// What programs distinguish errors by. Words for people are none.
+    fn code(&self) -> Option<String> {
+        let found = ["errcode", "error_code", "code", "error"].iter().find_map(|it| self.body.get(*it))?;
+        let code = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+        (!code.contains(' ')).then_some(code)
+    }
+
+    /// Whether a fake gives this answer, apart from its fields.
+    fn is_met_by(&self, fake: &Answer) -> bool {
+        let kind = |it: &Answer| (it.is_error(), it.status, it.code(), it.body.is_null());
+        kind(self) == kind(fake)
+    }
+}
+
+/// A recorded response, with the name of its file.
+struct Recorded<'a> {
+    name: &'a str,
+    request: &'a str,
+    answer: Answer<'a>,
+}
+
+/// Compares what a fake answered with the recordings of its platform.
+fn hold(platform: &str, exchanges: &[Exchange], known: &Known) {
+    let recordings = Recording::all(platform);
+    let recordings: Vec<_> = recordings
+        .iter()
+        .map(|(name, it)| Recorded { name, request: &it.request, answer: Answer::recorded(it) })
+        .collect();
+    let mut found = BTreeSet::new();
+    let mut met = BTreeSet::new();
+    let mut answered: BTreeMap<&str, Shape> = BTreeMap::new();
+    for exchange in exchanges {
+        let Some(answer) = Answer::of_fake(exchange) else { continue };
+        let is_asked = |it: &&Recorded| is_request(it.request, &exchange.request);
+        let Some(Recorded { request, .. }) = recordings.iter().find(is_asked) else { continue };
+        // All errors of a platform have one form.
+        let is_alike =
+            |it: &&Recorded| it.answer.is_error() == answer.is_error() && (answer.is_error() || is_asked(it));
+        let alike: Vec<_> = recordings.iter().filter(is_alike).collect();
+        let shape = Shape::of(answer.body);
+        found.extend(not_recorded(&alike, &shape).into_iter().map(|it| (*request, it)));
+        found.extend(other_status(&alike, &answer).map(|it| (*request, it)));
+        met.extend(alike.iter().filter(|it| it.answer.is_met_by(&answer)).map(|it| it.name));
+        if !answer.is_error() {
+            let before = answered.remove(request).unwrap_or_default();
+            answered.insert(request, before.merge(shape));
+        }
+    }
+    for (request, fields) in &fields_read(platform) {
+        let Some(answered) = answered.get(request.as_str()) else { continue };
+        let recorded = recordings.iter().filter(|it| it.request == request && !it.answer.is_error());
+        found.extend(recorded.flat_map(|it| left_out(it, answered, fields)));
+    }
+    let mut wrong: Vec<_> = found
+        .iter()
+        .filter(|(request, it)| !known.differences.iter().any(|(of, what, _)| of == request && what == it))
+        .map(|(request, it)| format!("{request}: {it}"))
+        .collect();
+    let is_found = |request: &str, what: &str| found.iter().any(|(of, it)| *of == request && it == what);
+    let gone = known.differences.iter().filter(|(request, what, _)| !is_found(request, what));
+    wrong.extend(gone.map(|(request, what, _)| format!("{request}: no longer {what}")));
+    let names: BTreeSet<_> = recordings.iter().map(|it| it.name).collect();
+    let unmet: BTreeSet<_> = known.unmet.iter().map(|(name, _)| *name).collect();
+    wrong.extend(names.difference(&met).filter(|it| !unmet.contains(*it)).map(|it| format!("no answer is like {it}")));
+    wrong.extend(unmet.intersection(&met).map(|it| format!("an answer is like {it}")));
+    assert!(wrong.is_empty(), "{platform}:\n{}", wrong.join("\n"));
+}
+
+/// What the fake answers and nobody recorded. A real server may answer more than a fake.
+fn not_recorded(alike: &[&Recorded], shape: &Shape) -> Vec<String> {
+    let Some(recorded) = alike.iter().map(|it| Shape::of(it.answer.body)).reduce(Shape::merge) else {
+        return Vec::new();
+    };
+    let found = differences(&recorded, shape).into_iter().filter(|it| it.kind != DifferenceKind::Missing);
+    found.map(|it| it.to_string()).collect()
+}
+
+/// A status that nobody recorded for a success, or for an error with this code.
+fn other_status(alike: &[&Recorded], answer: &Answer) -> Option<String> {
+    let is_alike = |it: &Answer| match answer.code() {
+        // Any failure of a server may have a general code.
+        Some(code) if answer.is_error() => answer.status < 500 && it.code() == Some(code),
+        _ => !answer.is_error(),
+    };
+    let recorded: BTreeSet<_> = alike.iter().filter(|it| is_alike(&it.answer)).map(|it| it.answer.status).collect();
+    let is_other = !recorded.is_empty() && !recorded.contains(&answer.status);
+    is_other.then(|| format!("{} {:?}, recorded with {recorded:?}", answer.status, answer.code()))
+}
+
+/// What an adapter reads in a recording and the fake never answers.
+fn left_out<'a>(recorded: &Recorded<'a>, answered: &Shape, read: &BTreeSet<String>) -> Vec<(&'a str, String)> {
+    let found = differences(&Shape::of(recorded.answer.body), answered);
+    let is_read = |path: &str| read.iter().any(|it| it == path || it.starts_with(&format!("{path}/")));
+    let missing = found.into_iter().filter(|it| it.kind == DifferenceKind::Missing && is_read(&it.path));
+    missing.map(|it| (recorded.request, it.to_string())).collect()
+}
+
+/// Whether a fake was asked what a recorded server was asked. Braces in the recorded request stand for anything within
+/// a segment. The paths of some recordings are below the address of the API, such as `/api/v10`.
+fn is_request(recorded: &str, asked: &str) -> bool {
+    let (Some((method, recorded)), Some((asked_method, asked))) = (recorded.split_once(' '), asked.split_once(' '))
+    else {
+        return false;
+    };
+    let is_segment = |recorded: &str, asked: &str| match (recorded.split_once('{'), recorded.rsplit_once('}')) {
+        (Some((start, _)), Some((_, end))) => asked.starts_with(start) && asked.ends_with(end),
+        _ => recorded == asked,
+    };
+    let recorded: Vec<_> = recorded.trim_matches('/').rsplit('/').collect();
+    let asked: Vec<_> = asked.trim_matches('/').rsplit('/').collect();
+    method == asked_method
+        && recorded.len() <= asked.len()
+        && recorded.iter().zip(&asked).all(|(recorded, asked)| is_segment(recorded, asked))
+}

@@ -1,0 +1,38 @@
+use domain::media::MimeType;
+use networks::mastodon::Server;
+use networks::stand_in::wire::browser;
+use platforms::conformance::samples::sample;
+use platforms::conformance::stage::Stage;
+use secrecy::ExposeSecret;
+
+use crate::{Known, exchanges_with, hold};
+
+const CUT: &str = "documented, and cut from the recording";
+
+const KNOWN: Known = Known {
+    differences: &[
+        ("GET /api/v1/instance/", "/rules: unexpected", CUT),
+        ("GET /api/v1/instance/", "/short_description: unexpected", CUT),
+        ("GET /api/v2/instance/", "/rules: unexpected", CUT),
+    ],
+    unmet: &[
+        ("error-empty-page.json", "another endpoint; the fake answers no page"),
+        ("error-forbidden.json", "an endpoint for administrators"),
+        ("media-still-processing.json", "recorded with PUT, and the adapter asks with GET"),
+    ],
+};
+
+#[tokio::test]
+async fn mastodon_answers_as_recorded() {
+    let further = async {
+        let stage = Stage::<Server>::new().await;
+        let account = stage.connect().await;
+        let mut post = stage.post(&account, "with a picture", vec![sample(MimeType::Png, 1)]);
+        let id = stage.deliver(&mut post).await.unwrap().published.platform_post_id;
+        for path in [&format!("v1/statuses/{id}"), "v1/statuses/1", "v1/instance"] {
+            let call = browser().get(format!("{}/api/{path}", stage.network.base_url()));
+            call.bearer_auth(account.credentials.access_token.expose_secret()).send().await.unwrap();
+        }
+    };
+    hold("mastodon", &exchanges_with::<Server>(further).await, &KNOWN);
+}

@@ -1,0 +1,46 @@
+use networks::matrix::Matrix;
+use platforms::conformance::network::Network;
+use platforms::conformance::stage::Stage;
+
+use crate::{Known, exchanges_with, hold};
+
+const MESSAGES: &str = "GET /_matrix/client/v3/rooms/{id}/messages";
+
+const KNOWN: Known = Known {
+    differences: &[
+        ("GET /_matrix/client/v3/account/whoami", "/is_guest: unexpected", "optional, since v1.2"),
+        ("GET /_matrix/client/v3/login", "/flows/*/identity_providers: unexpected", "of the flow `m.login.sso`"),
+        (MESSAGES, "/chunk/*/content/filename: unexpected", "the client that sends an event writes its content"),
+        (MESSAGES, "/chunk/*/content/m.mentions: unexpected", "the client that sends an event writes its content"),
+        (
+            MESSAGES,
+            "/chunk/*/content/social_publishing.reference: unexpected",
+            "the client that sends an event writes its content",
+        ),
+        (MESSAGES, "/chunk/*/unsigned/transaction_id: unexpected", "for the device that sent the event"),
+    ],
+    unmet: &[
+        ("error-login-flows.json", "the fake has all endpoints that the adapter calls"),
+        ("error-profile.json", "the user of the fake has a profile"),
+        ("error-suspended.json", "the fake suspends nobody"),
+    ],
+};
+
+#[tokio::test]
+async fn matrix_answers_as_recorded() {
+    let further = async {
+        let stage = Stage::<Matrix>::new().await;
+        stage.depart(&stage.network.answers_naming_it().unwrap()).await.unwrap();
+        let mut typed = stage.network.answers();
+        typed.insert("password".to_owned(), stage.network.own_token().into());
+        stage.depart(&typed).await.unwrap();
+        let account = stage.connect().await;
+        let post = stage.due(&account, "locked", Vec::new()).await;
+        stage.network.locks(true);
+        stage.publish(&post).await.unwrap_err();
+        stage.network.locks(false);
+        stage.network.takes_no_passwords();
+        stage.depart(&stage.network.answers()).await.unwrap_err();
+    };
+    hold("matrix", &exchanges_with::<Matrix>(further).await, &KNOWN);
+}

@@ -1,0 +1,39 @@
+use networks::telegram::{GROUP, Telegram};
+use platforms::conformance::network::Network;
+use platforms::conformance::stage::Stage;
+
+use crate::{Known, exchanges_with, hold};
+
+const KNOWN: Known = Known {
+    differences: &[
+        ("POST /bot{token}/getChat", "/result/username: unexpected", "of public chats; the recorded one is private"),
+        (
+            "POST /bot{token}/getChatMember",
+            "/result/can_post_messages: unexpected",
+            "of channels; the recorded chat is a group",
+        ),
+        (
+            "POST /bot{token}/sendPhoto",
+            "/result/chat/title: unexpected",
+            "of groups and channels; the recorded chat has a person",
+        ),
+        (
+            "POST /bot{token}/sendVideo",
+            "/result/chat/title: unexpected",
+            "of groups and channels; the recorded chat has a person",
+        ),
+    ],
+    unmet: &[],
+};
+
+#[tokio::test]
+async fn telegram_answers_as_recorded() {
+    let further = async {
+        let stage = Stage::<Telegram>::new().await;
+        stage.network.is_a_group();
+        let mut typed = stage.network.answers();
+        typed.insert("chat".to_owned(), GROUP.to_string().into());
+        stage.depart(&typed).await.unwrap();
+    };
+    hold("telegram", &exchanges_with::<Telegram>(further).await, &KNOWN);
+}
