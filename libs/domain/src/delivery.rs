@@ -116,7 +116,8 @@ pub struct Delivery {
     #[serde(default, skip_serializing_if = "is_false")]
     pub begun: bool,
     /// When the first publish call with an unknown outcome began. It may have taken effect even if a later look-up did
-    /// not find its post, because lists of platforms lag. A call that certainly had no effect is not counted.
+    /// not find its post, because lists of platforms lag. A call that certainly had no effect is not counted. A delivery
+    /// that fails while this is set is [`FailureClass::MayBePublic`].
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub doubted_since: Option<DateTime<Utc>>,
     /// Whether everything before the public call is done.

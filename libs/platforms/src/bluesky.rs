@@ -388,7 +388,8 @@ impl Publish for Bluesky {
         };
         match self.look_up(job, &session).await {
             LookUp::Ours(uri) => Resolution::Public(public_at(uri, job.now)),
-            LookUp::Another | LookUp::Nothing => Resolution::NotThere,
+            LookUp::Nothing => Resolution::Absent,
+            LookUp::Another => Resolution::NotThere,
             LookUp::Unclear(reason) => Resolution::Unclear { reason },
         }
     }

@@ -18,6 +18,10 @@ const MOST_PAID_DOUBLINGS: u32 = 16;
 const NOT_LISTED: &str = "The platform refused the post as a duplicate, and does not list it yet. Look at the account \
                           before you post it again.";
 
+/// Precedes the reason of a failure after a publish call with an unknown outcome that no look-up settled.
+const UNSETTLED: &str = "The post may be public: the outcome of an earlier attempt is unknown. Look at the account before \
+                         you send it again. The last attempt:";
+
 impl Delivery {
     /// The same, marked as written anew. Every transition is written by a swap
     /// with what was read, and of two swaps one loses by this number. It is a
@@ -161,8 +165,11 @@ impl Delivery {
         } else {
             look_again
         };
+        let is_absent = answer == Resolution::Absent;
         let answer = match answer {
-            Resolution::NotThere if intent.is_duplicate => Resolution::Unclear { reason: NOT_LISTED.to_owned() },
+            Resolution::Absent | Resolution::NotThere if intent.is_duplicate => {
+                Resolution::Unclear { reason: NOT_LISTED.to_owned() }
+            }
             answer => answer,
         };
         match answer {
@@ -177,18 +184,24 @@ impl Delivery {
                     Some("A post like this one is there. Making sure that no other post made it.".to_owned()),
                 )
             }
-            Resolution::NotThere if certain_at <= now => {
+            Resolution::Absent | Resolution::NotThere if certain_at <= now => {
+                if is_absent {
+                    self.settle_call();
+                }
                 self.intent = None;
                 let wait = self.back_off(jitter);
                 // The time for asking has already passed as waiting.
                 let again_at = now.max(certain_at + wait.min(FIRST_WAIT));
                 self.try_again(again_at, "The last attempt did not arrive. Trying again.".to_owned(), now)
             }
-            Resolution::NotThere => self.wait_until(
+            Resolution::Absent | Resolution::NotThere => self.wait_until(
                 if are_paid { certain_at } else { look_again.min(certain_at) }.max(now + FIRST_LOOK),
                 Some("Waiting to be sure that the last attempt did not arrive.".to_owned()),
             ),
-            Resolution::Refused { reason } => self.failed(reason, FailureClass::Refused),
+            Resolution::Refused { reason } => {
+                self.settle_call();
+                self.failed(reason, FailureClass::Refused)
+            }
             Resolution::Unclear { reason } | Resolution::Disconnected { reason } if self.ends_at() <= now => {
                 let reason = format!("The post may be public. {reason}");
                 self.failed(reason, FailureClass::MayBePublic)
@@ -251,7 +264,20 @@ impl Delivery {
         self.ended(State::Published(Published { at, ..published }))
     }
 
+    /// The open call certainly had no effect. An earlier one may have had, and may have been for other uploads.
+    fn settle_call(&mut self) {
+        if self.doubted_since == self.intent.as_ref().map(|it| it.at) {
+            self.doubted_since = None;
+        }
+    }
+
     fn failed(self, reason: String, class: FailureClass) -> Self {
+        let (reason, class) = match (class, self.doubted_since) {
+            (FailureClass::Refused | FailureClass::GivenUp, Some(_)) => {
+                (format!("{UNSETTLED} {reason}"), FailureClass::MayBePublic)
+            }
+            (class, _) => (reason, class),
+        };
         self.ended(State::Failed { reason, class })
     }
 

@@ -232,7 +232,7 @@ impl<A: PublishAdapter> Publish for A {
         };
         if progress.files.len() != job.media.len() {
             // The publish call comes after all files, so it was never made.
-            return Resolution::NotThere;
+            return Resolution::Absent;
         }
         let looked_up = async {
             let prepared = match prepared(self, job, &progress, false).await {

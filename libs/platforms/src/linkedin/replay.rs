@@ -20,7 +20,7 @@ pub(super) async fn once(api: &Api, job: &Job<'_>, prepared: &Prepared<'_, Strin
         let reason = "the same post is sent once more, as soon as the first call can no longer arrive";
         return Resolution::Unclear { reason: reason.to_owned() };
     }
-    let Ok(post) = post::of(job, prepared) else { return Resolution::NotThere };
+    let Ok(post) = post::of(job, prepared) else { return Resolution::Absent };
     if job.called_at + SETTLES * 2 <= job.now {
         return Resolution::Unknowable { advice };
     }

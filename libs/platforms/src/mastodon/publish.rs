@@ -92,7 +92,7 @@ impl Publish for Mastodon {
         };
         if progress.media.len() != job.media.len() {
             // The public call comes after all files, so it was never made.
-            return Resolution::NotThere;
+            return Resolution::Absent;
         }
         let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
         let looked = watch.within(LOOKING, self.look_up(job, &grant, &progress, &watch)).await;
@@ -117,7 +117,7 @@ impl Publish for Mastodon {
             Ok(published) => Resolution::Public(published),
             // The server looks for the key first. That it went on to refuse the
             // request shows that the first call made nothing.
-            Err(error) if is_final(&error) => Resolution::NotThere,
+            Err(error) if is_final(&error) => Resolution::Absent,
             Err(error) => error.resolution(),
         }
     }

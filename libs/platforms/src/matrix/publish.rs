@@ -115,7 +115,7 @@ impl Publish for Matrix {
             Err(lost) => return Resolution::Disconnected { reason: lost.into_reason() },
         };
         // What cannot be put together was never sent.
-        let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::NotThere };
+        let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::Absent };
         let asking = self.settle(&passage, job, since);
         let late = || Resolution::Unclear { reason: NoAnswer::Late.words(ERRORS.title) };
         Watch::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)

@@ -320,7 +320,7 @@ async fn a_lost_answer_is_settled_by_the_reference() {
     assert_eq!(there, Resolution::Public(published));
 
     network.finds(200, json!([]));
-    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::Absent);
 
     network.finds(401, json!({"error": "any"}));
     let gone = adapter.resolve(&target.job(), noon()).await;

@@ -188,5 +188,5 @@ async fn while_the_bot_is_not_in_the_server_nothing_is_known() {
     assert!(matches!(answer, Resolution::Recognised(_) | Resolution::Unclear { .. }), "{answer:?}");
     // What somebody deletes with its channel is not public any more.
     stage.network.deletes(GENERAL);
-    assert_eq!(asked(&stage, &post, TimeDelta::hours(1)).await.0, Resolution::NotThere);
+    assert_eq!(asked(&stage, &post, TimeDelta::hours(1)).await.0, Resolution::Absent);
 }

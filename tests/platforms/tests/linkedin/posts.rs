@@ -96,7 +96,7 @@ async fn a_post_whose_answer_was_lost_is_not_sent_again() {
 
     // A post of which a file is missing was never sent.
     let lost = stage.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
-    assert_eq!(stage.resolve(&lost, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&lost, since).await, Resolution::Absent);
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
     let (stage, account) = stage().await;
     let (mut post, since) = unshown(&stage, &account).await;
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
     assert_eq!(stage.network.files(), 0, "the first share can no longer appear");
     let passage = stage.deliver(&mut post).await.unwrap();
 
@@ -107,7 +107,7 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
 async fn share_that_never_appears_twice_ends_the_post() {
     let (stage, account) = stage().await;
     let (mut post, since) = unshown(&stage, &account).await;
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
     let gone = stage.publish(&post).await.unwrap_err();
     assert!(matches!(gone, Setback::Stale { .. }), "{gone:?}");
     post.progress = None;
@@ -134,7 +134,7 @@ async fn files_that_cannot_be_deleted_are_not_shared_again() {
     assert!(matches!(kept, Resolution::Unclear { .. }), "{kept:?}");
 
     let since = stage.clock.now() - TimeDelta::minutes(6);
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
 }
 
 #[tokio::test]
@@ -220,7 +220,7 @@ async fn files_that_were_never_shared_are_certainly_not_there() {
     stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
     stage.publish(&post).await.unwrap_err();
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
     stage.network.refuses("files.info", "internal_error");
     let unclear = stage.resolve(&post, since).await;
     assert!(matches!(unclear, Resolution::Unclear { .. }), "{unclear:?}");

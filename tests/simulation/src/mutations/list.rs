@@ -39,7 +39,7 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "what was taken and then refused is sent again",
         file: "libs/domain/src/delivery/transitions.rs",
-        before: "Resolution::Refused { reason } => ",
+        before: "self.settle_call();\n                ",
         from: "self.failed(reason, FailureClass::Refused)",
         to: "self.intent = None; self.try_again(now, reason, now)",
         on: None,

@@ -274,8 +274,10 @@ impl<N: Network> Stage<N> {
                     }
                     seen = Some((id, at));
                 }
-                Resolution::NotThere if certain_at.is_some_and(|it| it <= self.clock.now()) => return None,
-                Resolution::NotThere | Resolution::Unclear { .. } => {}
+                Resolution::NotThere | Resolution::Absent if certain_at.is_some_and(|it| it <= self.clock.now()) => {
+                    return None;
+                }
+                Resolution::NotThere | Resolution::Absent | Resolution::Unclear { .. } => {}
                 Resolution::Disconnected { .. } => _ = self.renew().await.unwrap(),
                 Resolution::Refused { reason } => panic!("it was taken and then refused: {reason}"),
                 Resolution::Unknowable { advice } => panic!("it cannot be said: {advice}"),

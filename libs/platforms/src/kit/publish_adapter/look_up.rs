@@ -19,7 +19,7 @@ const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 /// How the outcome of a lost publish call is found out.
 pub(crate) enum LookUpMethod {
-    /// Posts carry our reference and can be found by it.
+    /// Posts carry our reference and can be asked for by it, so that a post which is not found does not exist.
     Reference,
     /// The account's posts are listed and compared. With a snapshot, a post is newer than the publish call if the list
     /// did not show it before; without, the list is asked for posts since the call.
@@ -76,7 +76,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
     let snapshot = match (adapter.look_up_method(job), snapshot) {
         (LookUpMethod::Reference, _) => {
             return match adapter.find_post(job).await {
-                Ok(found) => found.map_or(Resolution::NotThere, Resolution::Public),
+                Ok(found) => found.map_or(Resolution::Absent, Resolution::Public),
                 Err(error) => error.resolution(),
             };
         }

@@ -41,7 +41,7 @@ pub(crate) async fn publish(of: &impl Containers, job: &Job<'_>) -> Result<Publi
 /// What became of the public call of a job that was begun at `since`.
 pub(crate) async fn resolve(of: &impl Containers, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a container there was no call.
-    let Some(publication) = Publication::of(of, job) else { return Resolution::NotThere };
+    let Some(publication) = Publication::of(of, job) else { return Resolution::Absent };
     watch::look(of.graph().title(), job, publication.resolve(since)).await
 }
 
@@ -119,7 +119,7 @@ impl<'a, C: Containers> Publication<'a, C> {
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.of.graph().title();
         let is_public = match self.standing().await {
-            Ok(Standing::Ready) => return Resolution::NotThere,
+            Ok(Standing::Ready) => return Resolution::Absent,
             Ok(Standing::Working) => return Resolution::Unclear { reason: format!("{title} is still working on it") },
             Ok(Standing::Public) => true,
             Ok(Standing::Refused { .. } | Standing::Lost(_)) => false,
