@@ -375,7 +375,7 @@ impl Publish for Bluesky {
                 LookUp::Ours(uri) => published(uri),
                 LookUp::Another => Err(Setback::Refused { reason: TAKEN.to_owned() }),
                 LookUp::Nothing | LookUp::Unclear(_) => {
-                    Err(Setback::Unknown { may_still_run: false, reason: TAKEN.to_owned() })
+                    Err(Setback::Unknown { may_still_run: false, retry_at: None, reason: TAKEN.to_owned() })
                 }
             },
         }

@@ -314,7 +314,7 @@ impl Publish for Slack {
                 Ok(Published::new(first.clone(), job.now).seen_at(look_up::link(job, channel, &ts)))
             }
             // Slack carries out the share, whatever this call returns.
-            _ => Err(Setback::Unknown { may_still_run: true, reason: NOT_SHOWN_YET.to_owned() }),
+            _ => Err(Setback::Unknown { may_still_run: true, retry_at: None, reason: NOT_SHOWN_YET.to_owned() }),
         }
     }
 

@@ -14,7 +14,7 @@ fn busy() -> Setback {
 }
 
 fn unknown(may_still_run: bool) -> Setback {
-    Setback::Unknown { may_still_run, reason: "no answer".to_owned() }
+    Setback::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() }
 }
 
 fn published() -> Published {
@@ -338,6 +338,20 @@ fn proof_of_absence_settles_the_unknown_outcome() {
     assert_may_be_public(&absent.intended(at(99)).settled(Err(refused()), at(99), 0), "not polite enough");
 }
 
+/// The platform blocks the account for two hours, and does not say whether it took the post.
+#[test]
+fn time_that_the_platform_names_with_an_unknown_outcome_holds_the_next_call_back() {
+    let opens_at = noon() + seconds(7_200);
+    let blocked = Setback::Unknown { may_still_run: false, retry_at: Some(opens_at), reason: "blocked".to_owned() };
+    let lost = a_delivery().intended(noon()).settled(Err(blocked), noon(), 0);
+    assert_eq!(lost.next(noon() + seconds(2)), Next::Resolve, "it is looked up at once");
+
+    let not_there = lost.resolved(Resolution::NotThere, seconds(60), noon() + seconds(2), 0);
+
+    assert_eq!(not_there.next(opens_at - seconds(1)), Next::Wait(opens_at));
+    assert_eq!(not_there.next(opens_at), Next::Publish);
+}
+
 fn duplicate() -> Setback {
     Setback::Duplicate { reason: "you said that already".to_owned() }
 }
@@ -398,8 +412,10 @@ fn a_call_that_asking_may_have_made_again_is_given_its_time() {
         delivery.clone().resolved(answer, seconds(60), at, 0).look_at - at
     };
 
+    let certain = CALL_WITHIN + seconds(60);
     assert!(unclear(noon() + seconds(2)) < seconds(60));
-    assert_eq!(unclear(noon() + seconds(60)), seconds(60));
+    assert_eq!(unclear(noon() + certain - seconds(3)), seconds(3), "no adapter repeats a call before that");
+    assert_eq!(unclear(noon() + certain), seconds(60));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FOLLOW_UP_WITHIN, FailureClass, Intent, LATEST_OPENING, LEASE,
-    LONGEST_PAUSE, LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Looks, Published, RECONNECTION_LOOK,
-    Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
+    CALL_WITHIN, Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FOLLOW_UP_WITHIN, FailureClass, Intent,
+    LATEST_OPENING, LEASE, LONGEST_PAUSE, LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Looks, Published,
+    RECONNECTION_LOOK, Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
 };
 
 /// How often the pause between two look-ups doubles: up to 512 s.
@@ -48,7 +48,15 @@ impl Delivery {
         self.attempts += 1;
         self.begun = true;
         let attempt = self.attempts;
-        self.intent = Some(Intent { attempt, at: now, may_still_run: true, is_duplicate: false, looks: 0, seen: None });
+        self.intent = Some(Intent {
+            attempt,
+            at: now,
+            may_still_run: true,
+            retry_at: None,
+            is_duplicate: false,
+            looks: 0,
+            seen: None,
+        });
         self.held(now)
     }
 
@@ -116,10 +124,11 @@ impl Delivery {
                 }
                 self.wait_until(now + FIRST_LOOK, Some(reason))
             }
-            Err(Setback::Unknown { may_still_run, reason }) => {
+            Err(Setback::Unknown { may_still_run, retry_at, reason }) => {
                 self.doubted_since = self.in_doubt_since();
                 if let Some(intent) = &mut self.intent {
                     intent.may_still_run = may_still_run;
+                    intent.retry_at = retry_at;
                 }
                 self.wait_until(now + FIRST_LOOK, Some(reason))
             }
@@ -153,10 +162,10 @@ impl Delivery {
         let ends_at = self.ends_at();
         let Some(intent) = &mut self.intent else { return self };
         intent.looks += 1;
-        let certain_at = intent.certain_at(settles);
+        let (certain_at, retry_at) = (intent.certain_at(settles), intent.retry_at);
         let most_doublings = if intent.is_duplicate && are_paid { MOST_PAID_DOUBLINGS } else { MOST_DOUBLINGS };
         let look_again = now + jittered(FIRST_LOOK * (1 << intent.looks.min(most_doublings)), jitter);
-        let look_again = if intent.at + settles <= now {
+        let look_again = if intent.at + CALL_WITHIN + settles <= now {
             // From here on the adapter may have made the same call again by itself.
             look_again.max(now + settles)
         } else if now < certain_at {
@@ -191,7 +200,7 @@ impl Delivery {
                 self.intent = None;
                 let wait = self.back_off(jitter);
                 // The time for asking has already passed as waiting.
-                let again_at = now.max(certain_at + wait.min(FIRST_WAIT));
+                let again_at = now.max(certain_at + wait.min(FIRST_WAIT)).max(retry_at.unwrap_or(now));
                 self.try_again(again_at, "The last attempt did not arrive. Trying again.".to_owned(), now)
             }
             Resolution::Absent | Resolution::NotThere => self.wait_until(

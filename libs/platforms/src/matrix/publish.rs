@@ -221,7 +221,7 @@ impl Stopped {
         }
         let reason = format!("{there} of its {all} messages are in the room; {}", error.message);
         let may_still_run = matches!(Setback::from(error), Setback::Unknown { may_still_run: true, .. });
-        Setback::Unknown { may_still_run, reason }
+        Setback::Unknown { may_still_run, retry_at: None, reason }
     }
 }
 

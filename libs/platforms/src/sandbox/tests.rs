@@ -288,7 +288,7 @@ async fn an_answer_is_classified_by_what_is_known() {
 
     network.answers(500, words("oops"));
     let unknown = adapter.publish(&target.job()).await;
-    assert_eq!(unknown, Err(Setback::Unknown { may_still_run: true, reason: "oops".to_owned() }));
+    assert_eq!(unknown, Err(Setback::Unknown { may_still_run: true, retry_at, reason: "oops".to_owned() }));
 
     network.answers(201, json!("not an object"));
     let broken = adapter.publish(&target.job()).await;

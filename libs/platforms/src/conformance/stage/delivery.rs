@@ -183,8 +183,8 @@ impl<N: Network> Stage<N> {
             match self.publish(post).await {
                 Ok(published) => return Ok(Passage { published, setbacks }),
                 Err(lost @ Setback::Unknown { .. }) if !self.network.can_be_asked() => return Err(lost),
-                Err(Setback::Unknown { may_still_run, reason }) => {
-                    setbacks.push(Setback::Unknown { may_still_run, reason });
+                Err(Setback::Unknown { may_still_run, retry_at, reason }) => {
+                    setbacks.push(Setback::Unknown { may_still_run, retry_at, reason });
                     if let Some(published) = self.settle(post, since, may_still_run).await {
                         return Ok(Passage { published, setbacks });
                     }
@@ -274,7 +274,12 @@ impl<N: Network> Stage<N> {
                     }
                     seen = Some((id, at));
                 }
-                Resolution::NotThere | Resolution::Absent if certain_at.is_some_and(|it| it <= self.clock.now()) => {
+                answer @ (Resolution::NotThere | Resolution::Absent)
+                    if certain_at.is_some_and(|it| it <= self.clock.now()) =>
+                {
+                    if answer == Resolution::Absent {
+                        *post.doubted_since.lock().unwrap() = None;
+                    }
                     return None;
                 }
                 Resolution::NotThere | Resolution::Absent | Resolution::Unclear { .. } => {}

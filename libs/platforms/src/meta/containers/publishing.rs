@@ -105,7 +105,7 @@ impl<'a, C: Containers> Publication<'a, C> {
             Ok(Standing::Ready | Standing::Working) => Setback::Busy { retry_at: None, reason },
             Ok(Standing::Refused { .. } | Standing::Lost(_)) => Setback::Stale { reason },
             Err(it) if it.is_of_what_is_gone() => Setback::Stale { reason },
-            Ok(Standing::Public) | Err(_) => Setback::Unknown { may_still_run: false, reason },
+            Ok(Standing::Public) | Err(_) => Setback::Unknown { may_still_run: false, retry_at: None, reason },
         }
     }
 
@@ -171,7 +171,7 @@ impl<'a, C: Containers> Publication<'a, C> {
 fn unasked(error: CallError) -> Setback {
     match error.kind {
         ErrorKind::PreparationExpired | ErrorKind::Duplicate => {
-            Setback::Unknown { may_still_run: false, reason: error.message }
+            Setback::Unknown { may_still_run: false, retry_at: None, reason: error.message }
         }
         _ => error.into(),
     }
