@@ -152,7 +152,7 @@ pub(super) async fn resolve(bot: Bot<'_>, server: Server, job: &Job<'_>, since: 
         Err(error) if is_of_place(&error) => return in_doubt(bot, server, error, &watch).await,
         Err(error) => error.message,
     };
-    let is_settled = job.called_at + SETTLES <= job.now;
+    let is_settled = job.certain_at(SETTLES) <= job.now;
     if !has_nonce || !is_settled || !is_known(job.now + A_STEP) {
         return unclear(reason);
     }

@@ -110,7 +110,7 @@ impl Publish for Mastodon {
             Err(Unread::Forbidden) => return Resolution::Unknowable { advice: UNREADABLE_LISTING.to_owned() },
             Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => reason,
         };
-        if !has_key || job.now < job.called_at + SETTLES {
+        if !has_key || job.now < job.certain_at(SETTLES) {
             return Resolution::Unclear { reason: in_doubt };
         }
         match self.post(job, &grant, &progress).await {

@@ -165,7 +165,7 @@ impl Matrix {
         if there == 0 {
             return Resolution::NotThere;
         }
-        if there < all && job.now < job.called_at + SETTLES && !found.iter().flatten().all(|it| it.is_ours) {
+        if there < all && job.now < job.certain_at(SETTLES) && !found.iter().flatten().all(|it| it.is_ours) {
             return Resolution::Unclear { reason: format!("{there} of its {all} messages are in the room") };
         }
         match self.send(passage, found).await {
