@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Claim, Resolution};
 use serde_json::Value;
 
-use super::super::call_error::CallError;
+use super::super::call_error::{CallError, ErrorKind};
 use super::{Prepared, PublishAdapter};
 use crate::job::Job;
 use crate::recognition::{self, Before, Found, Likeness, Listed, Newer, Timeline};
@@ -99,6 +99,9 @@ pub(super) async fn resolve<A: PublishAdapter>(
             Resolution::Unknowable { advice: look_at(job) }
         }
         Ok(found) => found.into(),
+        Err(error) if A::FORBIDDEN_LIST_IS_FINAL && error.kind == ErrorKind::Forbidden => {
+            adapter.without_look_up(job, prepared, since, error.message).await
+        }
         Err(error) => error.resolution(),
     }
 }
