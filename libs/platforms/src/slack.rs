@@ -268,6 +268,7 @@ impl Publish for Slack {
         let Some(next) = job.media.get(progress.files.len()) else {
             return Ok(Step::Ready { progress: progress.store() });
         };
+        // Files that Slack never got are `Absent`, which leaves no doubt, so that they keep their texts.
         progress.is_again |= progress.files.is_empty() && job.doubted;
         let place = format!("file {} of {}", progress.files.len() + 1, job.media.len());
         let bytes = job.files.open(next).await.map_err(CallError::from)?;

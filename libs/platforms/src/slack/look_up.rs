@@ -65,7 +65,8 @@ async fn withdrawn(api: &Api, job: &Job<'_>, progress: &Progress) -> Resolution 
         }
     }
     if !progress.is_again {
-        return Resolution::Absent;
+        // Not `Absent`: the files are uploaded again without alternative texts because this outcome stays unknown.
+        return Resolution::NotThere;
     }
     let reason = "Slack accepted the files twice and never showed them in the channel; they are deleted there";
     Resolution::Refused { reason: reason.to_owned() }

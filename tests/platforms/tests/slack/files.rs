@@ -90,7 +90,7 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
     let (stage, account) = stage().await;
     let (mut post, since) = unshown(&stage, &account).await;
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
     assert_eq!(stage.network.files(), 0, "the first share can no longer appear");
     let passage = stage.deliver(&mut post).await.unwrap();
 
@@ -107,7 +107,7 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
 async fn share_that_never_appears_twice_ends_the_post() {
     let (stage, account) = stage().await;
     let (mut post, since) = unshown(&stage, &account).await;
-    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
     let gone = stage.publish(&post).await.unwrap_err();
     assert!(matches!(gone, Setback::Stale { .. }), "{gone:?}");
     post.progress = None;
@@ -134,7 +134,7 @@ async fn files_that_cannot_be_deleted_are_not_shared_again() {
     assert!(matches!(kept, Resolution::Unclear { .. }), "{kept:?}");
 
     let since = stage.clock.now() - TimeDelta::minutes(6);
-    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
 }
 
 #[tokio::test]
@@ -160,6 +160,26 @@ async fn uploads_that_slack_forgot_are_made_anew() {
 
     assert!(matches!(passage.setbacks[..], [Setback::Stale { .. }, Setback::Unknown { .. }]), "{:?}", passage.setbacks);
     assert_eq!(stage.network.public().len(), 1);
+}
+
+/// Nothing says that the first share failed for its alternative texts: Slack never got it.
+#[tokio::test]
+async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_texts() {
+    let (stage, account) = stage().await;
+    let mut files = two();
+    files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
+    let mut post = stage.due(&account, "again", files).await;
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.publish(&post).await.unwrap_err();
+    stage.network.forgets_uploads();
+    assert_eq!(stage.settle(&post, since, true).await, None);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(matches!(passage.setbacks.first(), Some(Setback::Stale { .. })), "{:?}", passage.setbacks);
+    let public = stage.network.public();
+    assert_eq!((public.len(), public[0].media[0].alt_text.as_deref()), (1, Some("waves")));
 }
 
 #[tokio::test]
