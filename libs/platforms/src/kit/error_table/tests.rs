@@ -82,7 +82,6 @@ fn every_status_and_body_has_one_outcome_for_each_effect() {
         assert_eq!(outcomes(&TABLE, status, error), of_the_platform, "{status} {error}");
         for body in OF_INTERMEDIARIES {
             let (found, not_found) = match status {
-                408 | 200..=399 | 500.. => (lost, lost),
                 429 => (retry, retry),
                 // The intermediary judged the request, and did not forward it.
                 400 | 401 | 403 | 404 | 405 | 413 => (lost, retry),
