@@ -116,7 +116,8 @@ pub struct Delivery {
     #[serde(default, skip_serializing_if = "is_false")]
     pub begun: bool,
     /// When the first publish call with an unknown outcome began. It may have taken effect even if a later look-up did
-    /// not find its post, because lists of platforms lag. A call that certainly had no effect is not counted.
+    /// not find its post, because lists of platforms lag. A call that certainly had no effect is not counted. A delivery
+    /// that fails while this is set is [`FailureClass::MayBePublic`].
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub doubted_since: Option<DateTime<Utc>>,
     /// Whether everything before the public call is done.
@@ -173,6 +174,9 @@ pub struct Intent {
     /// Whether the platform may still be working on it. False once it has
     /// answered, even with an error.
     pub may_still_run: bool,
+    /// No other call is made before this, when the platform said so.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<DateTime<Utc>>,
     /// Whether the platform refused the call as a duplicate. Then a list without the post lags, and permits no other
     /// call.
     #[serde(default, skip_serializing_if = "is_false")]

@@ -377,7 +377,7 @@ impl Publish for Bluesky {
                 LookUp::Ours(uri) => published(uri),
                 LookUp::Another => Err(Setback::Refused { reason: TAKEN.to_owned() }),
                 LookUp::Nothing | LookUp::Unclear(_) => {
-                    Err(Setback::Unknown { may_still_run: false, reason: TAKEN.to_owned() })
+                    Err(Setback::Unknown { may_still_run: false, retry_at: None, reason: TAKEN.to_owned() })
                 }
             },
         }
@@ -390,7 +390,8 @@ impl Publish for Bluesky {
         };
         match self.look_up(job, &session).await {
             LookUp::Ours(uri) => Resolution::Public(public_at(uri, job.now)),
-            LookUp::Another | LookUp::Nothing => Resolution::NotThere,
+            LookUp::Nothing => Resolution::Absent,
+            LookUp::Another => Resolution::NotThere,
             LookUp::Unclear(reason) => Resolution::Unclear { reason },
         }
     }

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
+use domain::delivery::CALL_WITHIN;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
 use futures::stream::BoxStream;
@@ -37,8 +38,10 @@ pub struct Job<'a> {
     /// The second it is due: what a platform is to show as its time. The same
     /// for every attempt.
     pub publish_at: DateTime<Utc>,
-    /// For a look-up: when the latest public call began. Before the adapter repeats that
-    /// call, it has to be certain that the call is not running any more. Otherwise `now`.
+    /// For a look-up: when the intent of the latest publish call was written. The call began
+    /// within [`CALL_WITHIN`] after that, so an adapter repeats it only from
+    /// [`Job::certain_at`] on. A key that the platform keeps for a time counts from the
+    /// beginning of the first call. Otherwise `now`.
     pub called_at: DateTime<Utc>,
     /// Reads the files.
     pub files: &'a dyn MediaReader,
@@ -49,6 +52,12 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// When the latest publish call can no longer be running, if one that was cut off may take effect for `settle_time`
+    /// after its beginning.
+    pub(crate) fn certain_at(&self, settle_time: TimeDelta) -> DateTime<Utc> {
+        self.called_at + CALL_WITHIN + settle_time
+    }
+
     /// What preparation has reached; nothing where none was, or where it was stored by a
     /// version with another form.
     pub(crate) fn reached<T: Default + DeserializeOwned>(&self) -> T {

@@ -293,6 +293,8 @@ impl PublishAdapter for LinkedIn {
     const TITLE: &'static str = TITLE;
     const SETTLE_TIME: TimeDelta = SETTLES;
     const COMMENT_OPTION: Option<&'static str> = Some(FIRST_COMMENT);
+    /// A role for a page, or a scope, is given by people, if at all.
+    const FORBIDDEN_LIST_IS_FINAL: bool = true;
 
     /// The URN of a file.
     type Uploaded = String;

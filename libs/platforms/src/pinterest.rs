@@ -347,7 +347,8 @@ impl PublishAdapter for Pinterest {
             "description": job.text,
             "media_source": media_source(job, prepared)?,
         });
-        // A pin has one alternative text: that of its video or first picture.
+        // A pin has one alternative text, whatever its media source: that of its video or first picture. Pinterest
+        // shows that of a video if the account is a business account (help.pinterest.com, "Add alternative text").
         let alt_text = prepared.files.first().and_then(|it| it.attachment.alt_text.as_ref()).map(AltText::as_str);
         for (name, value) in [("title", title(job)), ("link", job.options.text(LINK).map(str::to_owned))] {
             if let Some(value) = value {

@@ -271,6 +271,7 @@ impl Publish for Slack {
         let Some(next) = job.media.get(progress.files.len()) else {
             return Ok(Step::Ready { progress: progress.store() });
         };
+        // Files that Slack never got are `Absent`, which leaves no doubt, so that they keep their texts.
         progress.is_again |= progress.files.is_empty() && job.doubted;
         let place = format!("file {} of {}", progress.files.len() + 1, job.media.len());
         let bytes = job.files.open(next).await.map_err(CallError::from)?;
@@ -317,7 +318,7 @@ impl Publish for Slack {
                 Ok(Published::new(first.clone(), job.now).seen_at(look_up::link(job, channel, &ts)))
             }
             // Slack carries out the share, whatever this call returns.
-            _ => Err(Setback::Unknown { may_still_run: true, reason: NOT_SHOWN_YET.to_owned() }),
+            _ => Err(Setback::Unknown { may_still_run: true, retry_at: None, reason: NOT_SHOWN_YET.to_owned() }),
         }
     }
 

@@ -290,7 +290,7 @@ impl Publishing {
             let after = delivery.clone().settled(Err(slow), job.now, random_u32());
             return self.keep(&intended, after, job.now).await;
         }
-        let late = || Err(Setback::Unknown { may_still_run: true, reason: TOO_LATE.to_owned() });
+        let late = || Err(Setback::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
         let call = async { self.within(host, platform.publish(job), |_| true).await.unwrap_or_else(late) };
         let attempt = Box::pin(self.shown_when_slow(&intended, call)).await;
         let now = self.clock.now();

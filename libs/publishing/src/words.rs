@@ -36,12 +36,14 @@ pub(crate) fn worded(setback: Setback, doing: Doing, account: &Connection) -> Se
             reason: format!("{platform} did not take the post yet: {}. Trying again.", bare(&reason)),
         },
         // Nothing that comes before the public call can make a post public.
-        (Setback::Unknown { may_still_run, reason }, Doing::Preparing) => Setback::Unknown {
+        (Setback::Unknown { may_still_run, retry_at, reason }, Doing::Preparing) => Setback::Unknown {
             may_still_run,
+            retry_at,
             reason: format!("{platform} did not take what comes before the post: {}. Trying again.", bare(&reason)),
         },
-        (Setback::Unknown { may_still_run, reason }, Doing::Publishing) => Setback::Unknown {
+        (Setback::Unknown { may_still_run, retry_at, reason }, Doing::Publishing) => Setback::Unknown {
             may_still_run,
+            retry_at,
             reason: format!(
                 "{platform} did not say whether the post is public: {}. Looking it up before anything is sent again. \
                  Until that is settled, within a day at most, the post stays as it is; look at {} to see for yourself.",
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_file_whose_upload_is_in_doubt_does_not_sound_like_a_post_that_may_be_public() {
-        let lost = Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() };
+        let lost = Setback::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
         let words = |doing| match worded(lost.clone(), doing, &a_connection(&a_user())) {
             Setback::Unknown { reason, .. } => reason,
             other => panic!("{other:?}"),

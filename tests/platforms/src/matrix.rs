@@ -78,6 +78,8 @@ struct Memory {
     /// Where it moves its readers.
     moved_to: Option<String>,
     takes_no_passwords: bool,
+    /// Whether its sign-in is OAuth 2.0 alone, so that it lacks the calls below `/login`.
+    has_no_older_sign_in: bool,
     /// Whether people may sign in on its page.
     has_page: bool,
     /// What the page has given, and when.
@@ -186,6 +188,11 @@ impl Matrix {
     /// From now on it takes no passwords.
     pub fn takes_no_passwords(&self) {
         self.here.memory().takes_no_passwords = true;
+    }
+
+    /// From now on its sign-in is OAuth 2.0 alone.
+    pub fn has_no_older_sign_in(&self) {
+        self.here.memory().has_no_older_sign_in = true;
     }
 
     /// The user makes a device of their own; its access token, which does not end.

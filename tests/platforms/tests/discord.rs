@@ -244,6 +244,10 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
         (404, "Busy"),
         (413, "Busy"),
         (408, "Unknown { may_still_run: true"),
+        (409, "Unknown { may_still_run: true"),
+        (499, "Unknown { may_still_run: true"),
+        (502, "Unknown { may_still_run: true"),
+        (504, "Unknown { may_still_run: true"),
     ] {
         let post = stage.post(&account, "behind a wall", pictures(1));
         stage.network.trouble(Call::Publish, Trouble::Intermediary { status }, 1);

@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 use domain::delivery::Setback;
-use domain::media::MimeType;
+use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
 use domain::testing::{a_connection, a_user};
 use networks::pinterest::{BOARD, Pinterest};
@@ -47,6 +47,21 @@ async fn pin_has_title_link_and_cover() {
     let request = stage.network.latest_request();
     assert_eq!((&request["title"], &request["link"]), (&json!("First line"), &json!("https://example.com/")));
     assert_eq!(request["media_source"]["cover_image_key_frame_time"], 2);
+}
+
+/// Pinterest's description has one `alt_text` for each pin, whatever its media source.
+#[tokio::test]
+async fn alternative_text_of_a_video_is_that_of_its_pin() {
+    let stage = PinterestStage::new().await;
+    let account = stage.connect().await;
+    let mut video = sample(MimeType::Mp4, 1);
+    video.attachment.alt_text = Some(AltText::parse("A boat leaves the harbor.").unwrap());
+    let mut post = stage.post(&account, "Hello", vec![video]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let shown: Vec<_> = stage.network.public().into_iter().flat_map(|it| it.media).map(|it| it.alt_text).collect();
+    assert_eq!(shown, [Some("A boat leaves the harbor.".to_owned())]);
 }
 
 #[tokio::test]

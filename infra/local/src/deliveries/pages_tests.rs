@@ -70,7 +70,7 @@ async fn a_delivery_is_listed_and_its_page_tells_its_steps_in_order() {
     assert!(rig.get("/sandbox/deliveries").await.1.contains("Nothing has been scheduled yet"));
     let planned = rig.plan().await;
     let begun = rig.swap(&planned, planned.clone().intended(noon())).await;
-    let lost = Setback::Unknown { may_still_run: true, reason: "the answer was cut off".to_owned() };
+    let lost = Setback::Unknown { may_still_run: true, retry_at: None, reason: "the answer was cut off".to_owned() };
     let unknown = rig.swap(&begun, begun.clone().settled(Err(lost), noon(), 0)).await;
 
     let (_, overview) = rig.get("/sandbox/deliveries").await;

@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn an_open_intent_says_that_it_may_still_take_effect() {
         let begun = a_delivery().intended(noon());
-        let lost = Setback::Unknown { may_still_run: true, reason: "cut off".to_owned() };
+        let lost = Setback::Unknown { may_still_run: true, retry_at: None, reason: "cut off".to_owned() };
         let unknown = begun.clone().settled(Err(lost), noon(), 0);
 
         assert_eq!(fact(&begun, "Held until"), Some(time(noon() + TimeDelta::seconds(90))));

@@ -113,7 +113,8 @@ mod tests {
     fn a_lost_answer_reads_as_it_went() {
         let planned = a_delivery();
         let begun = planned.clone().intended(noon());
-        let lost = Setback::Unknown { may_still_run: true, reason: "the answer was cut off".to_owned() };
+        let lost =
+            Setback::Unknown { may_still_run: true, retry_at: None, reason: "the answer was cut off".to_owned() };
         let unknown = begun.clone().settled(Err(lost), noon(), 0);
         let asking = unknown.clone().held(noon() + TimeDelta::seconds(2));
         let published = Published::new("7".to_owned(), noon());

@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_call_of_which_nobody_knows_how_it_ended_is_not_made_again() {
         let begun = published(&["comment", "playlist"]).follow_up_begun(noon());
-        let unknown = Setback::Unknown { may_still_run: false, reason: "no answer".to_owned() };
+        let unknown = Setback::Unknown { may_still_run: false, retry_at: None, reason: "no answer".to_owned() };
         assert_eq!(names(&begun.clone().follow_up_ended(Err(&unknown), noon(), 0)), ["playlist"]);
 
         // Its worker died.

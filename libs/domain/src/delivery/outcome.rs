@@ -77,6 +77,8 @@ pub enum Setback {
     Unknown {
         /// Whether the platform may still be working on the call.
         may_still_run: bool,
+        /// Should the call have had no effect: no other call before this, when the platform says so.
+        retry_at: Option<DateTime<Utc>>,
         /// For the user.
         reason: String,
     },
@@ -118,8 +120,12 @@ pub enum Resolution {
     /// A post that looks like it is public, and no delivery has claimed it. It
     /// may still be another's, whose worker is about to claim it.
     Recognised(Published),
-    /// It certainly is not, and will not become so by itself.
+    /// The platform does not list it. Once the call can no longer take effect, this permits another call. A list may
+    /// lag, so the outcome of the call stays unknown.
     NotThere,
+    /// It is certainly not public: the call was never made, or the platform's own record of what the call was to publish
+    /// shows that it did not. Once the call can no longer take effect, this permits another call and settles the outcome.
+    Absent,
     /// The platform took the call, and then did not want the post: processing it
     /// failed, or somebody looked at it. It is not public and will not become so,
     /// and sending it again would end the same way.
@@ -155,7 +161,7 @@ impl Resolution {
             | Self::Unknowable { advice: words } => {
                 *words = other(std::mem::take(words));
             }
-            Self::Public(_) | Self::Recognised(_) | Self::NotThere => {}
+            Self::Public(_) | Self::Recognised(_) | Self::NotThere | Self::Absent => {}
         }
         self
     }

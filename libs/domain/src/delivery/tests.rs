@@ -14,7 +14,7 @@ fn busy() -> Setback {
 }
 
 fn unknown(may_still_run: bool) -> Setback {
-    Setback::Unknown { may_still_run, reason: "no answer".to_owned() }
+    Setback::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() }
 }
 
 fn published() -> Published {
@@ -276,6 +276,82 @@ fn a_look_up_starts_at_the_first_call_whose_outcome_was_unknown() {
     assert_eq!(second.in_doubt_since(), Some(noon()));
 }
 
+/// The first call is lost, and a look-up finds no post.
+fn not_found_after_a_lost_call() -> Delivery {
+    let lost = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    lost.resolved(Resolution::NotThere, seconds(60), noon() + seconds(80), 0)
+}
+
+fn assert_may_be_public(delivery: &Delivery, last: &str) {
+    let State::Failed { reason, class } = &delivery.state else { panic!("{:?}", delivery.state) };
+    assert_eq!(*class, FailureClass::MayBePublic, "{reason}");
+    assert!(reason.starts_with("The post may be public") && reason.contains("before you send it again"), "{reason}");
+    assert!(reason.ends_with(last), "{reason}");
+}
+
+#[test]
+fn refusal_after_an_unsettled_unknown_outcome_may_be_public() {
+    let refused = || Setback::Refused { reason: "not polite enough".to_owned() };
+    let (unlisted, at) = (not_found_after_a_lost_call(), noon() + seconds(90));
+
+    assert_may_be_public(&unlisted.clone().intended(at).settled(Err(refused()), at, 0), "not polite enough");
+    // The second call is accepted, and its post is refused later.
+    let later = Resolution::Refused { reason: "not after all".to_owned() };
+    let second = unlisted.clone().intended(at).settled(Err(unknown(false)), at, 0);
+    assert_may_be_public(&second.resolved(later, seconds(60), at, 0), "not after all");
+    // A file has expired, and its successor is refused.
+    let stale = Setback::Stale { reason: "a file has expired".to_owned() };
+    let expired = unlisted.intended(at).settled(Err(stale), at, 0);
+    assert_may_be_public(&expired.preparation_failed(refused(), at, 0), "not polite enough");
+}
+
+#[test]
+fn giving_up_after_an_unsettled_unknown_outcome_may_be_public() {
+    let at = noon() + seconds(90);
+    let waiting = not_found_after_a_lost_call().intended(at).settled(Err(busy()), at, 0);
+
+    assert_may_be_public(&waiting.given_up(), "busy");
+}
+
+#[test]
+fn proof_of_absence_settles_the_unknown_outcome() {
+    let refused = || Setback::Refused { reason: "not polite enough".to_owned() };
+    let at = |s| noon() + seconds(s);
+    let class = |delivery: Delivery| match delivery.state {
+        State::Failed { class, .. } => class,
+        other => panic!("{other:?}"),
+    };
+    let lost = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let early = lost.clone().resolved(Resolution::Absent, seconds(60), at(2), 0);
+    assert!(early.may_have_arrived() && early.intent.is_some(), "the call may still take effect");
+    let absent = lost.resolved(Resolution::Absent, seconds(60), at(80), 0);
+    assert!(!absent.may_have_arrived() && absent.intent.is_none());
+    assert_eq!(absent.next(absent.look_at), Next::Publish);
+
+    let ended = absent.intended(at(90)).settled(Err(refused()), at(90), 0);
+    assert_eq!(class(ended), FailureClass::Refused);
+
+    // It says nothing about an earlier call, which may have been for other uploads.
+    let second = not_found_after_a_lost_call().intended(at(90)).settled(Err(unknown(false)), at(91), 0);
+    let absent = second.resolved(Resolution::Absent, seconds(60), at(95), 0);
+    assert_eq!(absent.in_doubt_since(), Some(noon()));
+    assert_may_be_public(&absent.intended(at(99)).settled(Err(refused()), at(99), 0), "not polite enough");
+}
+
+/// The platform blocks the account for two hours, and does not say whether it took the post.
+#[test]
+fn time_that_the_platform_names_with_an_unknown_outcome_holds_the_next_call_back() {
+    let opens_at = noon() + seconds(7_200);
+    let blocked = Setback::Unknown { may_still_run: false, retry_at: Some(opens_at), reason: "blocked".to_owned() };
+    let lost = a_delivery().intended(noon()).settled(Err(blocked), noon(), 0);
+    assert_eq!(lost.next(noon() + seconds(2)), Next::Resolve, "it is looked up at once");
+
+    let not_there = lost.resolved(Resolution::NotThere, seconds(60), noon() + seconds(2), 0);
+
+    assert_eq!(not_there.next(opens_at - seconds(1)), Next::Wait(opens_at));
+    assert_eq!(not_there.next(opens_at), Next::Publish);
+}
+
 fn duplicate() -> Setback {
     Setback::Duplicate { reason: "you said that already".to_owned() }
 }
@@ -336,8 +412,10 @@ fn a_call_that_asking_may_have_made_again_is_given_its_time() {
         delivery.clone().resolved(answer, seconds(60), at, 0).look_at - at
     };
 
+    let certain = CALL_WITHIN + seconds(60);
     assert!(unclear(noon() + seconds(2)) < seconds(60));
-    assert_eq!(unclear(noon() + seconds(60)), seconds(60));
+    assert_eq!(unclear(noon() + certain - seconds(3)), seconds(3), "no adapter repeats a call before that");
+    assert_eq!(unclear(noon() + certain), seconds(60));
 }
 
 #[test]
@@ -423,7 +501,7 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
         (0..1_000_i64).prop_map(Fact::Wait),
         (0..100_000_i64).prop_map(Fact::Wait),
         (0..7_u8).prop_map(Fact::Settle),
-        (0..6_u8).prop_map(Fact::Resolve),
+        (0..7_u8).prop_map(Fact::Resolve),
     ];
     prop::collection::vec(fact, 0..60)
 }
@@ -431,12 +509,13 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
 proptest! {
     /// Whatever happens: an unfinished delivery is always in the due index,
     /// and the public call is never begun while another may have succeeded, nor
-    /// after its platform said that it has the post.
+    /// after its platform said that it has the post. One whose call was only not
+    /// found never fails as if it were certainly not public.
     #[test]
     fn a_delivery_is_never_lost_and_never_sent_into_the_unknown(facts in facts(), jitter: u32) {
         let mut now = noon() - seconds(100);
         let mut delivery = a_delivery();
-        let (mut may_be_public, mut is_duplicate) = (false, false);
+        let (mut may_be_public, mut is_duplicate, mut was_not_found) = (false, false, false);
         for fact in facts {
             match fact {
                 Fact::Wait(seconds) => now += TimeDelta::seconds(seconds),
@@ -464,10 +543,13 @@ proptest! {
                         2 => Resolution::Unclear { reason: "down".to_owned() },
                         3 => Resolution::Recognised(published()),
                         4 => Resolution::Refused { reason: "not wanted".to_owned() },
+                        5 => Resolution::Absent,
                         _ => Resolution::Unknowable { advice: "look".to_owned() },
                     };
+                    let is_not_found = answer == Resolution::NotThere;
                     delivery = delivery.resolved(answer, seconds(60), now, jitter);
                     may_be_public &= delivery.intent.is_some();
+                    was_not_found |= is_not_found && delivery.intent.is_none();
                 }
                 Fact::Settle(_) if delivery.next(now) == Next::Prepare => {
                     prop_assert!(!may_be_public);
@@ -477,6 +559,9 @@ proptest! {
             }
             prop_assert!(delivery.due_at.is_some());
             prop_assert!(delivery.state == State::Waiting || delivery.intent.is_none());
+            if let (true, State::Failed { class, .. }) = (was_not_found, &delivery.state) {
+                prop_assert_eq!(*class, FailureClass::MayBePublic);
+            }
         }
     }
 }

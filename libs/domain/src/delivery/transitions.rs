@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FOLLOW_UP_WITHIN, FailureClass, Intent, LATEST_OPENING, LEASE,
-    LONGEST_PAUSE, LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Looks, Published, RECONNECTION_LOOK,
-    Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
+    CALL_WITHIN, Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FOLLOW_UP_WITHIN, FailureClass, Intent,
+    LATEST_OPENING, LEASE, LONGEST_PAUSE, LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Looks, Published,
+    RECONNECTION_LOOK, Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
 };
 
 /// How often the pause between two look-ups doubles: up to 512 s.
@@ -17,6 +17,10 @@ const MOST_PAID_DOUBLINGS: u32 = 16;
 /// The note while a platform refuses a post as a duplicate and does not list it.
 const NOT_LISTED: &str = "The platform refused the post as a duplicate, and does not list it yet. Look at the account \
                           before you post it again.";
+
+/// Precedes the reason of a failure after a publish call with an unknown outcome that no look-up settled.
+const UNSETTLED: &str = "The post may be public: the outcome of an earlier attempt is unknown. Look at the account before \
+                         you send it again. The last attempt:";
 
 impl Delivery {
     /// The same, marked as written anew. Every transition is written by a swap
@@ -44,7 +48,15 @@ impl Delivery {
         self.attempts += 1;
         self.begun = true;
         let attempt = self.attempts;
-        self.intent = Some(Intent { attempt, at: now, may_still_run: true, is_duplicate: false, looks: 0, seen: None });
+        self.intent = Some(Intent {
+            attempt,
+            at: now,
+            may_still_run: true,
+            retry_at: None,
+            is_duplicate: false,
+            looks: 0,
+            seen: None,
+        });
         self.held(now)
     }
 
@@ -112,10 +124,11 @@ impl Delivery {
                 }
                 self.wait_until(now + FIRST_LOOK, Some(reason))
             }
-            Err(Setback::Unknown { may_still_run, reason }) => {
+            Err(Setback::Unknown { may_still_run, retry_at, reason }) => {
                 self.doubted_since = self.in_doubt_since();
                 if let Some(intent) = &mut self.intent {
                     intent.may_still_run = may_still_run;
+                    intent.retry_at = retry_at;
                 }
                 self.wait_until(now + FIRST_LOOK, Some(reason))
             }
@@ -149,10 +162,10 @@ impl Delivery {
         let ends_at = self.ends_at();
         let Some(intent) = &mut self.intent else { return self };
         intent.looks += 1;
-        let certain_at = intent.certain_at(settles);
+        let (certain_at, retry_at) = (intent.certain_at(settles), intent.retry_at);
         let most_doublings = if intent.is_duplicate && are_paid { MOST_PAID_DOUBLINGS } else { MOST_DOUBLINGS };
         let look_again = now + jittered(FIRST_LOOK * (1 << intent.looks.min(most_doublings)), jitter);
-        let look_again = if intent.at + settles <= now {
+        let look_again = if intent.at + CALL_WITHIN + settles <= now {
             // From here on the adapter may have made the same call again by itself.
             look_again.max(now + settles)
         } else if now < certain_at {
@@ -161,8 +174,11 @@ impl Delivery {
         } else {
             look_again
         };
+        let is_absent = answer == Resolution::Absent;
         let answer = match answer {
-            Resolution::NotThere if intent.is_duplicate => Resolution::Unclear { reason: NOT_LISTED.to_owned() },
+            Resolution::Absent | Resolution::NotThere if intent.is_duplicate => {
+                Resolution::Unclear { reason: NOT_LISTED.to_owned() }
+            }
             answer => answer,
         };
         match answer {
@@ -177,18 +193,24 @@ impl Delivery {
                     Some("A post like this one is there. Making sure that no other post made it.".to_owned()),
                 )
             }
-            Resolution::NotThere if certain_at <= now => {
+            Resolution::Absent | Resolution::NotThere if certain_at <= now => {
+                if is_absent {
+                    self.settle_call();
+                }
                 self.intent = None;
                 let wait = self.back_off(jitter);
                 // The time for asking has already passed as waiting.
-                let again_at = now.max(certain_at + wait.min(FIRST_WAIT));
+                let again_at = now.max(certain_at + wait.min(FIRST_WAIT)).max(retry_at.unwrap_or(now));
                 self.try_again(again_at, "The last attempt did not arrive. Trying again.".to_owned(), now)
             }
-            Resolution::NotThere => self.wait_until(
+            Resolution::Absent | Resolution::NotThere => self.wait_until(
                 if are_paid { certain_at } else { look_again.min(certain_at) }.max(now + FIRST_LOOK),
                 Some("Waiting to be sure that the last attempt did not arrive.".to_owned()),
             ),
-            Resolution::Refused { reason } => self.failed(reason, FailureClass::Refused),
+            Resolution::Refused { reason } => {
+                self.settle_call();
+                self.failed(reason, FailureClass::Refused)
+            }
             Resolution::Unclear { reason } | Resolution::Disconnected { reason } if self.ends_at() <= now => {
                 let reason = format!("The post may be public. {reason}");
                 self.failed(reason, FailureClass::MayBePublic)
@@ -251,7 +273,20 @@ impl Delivery {
         self.ended(State::Published(Published { at, ..published }))
     }
 
+    /// The open call certainly had no effect. An earlier one may have had, and may have been for other uploads.
+    fn settle_call(&mut self) {
+        if self.doubted_since == self.intent.as_ref().map(|it| it.at) {
+            self.doubted_since = None;
+        }
+    }
+
     fn failed(self, reason: String, class: FailureClass) -> Self {
+        let (reason, class) = match (class, self.doubted_since) {
+            (FailureClass::Refused | FailureClass::GivenUp, Some(_)) => {
+                (format!("{UNSETTLED} {reason}"), FailureClass::MayBePublic)
+            }
+            (class, _) => (reason, class),
+        };
         self.ended(State::Failed { reason, class })
     }
 

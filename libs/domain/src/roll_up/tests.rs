@@ -76,7 +76,7 @@ fn what_waits_with_nothing_in_doubt_can_be_changed_taken_back_and_deleted() {
         let draft = told.change(back, vec![], &accounts(&connections), &ids(), noon()).unwrap();
         assert_eq!((draft.status, draft.marked().len()), (PostStatus::Draft, 0));
     }
-    let unknown = Setback::Unknown { may_still_run: false, reason: reason() };
+    let unknown = Setback::Unknown { may_still_run: false, retry_at: None, reason: reason() };
     let doubted = shown.rolled_up(&[calling.settled(Err(unknown), noon(), 0)], noon());
     assert_eq!((doubted.status, doubted.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
 }
@@ -86,7 +86,7 @@ fn beside_a_target_that_may_be_public_nothing_can_be_changed_while_another_waits
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
-    let lost = Setback::Unknown { may_still_run: false, reason: "no answer".to_owned() };
+    let lost = Setback::Unknown { may_still_run: false, retry_at: None, reason: "no answer".to_owned() };
     let doubted = delivery_of(&post, &post.targets[0]).intended(noon()).settled(Err(lost), noon(), 0);
     let unknowable = Resolution::Unknowable { advice: "look at the account".to_owned() };
     let in_doubt = doubted.resolved(unknowable, TimeDelta::zero(), noon(), 0);

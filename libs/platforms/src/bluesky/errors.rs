@@ -141,7 +141,7 @@ mod tests {
         let reason = || "words".to_owned();
         let lost = || Setback::Disconnected { reason: reason() };
         let busy = || Setback::Busy { retry_at: None, reason: reason() };
-        let unknown = |may_still_run| Setback::Unknown { may_still_run, reason: reason() };
+        let unknown = |may_still_run| Setback::Unknown { may_still_run, retry_at: None, reason: reason() };
         let refused = || Setback::Refused { reason: reason() };
         let stale = || Setback::Stale { reason: reason() };
         for (status, error, publish, upload) in [

@@ -89,7 +89,7 @@ impl From<Silence> for Setback {
         let reason = silence.to_string();
         match silence {
             Silence::Refused(_) | Silence::NotNow(_) | Silence::NotReached => Self::Busy { retry_at: None, reason },
-            Silence::TooSlow | Silence::CutOff => Self::Unknown { may_still_run: true, reason },
+            Silence::TooSlow | Silence::CutOff => Self::Unknown { may_still_run: true, retry_at: None, reason },
         }
     }
 }

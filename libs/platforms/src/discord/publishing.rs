@@ -127,14 +127,14 @@ pub(super) async fn resolve(bot: Bot<'_>, server: Server, job: &Job<'_>, since: 
     let watch = Watch::begin(job.now);
     let unclear = |reason: String| Resolution::Unclear { reason };
     // Without a channel, the call was never made.
-    let Some(named) = server::named(job) else { return Resolution::NotThere };
+    let Some(named) = server::named(job) else { return Resolution::Absent };
     let place = match bot.channel(named).await {
         Ok(channel) => match Place::of(job, server, channel) {
             Ok(place) => place,
-            Err(_) => return Resolution::NotThere,
+            Err(_) => return Resolution::Absent,
         },
         // What was posted there has gone with it.
-        Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::NotThere,
+        Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::Absent,
         Err(error) => return in_doubt(bot, server, error, &watch).await,
     };
     let looked = watch.within(LOOKING, look_up(bot, server, &place, job, since)).await;
@@ -152,7 +152,7 @@ pub(super) async fn resolve(bot: Bot<'_>, server: Server, job: &Job<'_>, since: 
         Err(error) if is_of_place(&error) => return in_doubt(bot, server, error, &watch).await,
         Err(error) => error.message,
     };
-    let is_settled = job.called_at + SETTLES <= job.now;
+    let is_settled = job.certain_at(SETTLES) <= job.now;
     if !has_nonce || !is_settled || !is_known(job.now + A_STEP) {
         return unclear(reason);
     }

@@ -143,7 +143,7 @@ pub(super) async fn resolve(of: &Facebook, job: &Job<'_>, since: DateTime<Utc>) 
     let form = match Form::of(job) {
         Ok(form) if progress.is_whole(form) => form,
         // The public call comes after all files, so it was never made.
-        _ => return Resolution::NotThere,
+        _ => return Resolution::Absent,
     };
     match (form, &progress.video) {
         (Form::Post(_), _) => {
@@ -159,7 +159,7 @@ pub(super) async fn resolve(of: &Facebook, job: &Job<'_>, since: DateTime<Utc>) 
             Err(failure) => failure.resolution(),
         },
         (_, Some(video)) => of_video(of, job, form, video).await,
-        (_, None) => Resolution::NotThere,
+        (_, None) => Resolution::Absent,
     }
 }
 
@@ -177,7 +177,7 @@ async fn of_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Video) -
     match status.failed() {
         Some(reason) => Resolution::Refused { reason },
         // The very same video may be published again: it is one.
-        None => Resolution::NotThere,
+        None => Resolution::Absent,
     }
 }
 

@@ -153,9 +153,9 @@ async fn of_video_failed(of: &Facebook, job: &Job<'_>, video: &Video, error: Cal
     match Status::of(of, Caller::of(job), video.id.as_str()).await {
         Ok(asked) if asked.body.is_too_old() => Setback::Stale { reason: error.message },
         Ok(asked) if asked.body.is_public() || asked.body.is_on_its_way() => {
-            Setback::Unknown { may_still_run: false, reason: error.message }
+            Setback::Unknown { may_still_run: false, retry_at: None, reason: error.message }
         }
-        Err(_) if job.doubted => Setback::Unknown { may_still_run: false, reason: error.message },
+        Err(_) if job.doubted => Setback::Unknown { may_still_run: false, retry_at: None, reason: error.message },
         Ok(_) | Err(_) => of.graph.confirmed(job, error).await.into(),
     }
 }

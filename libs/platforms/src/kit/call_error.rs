@@ -164,19 +164,35 @@ impl CallError {
     }
 }
 
+/// Whether an intermediary that answers with this 4xx has judged the request itself: by its address, size, fields or
+/// sender. It normally does so before it forwards the request, so that the platform never got the call. Where no look-up
+/// can tell, such a call is repeated; otherwise each false alarm of a firewall would end a post. (A firewall that
+/// inspects responses may replace one by a 403. None is known in front of the platforms without a look-up.)
+///
+/// Every other status leaves open whether the request was forwarded. That of 408, 502 and 504 even says that the
+/// intermediary waited for the rest of the request, or for the platform (RFC 9110, sections 15.5.9, 15.6.3 and 15.6.5);
+/// they and all 5xx are [`ErrorKind::ServerError`]. 409, 410, 422 and codes outside the RFC, such as nginx's 499 for a
+/// client that did not wait, may come from behind the intermediary.
+fn is_of_request_alone(status: Option<StatusCode>) -> bool {
+    const OF_REQUEST: [u16; 13] = [400, 401, 403, 404, 405, 407, 411, 413, 414, 415, 421, 431, 451];
+    status.is_some_and(|it| OF_REQUEST.contains(&it.as_u16()))
+}
+
 /// What each kind means for each effect. CONTRIBUTING.md, "Writing a platform", has it as a table.
 impl From<CallError> for Setback {
     fn from(error: CallError) -> Self {
         use ErrorKind as K;
-        let CallError { kind, effect, message: reason, retry_at, has_ended, .. } = error;
+        let CallError { kind, effect, status, message: reason, retry_at, has_ended, can_look_up, .. } = error;
         let is_public = effect == Effect::Public;
         match kind {
             K::Unauthorized => Self::Disconnected { reason },
             K::PreparationExpired if effect != Effect::Read => Self::Stale { reason },
-            K::NoResponse if is_public => Self::Unknown { may_still_run: true, reason },
-            K::ServerError if is_public => Self::Unknown { may_still_run: !has_ended, reason },
+            K::NoResponse if is_public => Self::Unknown { may_still_run: true, retry_at, reason },
+            K::ServerError if is_public => Self::Unknown { may_still_run: !has_ended, retry_at, reason },
             // A proxy may replace the response of a call that was accepted, and a list may not show the post yet.
-            K::Intermediary if is_public && error.can_look_up => Self::Unknown { may_still_run: true, reason },
+            K::Intermediary if is_public && (can_look_up || !is_of_request_alone(status)) => {
+                Self::Unknown { may_still_run: true, retry_at, reason }
+            }
             // The earlier call published it.
             K::Duplicate if is_public && error.may_have_published => Self::Duplicate { reason },
             K::Forbidden | K::InvalidPost | K::Duplicate if effect != Effect::Read => Self::Refused { reason },

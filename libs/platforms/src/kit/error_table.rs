@@ -239,9 +239,9 @@ impl ErrorTable {
             (Some(ours), None) => ours.to_owned(),
             (None, Some(theirs)) => theirs.to_owned(),
             (None, None) if kind == ErrorKind::Intermediary => {
-                format!("a proxy or firewall in front of {title} answered {status}")
+                format!("a proxy or firewall in front of {title} answered {}", shown(status))
             }
-            (None, None) => format!("{title} answered {status}"),
+            (None, None) => format!("{title} answered {}", shown(status)),
         }
     }
 
@@ -249,6 +249,12 @@ impl ErrorTable {
         let stated = self.resets.iter().find_map(|it| it.read(headers, body, now));
         stated.or_else(|| answer::retry_at(headers, now))
     }
+}
+
+/// The status with its name, if it has one.
+fn shown(status: StatusCode) -> String {
+    let name = status.canonical_reason().map(|it| format!(" {it}"));
+    format!("{}{}", status.as_str(), name.unwrap_or_default())
 }
 
 fn whole(body: &[u8]) -> &[u8] {

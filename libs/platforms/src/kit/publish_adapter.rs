@@ -40,6 +40,9 @@ pub(crate) trait PublishAdapter: Platform {
     /// Whether look-ups are billed.
     const LOOK_UPS_ARE_BILLED: bool = false;
 
+    /// Whether a list that the account may not read stays so, so that further look-ups are useless.
+    const FORBIDDEN_LIST_IS_FINAL: bool = false;
+
     /// Whether a look-up may recognize a post by its content. False where a key or a reference identifies it: then no
     /// delivery claims its post.
     const RECOGNIZES: bool = true;
@@ -235,7 +238,7 @@ impl<A: PublishAdapter> Publish for A {
         };
         if progress.files.len() != job.media.len() {
             // The publish call comes after all files, so it was never made.
-            return Resolution::NotThere;
+            return Resolution::Absent;
         }
         let looked_up = async {
             let prepared = match prepared(self, job, &progress, false).await {

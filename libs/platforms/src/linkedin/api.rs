@@ -82,7 +82,7 @@ pub(super) type Contents = (u64, MediaBytes);
 
 impl Api {
     pub(super) fn new(http: HttpClients, site: Url, base_url: Url, version: &Version) -> Self {
-        let client = ApiClient::known(http.clone(), base_url, &errors::OF_PAGES).with_upload_hosts(UPLOAD_HOSTS);
+        let client = ApiClient::known(http.clone(), base_url, &errors::ERRORS).with_upload_hosts(UPLOAD_HOSTS);
         Self { http, site, client, version: version.header() }
     }
 
@@ -163,8 +163,9 @@ impl Api {
         self.rest(auth, Method::GET, path).max_bytes(MAX_RESPONSE_BYTES)
     }
 
-    pub(super) fn video(&self, auth: Auth<'_>, urn: &str) -> Call {
-        self.get(auth, &format!("videos/{}", encoded(urn)))
+    /// A video of this owner.
+    pub(super) fn video(&self, auth: Auth<'_>, owner: &str, urn: &str) -> Call {
+        self.get(auth, &format!("videos/{}", encoded(urn))).errors(errors::of(owner))
     }
 
     /// The versioned API. URNs are encoded by `encoded`: colons as well, which the URL standard leaves in paths.

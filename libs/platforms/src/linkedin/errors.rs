@@ -24,6 +24,12 @@ const APP_MAY_NOT_POST: &str = "LinkedIn does not let this service's app create 
                                 app has the product for it, and that Community Management API is not in its \
                                 development tier any more; of a page, check your role, too, and connect the account \
                                 again";
+const NO_PERMISSION_TO_POST: &str = "the permission to post is missing; LinkedIn's page has to offer it, and you have to \
+                                     allow it: if it does not, the operator checks that the app has the product \
+                                     \"Share on LinkedIn\"";
+const NO_PERMISSION_TO_READ: &str = "LinkedIn does not let this service read the account, because a permission is \
+                                     missing: connect it again and allow everything that LinkedIn's page asks for; if \
+                                     that does not help, the operator checks the products and scopes of the app";
 const DENIED_FOR_PAGE: &str = "LinkedIn does not permit it: ask an administrator of the page for a role that may post, \
                                or connect the account again";
 const DENIED_FOR_MEMBER: &str = "LinkedIn does not permit it for now. If that goes on, connect the account again";
@@ -37,17 +43,20 @@ const BASE: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
+/// Calls that are not about the posts of one account: a 403 says that the app or the grant lacks a permission.
+pub(super) static ERRORS: ErrorTable = ErrorTable { rules: &rules(NOT_READABLE, NOT_READABLE), ..BASE };
+
 /// What a page has posted can be listed. A 403 says that the member has lost the role for the page, while the token
 /// still serves the member and other pages.
-pub(super) static OF_PAGES: ErrorTable = ErrorTable {
-    rules: &rules(ErrorRule::status(403).kind(ErrorKind::Forbidden).user_message(DENIED_FOR_PAGE)),
-    ..BASE
-};
+pub(super) static OF_PAGES: ErrorTable = ErrorTable { rules: &rules(NO_ROLE, NO_ROLE), ..BASE };
 
-/// What a member has posted cannot be listed. A 403 may pass (gitroomhq/postiz-app repeats the call); LinkedIn reports
-/// a lost token with 401.
+/// What a member has posted cannot be listed. A 403 that names what is not permitted is about the scopes of the token.
+/// Any other 403 may pass (gitroomhq/postiz-app repeats the call); LinkedIn reports a lost token with 401.
 static OF_MEMBERS: ErrorTable = ErrorTable {
-    rules: &rules(ErrorRule::status(403).kind(ErrorKind::Unavailable).user_message(DENIED_FOR_MEMBER)),
+    rules: &rules(
+        denied(ErrorKind::Unauthorized, NO_PERMISSION_TO_POST),
+        denied(ErrorKind::Unavailable, DENIED_FOR_MEMBER),
+    ),
     can_look_up: false,
     ..BASE
 };
@@ -70,7 +79,15 @@ const fn expired(status: u16) -> ErrorRule {
     ErrorRule::status(status).kind(ErrorKind::PreparationExpired)
 }
 
-const fn rules(denied: ErrorRule) -> [ErrorRule; 16] {
+const NOT_READABLE: ErrorRule = denied(ErrorKind::Forbidden, NO_PERMISSION_TO_READ);
+const NO_ROLE: ErrorRule = denied(ErrorKind::Forbidden, DENIED_FOR_PAGE);
+
+const fn denied(kind: ErrorKind, message: &'static str) -> ErrorRule {
+    ErrorRule::status(403).kind(kind).user_message(message)
+}
+
+/// `no_permission` is for a 403 that names what the token does not cover, `denied` for any other 403.
+const fn rules(no_permission: ErrorRule, denied: ErrorRule) -> [ErrorRule; 17] {
     use ErrorKind::{AppMisconfigured, Duplicate, InvalidPost, NotReady, RateLimited, Unavailable};
     let same_post = "LinkedIn does not accept the same post twice within a while; change it";
     [
@@ -103,6 +120,7 @@ const fn rules(denied: ErrorRule) -> [ErrorRule; 16] {
             .kind(RateLimited)
             .user_message("LinkedIn takes no more today; its day ends at 00:00 UTC"),
         ErrorRule::status(429).kind(RateLimited).user_message("LinkedIn takes no more for now"),
+        no_permission.message_contains(&["not enough permissions to access"]),
         denied,
     ]
 }
@@ -202,8 +220,15 @@ mod tests {
         ] {
             assert_eq!(coded(status, code, message).kind, kind, "{status} {code} {message}");
         }
-        let denied = json!({"status": 403, "message": "Accessing this resource is forbidden."});
-        assert_eq!(error("urn:li:person:1", 403, &denied).kind, K::Unavailable);
+        let denied = |message: &str| json!({"status": 403, "code": "ACCESS_DENIED", "message": message});
+        for (message, kind) in [
+            ("Accessing this resource is forbidden.", K::Unavailable),
+            ("Not enough permissions to access: POST /posts", K::Unauthorized),
+            ("Not enough permissions to access: posts.CREATE.20260801", K::Unauthorized),
+            ("Not enough permissions to access: partnerApiPostsExternal.CREATE.20260801", K::AppMisconfigured),
+        ] {
+            assert_eq!(error("urn:li:person:1", 403, &denied(message)).kind, kind, "{message}");
+        }
         for body in [json!({"message": "Forbidden"}), json!("<html></html>"), Value::Null] {
             assert_eq!(error("urn:li:person:1", 403, &body).kind, K::Intermediary, "{body}");
         }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api::{Api, encoded};
-use super::errors::duplicate_of;
+use super::errors::{OF_PAGES, duplicate_of};
 use super::{link, little_text};
 use crate::job::Job;
 use crate::kit::{Auth, CallError, Effect, ErrorKind, ListedPost, PostPage, Prepared};
@@ -72,7 +72,7 @@ pub(super) async fn page(api: &Api, job: &Job<'_>, start: Option<&str>) -> Resul
     let author = encoded(&job.profile.account_id);
     let start: usize = start.and_then(|it| it.parse().ok()).unwrap_or_default();
     let path = format!("posts?author={author}&q=author&count={PAGE}&start={start}&sortBy=CREATED");
-    let Elements { elements } = api.find(Auth::post(job), &path).read().await?;
+    let Elements { elements } = api.find(Auth::post(job), &path).errors(&OF_PAGES).read().await?;
     let next = (!elements.is_empty()).then(|| (start + elements.len()).to_string());
     Ok(PostPage { posts: elements.into_iter().map(Post::listed).collect(), next, is_sorted: true })
 }

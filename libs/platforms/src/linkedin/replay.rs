@@ -4,6 +4,7 @@
 //! repeated call may make a second post. So the operator decides whether it is made, and it is made once and within
 //! minutes. Source: the fact sheet, "Exactly-once".
 
+use chrono::TimeDelta;
 use domain::delivery::Resolution;
 
 use super::api::Api;
@@ -13,15 +14,20 @@ use super::{SETTLES, post};
 use crate::job::Job;
 use crate::kit::{Auth, Prepared};
 
-/// The call is repeated after the first one can no longer take effect, and for as long again: after a look-up then, the
-/// protocol waits at least so long for the next one. `advice` is for the user where that is over.
+/// How long after the first call has certainly ended it is repeated: shorter than the lease of a worker and the pause
+/// between two look-ups, so that a worker that dies in the repeat is followed by no other repeat.
+const REPEATED_WITHIN: TimeDelta = TimeDelta::seconds(60);
+
+/// Repeats the call once the first one can no longer take effect. `advice` is for the user where it is too late for
+/// that.
 pub(super) async fn once(api: &Api, job: &Job<'_>, prepared: &Prepared<'_, String>, advice: String) -> Resolution {
-    if job.now < job.called_at + SETTLES {
+    let certain_at = job.certain_at(SETTLES);
+    if job.now < certain_at {
         let reason = "the same post is sent once more, as soon as the first call can no longer arrive";
         return Resolution::Unclear { reason: reason.to_owned() };
     }
-    let Ok(post) = post::of(job, prepared) else { return Resolution::NotThere };
-    if job.called_at + SETTLES * 2 <= job.now {
+    let Ok(post) = post::of(job, prepared) else { return Resolution::Absent };
+    if certain_at + REPEATED_WITHIN <= job.now {
         return Resolution::Unknowable { advice };
     }
     let repeated = match api.create_post(Auth::post(job), &job.profile.account_id, &post).await {

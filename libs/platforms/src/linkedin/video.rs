@@ -22,6 +22,9 @@ const MAX_URL_BYTES: usize = 200_000;
 /// How long LinkedIn may say that a finalized video waits for its parts. What it says may be behind what was done.
 const STATUS_LAG: TimeDelta = TimeDelta::seconds(150);
 
+/// The status of a video that is not finalized, or whose status is behind.
+const WAITING_UPLOAD: &str = "WAITING_UPLOAD";
+
 /// What an upload needs again.
 #[derive(Default, Serialize, Deserialize)]
 struct Upload {
@@ -94,7 +97,8 @@ pub(super) async fn send(api: &Api, job: &Job<'_>, state: &UploadState, part: Pa
     api.upload_part(Auth::post(job), url, (part.range.end - part.range.start, part.bytes)).await
 }
 
-/// Has the parts put together. A repeated call is refused, where the response to the first was lost.
+/// Has the parts put together. LinkedIn refuses a repeated call, and documents no code for that: the status of the video
+/// shows whether an earlier call, whose worker died, was accepted.
 pub(super) async fn finish(api: &Api, job: &Job<'_>, state: &UploadState) -> Result<UploadStep<String>, CallError> {
     let upload = Upload::of(state);
     let body = json!({ "finalizeUploadRequest": {
@@ -103,9 +107,10 @@ pub(super) async fn finish(api: &Api, job: &Job<'_>, state: &UploadState) -> Res
         "uploadedPartIds": state.part_tags,
     } });
     let call = api.private(Auth::post(job), &job.profile.account_id, "videos?action=finalizeUpload").json(&body);
-    match call.done().await.map_err(of_video) {
-        Err(error) if error.kind != ErrorKind::InvalidPost => return Err(error),
-        Ok(()) | Err(_) => {}
+    if let Err(error) = call.done().await.map_err(of_video)
+        && (error.kind != ErrorKind::InvalidPost || read(api, job, state).await?.status == WAITING_UPLOAD)
+    {
+        return Err(error);
     }
     let finalized = Upload { finalized_at: Some(job.now), ..upload };
     Ok(UploadStep::Processing(state.clone().with_extra(finalized.stored()), None))
@@ -113,17 +118,24 @@ pub(super) async fn finish(api: &Api, job: &Job<'_>, state: &UploadState) -> Res
 
 /// How far LinkedIn is with it.
 pub(super) async fn status(api: &Api, job: &Job<'_>, state: &UploadState) -> Result<UploadStep<String>, CallError> {
-    let status: Status = api.video(Auth::post(job), &state.id).read().await.map_err(of_video)?;
-    let is_late = || Upload::of(state).finalized_at.is_some_and(|it| it + STATUS_LAG <= job.now);
+    let status = read(api, job, state).await?;
+    // Where a repeated call was refused, the time of the first one is not stored.
+    let mut upload = Upload::of(state);
+    let finalized_at = *upload.finalized_at.get_or_insert(job.now);
+    let is_late = finalized_at + STATUS_LAG <= job.now;
     Ok(match status.status.as_str() {
         "AVAILABLE" => UploadStep::Uploaded(state.id.clone()),
         "PROCESSING_FAILED" => {
             let why = status.processing_failure_reason.unwrap_or_else(|| "no reason given".to_owned());
             UploadStep::Refused(format!("LinkedIn could not process the video: {}", answer::shown(&why)))
         }
-        "WAITING_UPLOAD" if is_late() => return Err(expired("LinkedIn did not put the parts of the video together")),
-        _ => UploadStep::Processing(state.clone(), None),
+        WAITING_UPLOAD if is_late => return Err(expired("LinkedIn did not put the parts of the video together")),
+        _ => UploadStep::Processing(state.clone().with_extra(upload.stored()), None),
     })
+}
+
+async fn read(api: &Api, job: &Job<'_>, state: &UploadState) -> Result<Status, CallError> {
+    api.video(Auth::post(job), &job.profile.account_id, &state.id).read().await.map_err(of_video)
 }
 
 /// The upload has to begin anew.

@@ -92,7 +92,7 @@ impl Publish for Mastodon {
         };
         if progress.media.len() != job.media.len() {
             // The public call comes after all files, so it was never made.
-            return Resolution::NotThere;
+            return Resolution::Absent;
         }
         let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
         let looked = watch.within(LOOKING, self.look_up(job, &grant, &progress, &watch)).await;
@@ -110,14 +110,14 @@ impl Publish for Mastodon {
             Err(Unread::Forbidden) => return Resolution::Unknowable { advice: UNREADABLE_LISTING.to_owned() },
             Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => reason,
         };
-        if !has_key || job.now < job.called_at + SETTLES {
+        if !has_key || job.now < job.certain_at(SETTLES) {
             return Resolution::Unclear { reason: in_doubt };
         }
         match self.post(job, &grant, &progress).await {
             Ok(published) => Resolution::Public(published),
             // The server looks for the key first. That it went on to refuse the
             // request shows that the first call made nothing.
-            Err(error) if is_final(&error) => Resolution::NotThere,
+            Err(error) if is_final(&error) => Resolution::Absent,
             Err(error) => error.resolution(),
         }
     }

@@ -101,7 +101,13 @@ struct Versions {
 
 #[derive(Deserialize)]
 struct Login {
-    flows: Vec<Value>,
+    flows: Vec<Flow>,
+}
+
+#[derive(Deserialize)]
+struct Flow {
+    #[serde(rename = "type")]
+    kind: String,
 }
 
 #[derive(Deserialize)]
@@ -193,15 +199,10 @@ impl Api {
         Ok(!versions.is_empty() && self.flows(server, now).await.is_ok())
     }
 
-    /// Whether people sign in on a page of a homeserver's.
-    pub(super) async fn has_page(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<bool, CallError> {
-        Ok(self.flows(server, now).await?.iter().any(|it| it["type"] == "m.login.sso"))
-    }
-
-    /// The ways to sign in.
-    async fn flows(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<Vec<Value>, CallError> {
+    /// The ways to sign in, by their types.
+    pub(super) async fn flows(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<Vec<String>, CallError> {
         let Login { flows } = self.client(server).get(Auth::anonymous(now), LOGIN).read().await?;
-        Ok(flows)
+        Ok(flows.into_iter().map(|it| it.kind).collect())
     }
 
     /// Makes a device of this name, by what proves who the user is.

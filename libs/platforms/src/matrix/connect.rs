@@ -18,6 +18,9 @@ const USER: &str = "user";
 const PASSWORD: &str = "password";
 const HOMESERVER: &str = "homeserver";
 
+/// The way to sign in on a page that leads back to a client.
+const PAGE: &str = "m.login.sso";
+
 /// What our page asks.
 pub(super) const FIELDS: &[Field] = &[
     Field::new(USER, "Your Matrix ID", "@alice:example.org"),
@@ -76,8 +79,16 @@ impl Matrix {
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        if !self.api.has_page(&server, now).await? {
-            return Err(wrong(PASSWORD, "Type your password, or an access token."));
+        let flows = match self.api.flows(&server, now).await {
+            Ok(flows) => flows,
+            Err(error) if is_unsupported(&error) => return Err(no_passwords(&server, false)),
+            Err(error) => return Err(error.into()),
+        };
+        let has = |kind: &str| flows.iter().any(|it| it == kind);
+        match (has(PAGE), has("m.login.password")) {
+            (true, _) => {}
+            (false, true) => return Err(wrong(PASSWORD, "Type your password, or an access token.")),
+            (false, false) => return Err(no_passwords(&server, false)),
         }
         let here = request.here.for_server(&server.to_string());
         let back = Url::parse_with_params(&here.redirect_uri, [("state", request.state.expose_secret())]);
@@ -142,7 +153,14 @@ impl Matrix {
             }
         }
         let entered = self.api.log_in(server, Proof::Password(user, password), &self.client_name, now).await;
-        let entered = entered.map_err(|error| refused_login(error, server))?;
+        let entered = match entered {
+            Ok(entered) => entered,
+            Err(error) if is_unsupported(&error) => {
+                let has_page = self.api.flows(server, now).await.is_ok_and(|it| it.iter().any(|it| it == PAGE));
+                return Err(no_passwords(server, has_page));
+            }
+            Err(error) => return Err(refused_login(error)),
+        };
         if entered.user_id != user.as_str() {
             let device = Device { server, token: &entered.tokens.access_token, now };
             self.api.log_out(device).await.ok();
@@ -222,18 +240,28 @@ async fn said_to_be(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
     None
 }
 
-fn refused_login(error: CallError, server: &Homeserver) -> HandOffRefusal {
+fn refused_login(error: CallError) -> HandOffRefusal {
     match error.kind {
         ErrorKind::Forbidden if error.has_code(&["M_FORBIDDEN"]) => {
             wrong(PASSWORD, "This is neither the password nor an access token.")
         }
-        // It has no such call, or not this kind of it.
-        ErrorKind::InvalidPost if error.has_code(&["M_UNKNOWN", "M_UNRECOGNIZED", "M_NOT_FOUND"]) => {
-            let name = server.name();
-            wrong(PASSWORD, &format!("{name} takes no passwords here. Type an access token in its place."))
-        }
         _ => error.into(),
     }
+}
+
+/// Whether a homeserver has no such call, or not this kind of it.
+fn is_unsupported(error: &CallError) -> bool {
+    error.kind == ErrorKind::InvalidPost && error.has_code(&["M_UNKNOWN", "M_UNRECOGNIZED", "M_NOT_FOUND"])
+}
+
+/// `has_page` is whether its page leads back to this service. Where its sign-in is OAuth 2.0 alone, none does.
+fn no_passwords(server: &Homeserver, has_page: bool) -> HandOffRefusal {
+    let instead = if has_page { "Leave this field empty to sign in there, or paste" } else { "Paste" };
+    let name = server.name();
+    wrong(
+        PASSWORD,
+        &format!("{name} takes no passwords here: it offers sign-in on its own page only. {instead} an access token."),
+    )
 }
 
 fn wrong(name: &'static str, message: &str) -> HandOffRefusal {

@@ -115,7 +115,7 @@ impl Publish for Matrix {
             Err(lost) => return Resolution::Disconnected { reason: lost.into_reason() },
         };
         // What cannot be put together was never sent.
-        let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::NotThere };
+        let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::Absent };
         let asking = self.settle(&passage, job, since);
         let late = || Resolution::Unclear { reason: NoAnswer::Late.words(ERRORS.title) };
         Watch::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
@@ -165,7 +165,7 @@ impl Matrix {
         if there == 0 {
             return Resolution::NotThere;
         }
-        if there < all && job.now < job.called_at + SETTLES && !found.iter().flatten().all(|it| it.is_ours) {
+        if there < all && job.now < job.certain_at(SETTLES) && !found.iter().flatten().all(|it| it.is_ours) {
             return Resolution::Unclear { reason: format!("{there} of its {all} messages are in the room") };
         }
         match self.send(passage, found).await {
@@ -221,7 +221,7 @@ impl Stopped {
         }
         let reason = format!("{there} of its {all} messages are in the room; {}", error.message);
         let may_still_run = matches!(Setback::from(error), Setback::Unknown { may_still_run: true, .. });
-        Setback::Unknown { may_still_run, reason }
+        Setback::Unknown { may_still_run, retry_at: None, reason }
     }
 }
 

@@ -83,9 +83,9 @@ impl From<Failure> for Setback {
             Failure::NotNow(_) | Failure::NotReached => Self::Busy { retry_at: None, reason: failure.reason() },
             // A server that has answered has stopped working on the call.
             Failure::Refused(_) | Failure::Unreadable => {
-                Self::Unknown { may_still_run: false, reason: failure.reason() }
+                Self::Unknown { may_still_run: false, retry_at: None, reason: failure.reason() }
             }
-            Failure::NotAnswered => Self::Unknown { may_still_run: true, reason: failure.reason() },
+            Failure::NotAnswered => Self::Unknown { may_still_run: true, retry_at: None, reason: failure.reason() },
         }
     }
 }

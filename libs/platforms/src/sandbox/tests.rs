@@ -288,7 +288,7 @@ async fn an_answer_is_classified_by_what_is_known() {
 
     network.answers(500, words("oops"));
     let unknown = adapter.publish(&target.job()).await;
-    assert_eq!(unknown, Err(Setback::Unknown { may_still_run: true, reason: "oops".to_owned() }));
+    assert_eq!(unknown, Err(Setback::Unknown { may_still_run: true, retry_at, reason: "oops".to_owned() }));
 
     network.answers(201, json!("not an object"));
     let broken = adapter.publish(&target.job()).await;
@@ -320,7 +320,7 @@ async fn a_lost_answer_is_settled_by_the_reference() {
     assert_eq!(there, Resolution::Public(published));
 
     network.finds(200, json!([]));
-    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::Absent);
 
     network.finds(401, json!({"error": "any"}));
     let gone = adapter.resolve(&target.job(), noon()).await;

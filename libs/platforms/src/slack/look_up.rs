@@ -20,10 +20,10 @@ const MAX_PAGES: usize = 5;
 /// Asks whether the public call took effect.
 pub(super) async fn resolve(api: &Api, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a channel or one of its files, the call was never made.
-    let Ok(channel) = channel(job) else { return Resolution::NotThere };
+    let Ok(channel) = channel(job) else { return Resolution::Absent };
     let progress = Progress::of(job);
     if progress.files.len() != job.media.len() {
-        return Resolution::NotThere;
+        return Resolution::Absent;
     }
     match progress.files.first() {
         Some(file) => of_files(api, job, channel, (file, &progress)).await,
@@ -48,7 +48,7 @@ async fn of_files(api: &Api, job: &Job<'_>, channel: &str, (first, progress): (&
             let reason = "somebody deleted the file in Slack soon after it was sent; it is not sent again";
             Resolution::Refused { reason: reason.to_owned() }
         }
-        Err(error) if is_of_no_file(&error) => Resolution::NotThere,
+        Err(error) if is_of_no_file(&error) => Resolution::Absent,
         Err(error) => error.resolution(),
     }
 }
@@ -65,6 +65,7 @@ async fn withdrawn(api: &Api, job: &Job<'_>, progress: &Progress) -> Resolution 
         }
     }
     if !progress.is_again {
+        // Not `Absent`: the files are uploaded again without alternative texts because this outcome stays unknown.
         return Resolution::NotThere;
     }
     let reason = "Slack accepted the files twice and never showed them in the channel; they are deleted there";

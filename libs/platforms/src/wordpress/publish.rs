@@ -52,7 +52,7 @@ impl Publish for Wordpress {
         };
         // Without a draft, the call was never made.
         let progress = Progress::of(job);
-        let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return Resolution::NotThere };
+        let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return Resolution::Absent };
         let post = match self.api.post(grant.caller(job.credentials, job.now), draft).await {
             Ok(post) => post,
             Err(error) if error.has_code(&[NO_POST]) => return deleted(),
@@ -62,7 +62,7 @@ impl Publish for Wordpress {
             return deleted();
         }
         if post.status == "draft" && post.slug == mark(job) {
-            return Resolution::NotThere;
+            return Resolution::Absent;
         }
         match published(job, &post) {
             Ok(published) => Resolution::Public(published),

@@ -5,8 +5,11 @@
 
 use ErrorKind as K;
 
+use chrono::TimeDelta;
+
 use super::TITLE;
-use crate::kit::{ErrorKind, ErrorRule, ErrorTable, Reset};
+use crate::job::Job;
+use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
 
 /// For accounts that were connected with the operator's app.
 pub(super) const ERRORS: ErrorTable = ErrorTable { rules: &RULES, ..FORMAT };
@@ -14,11 +17,11 @@ pub(super) const ERRORS: ErrorTable = ErrorTable { rules: &RULES, ..FORMAT };
 /// For accounts that were connected with an app of their owner's.
 pub(super) const OWN_APP_ERRORS: ErrorTable = ErrorTable { rules: &OWN_APP_RULES, ..FORMAT };
 
-const RULES: [ErrorRule; 9] =
+const RULES: [ErrorRule; 10] =
     rules(K::AppMisconfigured, "X does not serve this service at the moment; its operator is notified");
 
 /// The operator can correct nothing, so the log has no error.
-const OWN_APP_RULES: [ErrorRule; 9] =
+const OWN_APP_RULES: [ErrorRule; 10] =
     rules(K::Unavailable, "X does not serve your app; look at its credits and settings at console.x.com");
 
 const FORMAT: ErrorTable = ErrorTable {
@@ -37,14 +40,15 @@ const FORMAT: ErrorTable = ErrorTable {
 };
 
 /// `app` is what it means when X does not serve the app.
-const fn rules(app: ErrorKind, app_message: &'static str) -> [ErrorRule; 9] {
+const fn rules(app: ErrorKind, app_message: &'static str) -> [ErrorRule; 10] {
     [
         // The credits of the app are used up.
         ErrorRule::status(402).kind(app).user_message(app_message),
         ErrorRule::status(403)
-            .and_codes(&["client-forbidden", "client-not-enrolled", UNSUPPORTED_AUTHENTICATION])
+            .and_codes(&["client-forbidden", "client-not-enrolled"])
             .kind(app)
             .user_message(app_message),
+        ErrorRule::status(403).and_codes(&[UNSUPPORTED_AUTHENTICATION]).kind(app).user_message(UNSUPPORTED),
         ErrorRule::status(400).message_contains(&["media ids are invalid"]).kind(K::PreparationExpired),
         ErrorRule::status(403).message_contains(&["duplicate content"]).kind(K::Duplicate).user_message(DUPLICATE),
         ErrorRule::status(403).and_codes(&["duplicate-rules"]).kind(K::Duplicate).user_message(DUPLICATE),
@@ -59,8 +63,24 @@ const fn rules(app: ErrorKind, app_message: &'static str) -> [ErrorRule; 9] {
     ]
 }
 
-/// A token of the wrong kind, or a fault of X that passes.
-pub(super) const UNSUPPORTED_AUTHENTICATION: &str = "unsupported-authentication";
+/// A token of the wrong kind or without the scope of the call, an app whose plan lacks the call, or a fault of X that
+/// passes.
+const UNSUPPORTED_AUTHENTICATION: &str = "unsupported-authentication";
+
+const UNSUPPORTED: &str = "X does not accept this connection for the call: connect the account again and allow \
+                           everything, uploads (media.write) too; if that does not help, the operator of the app checks \
+                           its plan and user authentication settings at console.x.com";
+
+/// How long X may answer so until the user has to connect again.
+const UNSUPPORTED_TIMEOUT: TimeDelta = TimeDelta::hours(1);
+
+/// What also depends on how late the post is.
+pub(super) fn timed(mut error: CallError, job: &Job<'_>) -> CallError {
+    if job.publish_at + UNSUPPORTED_TIMEOUT < job.now && error.has_code(&[UNSUPPORTED_AUTHENTICATION]) {
+        error.kind = K::Unauthorized;
+    }
+    error
+}
 
 const DUPLICATE: &str = "X does not accept the same text twice within a while; change it";
 
@@ -71,7 +91,7 @@ mod tests {
     use http::{HeaderMap, StatusCode};
 
     use super::*;
-    use crate::kit::{CallError, Effect};
+    use crate::kit::Effect;
 
     fn classify(table: &ErrorTable, status: u16, headers: &HeaderMap, body: &str) -> CallError {
         let status = StatusCode::from_u16(status).unwrap();

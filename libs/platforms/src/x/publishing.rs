@@ -17,7 +17,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::errors::UNSUPPORTED_AUTHENTICATION;
+use super::errors::timed;
 use super::listed_text::{Entities, is_same_text};
 use super::post::Media;
 use super::{Data, MAX_SECONDS, TITLE, X, is_id, post};
@@ -44,9 +44,6 @@ const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The longest pause between two status calls of a file, in seconds.
 const LONGEST_PAUSE: u32 = 60;
-
-/// How long X may refuse the kind of a token until the user has to connect again: X has answered so by mistake.
-const REFUSED_TOKEN_TIMEOUT: TimeDelta = TimeDelta::hours(1);
 
 /// A page of 100 long posts.
 const PAGE_BYTES: usize = 4 << 20;
@@ -150,7 +147,7 @@ impl PublishAdapter for X {
         if is_picture(file.attachment) {
             let form = Form::new().text("media_category", "tweet_image");
             let form = form.file(("media", "media"), file.mime_type(), file.size_bytes(), file.open(job).await?);
-            let media = self.media(self.upload_call(job, &[]).timeout(FILE_TIMEOUT).multipart(form)).await?;
+            let media = self.media(job, self.upload_call(job, &[]).timeout(FILE_TIMEOUT).multipart(form)).await?;
             let state = UploadState::new(media.id).with_extra(json!({ "key": media.media_key }));
             return Ok(match alt_text(file) {
                 Some(_) => UploadStep::Processing(state, Some(TimeDelta::zero())),
@@ -162,7 +159,7 @@ impl PublishAdapter for X {
             "total_bytes": file.size_bytes(),
             "media_category": category(file),
         });
-        let media = self.media(self.upload_call(job, &["initialize"]).json(&body)).await?;
+        let media = self.media(job, self.upload_call(job, &["initialize"]).json(&body)).await?;
         let expires_at = media.expires_after_secs.map(|it| job.now + TimeDelta::seconds(it.into()));
         let state = UploadState::in_parts(media.id, PART_BYTES).with_extra(json!({ "key": media.media_key }));
         Ok(UploadStep::Parts(state.expires_at(expires_at)))
@@ -179,7 +176,7 @@ impl PublishAdapter for X {
         let form = form.file(("media", "media"), file.mime_type(), range.end - range.start, bytes);
         let call = self.upload_call(job, &[&state.id, "append"]).timeout(FILE_TIMEOUT).multipart(form);
         // The description has a body, X's own playground has none.
-        call.done().await.map_err(expired).map(|()| String::new())
+        call.done().await.map_err(|it| of_upload(it, job)).map(|()| String::new())
     }
 
     async fn finish_upload(
@@ -190,7 +187,7 @@ impl PublishAdapter for X {
     ) -> Result<UploadStep<Media>, CallError> {
         // X wants a JSON object, although its description names no body.
         let call = self.upload_call(job, &[&state.id, "finalize"]).json(&json!({}));
-        let media = self.media(call).await.map_err(expired)?;
+        let media = self.media(job, call).await?;
         let mut state = state.clone();
         state.extra["is_finalized"] = true.into();
         Ok(match (processed(&state, media.processing_info), alt_text(file)) {
@@ -212,7 +209,7 @@ impl PublishAdapter for X {
             // A failure leads to what the failure of an upload leads to.
             let call =
                 self.api(job.credentials).get(Auth::post(job), &["2", "media", "upload"]).effect(Effect::Private);
-            let media = self.media(call.query(&status)).await.map_err(expired)?;
+            let media = self.media(job, call.query(&status)).await?;
             // The status of an upload that was never finalized looks like that of a ready one.
             if media.processing_info.is_none() && state.extra["is_finalized"] != true {
                 let message = "X did not say whether the upload is complete";
@@ -223,7 +220,7 @@ impl PublishAdapter for X {
         if let (UploadStep::Uploaded(media), Some(words)) = (&step, alt_text(file)) {
             let body = json!({ "id": media.id, "metadata": { "alt_text": { "text": words.as_str() } } });
             let call = self.api(job.credentials).post(Auth::post(job), &["2", "media", "metadata"]);
-            call.effect(Effect::Private).json(&body).done().await.map_err(expired)?;
+            call.effect(Effect::Private).json(&body).done().await.map_err(|it| of_upload(it, job))?;
         }
         Ok(step)
     }
@@ -232,13 +229,7 @@ impl PublishAdapter for X {
         let post = post::new_post(job, prepared)?;
         let call = self.api(job.credentials).post(Auth::post(job), &["2", "tweets"]).effect(Effect::Public);
         let created: Result<Data<CreatedPost>, _> = call.json(&post).timeout(PUBLISH_TIMEOUT).read().await;
-        let Data { data: CreatedPost { id } } = created.map_err(|mut error| {
-            let lasts = job.publish_at + REFUSED_TOKEN_TIMEOUT < job.now;
-            if lasts && error.has_code(&[UNSUPPORTED_AUTHENTICATION]) {
-                error.kind = ErrorKind::Unauthorized;
-            }
-            error
-        })?;
+        let Data { data: CreatedPost { id } } = created.map_err(|it| timed(it, job))?;
         if !is_id(&id) {
             return Err(self.api(job.credentials).unreadable(Effect::Public));
         }
@@ -309,8 +300,8 @@ impl X {
         self.api(job.credentials).post(Auth::post(job), &path).effect(Effect::Private)
     }
 
-    async fn media(&self, call: Call) -> Result<MediaResponse, CallError> {
-        let Data { data: media } = call.read::<Data<MediaResponse>>().await?;
+    async fn media(&self, job: &Job<'_>, call: Call) -> Result<MediaResponse, CallError> {
+        let Data { data: media } = call.read::<Data<MediaResponse>>().await.map_err(|it| of_upload(it, job))?;
         if is_id(&media.id) { Ok(media) } else { Err(CallError::unreadable(TITLE, Effect::Private)) }
     }
 
@@ -374,8 +365,9 @@ fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Me
     }
 }
 
-/// X does not know the upload any more, so the file is uploaded again.
-fn expired(mut error: CallError) -> CallError {
+/// With 404, X does not know the upload any more, so the file is uploaded again.
+fn of_upload(error: CallError, job: &Job<'_>) -> CallError {
+    let mut error = timed(error, job);
     if error.is_status(StatusCode::NOT_FOUND) {
         error.kind = ErrorKind::PreparationExpired;
     }

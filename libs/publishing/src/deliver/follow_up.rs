@@ -33,7 +33,7 @@ impl Publishing {
             return Ok(After::Done);
         };
         let it = FollowUp { name: follow_ups.first(), published, progress: follow_ups.progress.as_deref() };
-        let late = || Err(Setback::Unknown { may_still_run: true, reason: TOO_LATE.to_owned() });
+        let late = || Err(Setback::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
         let call = platform.follow_up(job, &it);
         let followed = self.within(host, call, |_| true).await.unwrap_or_else(late);
         let followed = match followed {

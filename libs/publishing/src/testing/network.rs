@@ -279,7 +279,8 @@ impl Publish for Registered {
             gate.pass().await;
         }
         let fate = self.fates.lock().unwrap().pop_front().unwrap_or(Fate::Public);
-        let unknown = |may_still_run| Err(Setback::Unknown { may_still_run, reason: "no answer".to_owned() });
+        let unknown =
+            |may_still_run| Err(Setback::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
         match fate {
             Fate::Public => Ok(self.make_public(job)),
             Fate::Refused => Err(Setback::Refused { reason: "not polite enough".to_owned() }),

@@ -52,7 +52,7 @@ async fn a_delivery_reads_back_in_every_state() {
     let store = store().await;
     let waiting = a_delivery();
     let intended = waiting.clone().intended(noon());
-    let lost = Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() };
+    let lost = Setback::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
     let refused = Setback::Refused { reason: "no".to_owned() };
     let states = [
         waiting.clone(),

@@ -82,6 +82,9 @@ pub(super) async fn log_in(State(here): State<Arc<Here>>, headers: HeaderMap, bo
     let of_all = ["type", "device_id", "initial_device_display_name", "refresh_token"];
     let now = here.clock.now();
     let mut memory = here.memory();
+    if memory.has_no_older_sign_in {
+        return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
+    }
     match fields.get("type").and_then(Value::as_str) {
         Some("m.login.password") if !memory.takes_no_passwords => {
             check_fields(&fields, &[of_all.as_slice(), &["identifier", "password"]].concat())?;
@@ -121,12 +124,15 @@ fn check_password(fields: &Map<String, Value>) -> Result<(), Refusal> {
 }
 
 /// `GET /_matrix/client/v3/login`
-pub(super) async fn flows(State(here): State<Arc<Here>>) -> Json<Value> {
+pub(super) async fn flows(State(here): State<Arc<Here>>) -> Answer {
     let memory = here.memory();
+    if memory.has_no_older_sign_in {
+        return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
+    }
     let password = (!memory.takes_no_passwords).then(|| json!({ "type": "m.login.password" }));
     let page = [json!({ "type": "m.login.sso", "identity_providers": [] }), json!({ "type": "m.login.token" })];
     let page = page.into_iter().filter(|_| memory.has_page);
-    Json(json!({ "flows": password.into_iter().chain(page).collect::<Vec<_>>() }))
+    Ok(Json(json!({ "flows": password.into_iter().chain(page).collect::<Vec<_>>() })))
 }
 
 /// `GET /_matrix/client/v3/login/sso/redirect`: the user is signed in there, and agrees.

@@ -187,6 +187,24 @@ async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
     assert!(matches!(&refusal, HandOffRefusal::NotFromHere(words) if words.contains("scopes")), "{refusal:?}");
 }
 
+/// Of a member, not of a page: no administrator of a page can help.
+#[tokio::test]
+async fn member_that_may_not_be_read_gets_the_advice_for_members() {
+    let stage = Stage::<LinkedIn>::new().await;
+    let callback = stage.decided(Decision::Allow).await;
+    let message = "Not enough permissions to access: userinfo.GET.NO_VERSION";
+    let denied = json!({ "status": 403, "serviceErrorCode": 100, "code": "ACCESS_DENIED", "message": message });
+    stage.network.refuses("/v2/userinfo", 403, denied);
+
+    let refusal = stage.complete(&callback).await.unwrap_err();
+
+    let HandOffRefusal::Refused(words) = &refusal else { panic!("{refusal:?}") };
+    assert!(!words.contains("administrator of the page"), "{words}");
+    for part in ["permission", "operator", message] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+}
+
 /// A page of HTML comes from a proxy, a CDN or a firewall in front of LinkedIn.
 #[tokio::test]
 async fn a_page_of_an_intermediary_does_not_end_a_connection() {

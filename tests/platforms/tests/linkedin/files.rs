@@ -163,18 +163,40 @@ async fn a_repeated_finalize_that_is_refused_does_not_end_the_post() {
     }
 }
 
-/// Its parts do not fit together, so that waiting does not help.
+/// LinkedIn still waits for the parts, so that it has not finalized the video before.
 #[tokio::test]
-async fn a_video_that_is_never_put_together_is_uploaded_again() {
+async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let refused = json!({ "status": 400, "code": "INVALID_VALUE_FOR_FIELD", "message": "/uploadedPartIds" });
     stage.network.refuses("/rest/videos?action=finalizeUpload", 400, refused);
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let [Setback::Stale { reason }] = &passage.setbacks[..] else { panic!("{:?}", passage.setbacks) };
-    assert!(reason.contains("did not put the parts"), "{reason}");
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("/uploadedPartIds")), "{refused:?}");
+}
+
+/// The worker of the first call died, so nothing is stored of it. LinkedIn says what has become of the video.
+#[tokio::test]
+async fn finalize_that_a_dead_worker_made_is_recognized_by_the_status_of_the_video() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let finalized = |stage: &Stage<LinkedIn>| {
+        stage.network.arrivals.all().iter().filter(|it| it.asked.ends_with("finalizeUpload")).count()
+    };
+    loop {
+        let Step::Again { progress, at } = stage.prepare(&post).await.unwrap() else { panic!() };
+        if finalized(&stage) == 1 {
+            break;
+        }
+        post.progress = Some(progress);
+        stage.clock.skip_to(at);
+    }
+    stage.clock.advance(TimeDelta::seconds(90));
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!((finalized(&stage), stage.network.public().len()), (2, 1));
 }
 
 /// Upload URLs must be at hosts of LinkedIn. Otherwise another host would receive the file and the token.

@@ -78,6 +78,30 @@ async fn the_same_words_again_are_refused_and_are_not_taken_for_ours() {
     assert_eq!(stage.network.public().len(), 1);
 }
 
+/// LinkedIn names what a token does not cover. Only the member can permit it. Another 403 may pass.
+#[tokio::test]
+async fn missing_permission_asks_to_connect_again_and_another_403_does_not() {
+    for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
+        let (stage, account) = stage().await;
+        let mut post = stage.post(&account, "not permitted", files);
+        stage.network.forgets_scope("w_member_social");
+
+        let missing = stage.deliver(&mut post).await.unwrap_err();
+
+        let Setback::Disconnected { reason } = &missing else { panic!("{missing:?}") };
+        for part in ["permission", "operator", "Share on LinkedIn", "Not enough permissions to access"] {
+            assert!(reason.contains(part), "{part}: {reason}");
+        }
+    }
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "later", Vec::new()).await;
+    let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "Accessing this resource is forbidden." });
+    stage.network.refuses("/rest/posts", 403, denied);
+    let unspecific = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(&unspecific, Setback::Busy { reason, .. } if reason.contains("again")), "{unspecific:?}");
+    stage.publish(&post).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_post_whose_answer_was_lost_is_not_sent_again() {
     let (stage, account) = stage().await;
@@ -96,7 +120,7 @@ async fn a_post_whose_answer_was_lost_is_not_sent_again() {
 
     // A post of which a file is missing was never sent.
     let lost = stage.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
-    assert_eq!(stage.resolve(&lost, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&lost, since).await, Resolution::Absent);
 }
 
 #[tokio::test]
@@ -154,9 +178,7 @@ async fn refusals_are_told_in_linkedins_words() {
 #[tokio::test]
 async fn a_member_who_is_denied_something_keeps_the_connection() {
     let (stage, account) = stage().await;
-    for (number, message) in
-        [(1, "Accessing this resource is forbidden"), (2, "Not enough permissions to access: posts.CREATE.20260801")]
-    {
+    for (number, message) in [(1, "Accessing this resource is forbidden"), (2, "Forbidden for now")] {
         let mut post = stage.post(&account, &format!("number {number}"), vec![sample(MimeType::Png, number)]);
         let denied = json!({ "status": 403, "serviceErrorCode": 100, "code": "ACCESS_DENIED", "message": message });
         stage.network.refuses("/rest/posts", 403, denied.clone());

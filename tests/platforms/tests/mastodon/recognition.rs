@@ -178,9 +178,16 @@ async fn where_the_listing_says_nothing_the_key_does_while_it_is_known() {
         assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
         assert_eq!((calls, public), (2, 1), "{trouble:?}");
     }
+    // A call begins within five seconds of its intent, and may take effect for 90 s after that. Servers keep keys for
+    // an hour.
+    for seconds in [95, 55 * 60 - 1] {
+        let (answer, calls, public) = asked::<Stock>(Trouble::LoseAnswer, TimeDelta::seconds(seconds)).await;
+        assert!(matches!(answer, Resolution::Public(_)), "{seconds} s: {answer:?}");
+        assert_eq!((calls, public), (2, 1), "{seconds} s");
+    }
     // Too early, too late, and where keys are not looked at.
-    let early = asked::<Stock>(Trouble::LoseAnswer, TimeDelta::seconds(60)).await;
-    let late = asked::<Stock>(Trouble::LoseAnswer, TimeDelta::minutes(56)).await;
+    let early = asked::<Stock>(Trouble::LoseAnswer, TimeDelta::seconds(94)).await;
+    let late = asked::<Stock>(Trouble::LoseAnswer, TimeDelta::minutes(55)).await;
     let elsewhere = asked::<GoToSocial>(Trouble::LoseAnswer, SETTLED).await;
     for (answer, calls, _) in [early, late, elsewhere] {
         assert!(matches!(answer, Resolution::Unclear { .. }), "{answer:?}");
@@ -199,7 +206,7 @@ async fn a_repeat_that_is_refused_for_its_content_says_that_the_first_did_not_ar
     stage.network.trouble(Call::LookUp, Trouble::Broken, 1);
     stage.network.trouble(Call::Publish, Trouble::Unwanted, 1);
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
 }
 
 /// What is found of a post whose answer was lost, after so many others by this

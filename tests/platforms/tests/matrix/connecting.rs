@@ -108,6 +108,28 @@ async fn what_was_typed_wrongly_is_told_field_by_field() {
     assert!(name == "password" && message.contains("access token"), "{message}");
 }
 
+/// A homeserver may offer OAuth 2.0 alone: then the calls of the older sign-in do not exist, or name no way of it.
+#[tokio::test]
+async fn homeserver_that_signs_in_by_its_own_page_alone_asks_for_an_access_token() {
+    for has_calls in [true, false] {
+        let stage = Stage::<Matrix>::new().await;
+        stage.network.takes_no_passwords();
+        if !has_calls {
+            stage.network.has_no_older_sign_in();
+        }
+        for password in ["", PASSWORD] {
+            let (name, message) = refused(&stage, &typed(USER, password, &stage.network.base_url())).await;
+
+            assert_eq!(name, "password", "{message}");
+            for part in ["own page", "Paste an access token"] {
+                assert!(message.contains(part), "{has_calls} {password}: {message}");
+            }
+        }
+        let account = connected(&stage, &typed(USER, &stage.network.own_token(), &stage.network.base_url())).await;
+        assert_eq!(account.profile.account_id, USER);
+    }
+}
+
 #[tokio::test]
 async fn a_device_whose_token_was_pasted_stays_its_owners() {
     let stage = Stage::<Matrix>::new().await;

@@ -162,6 +162,26 @@ async fn uploads_that_slack_forgot_are_made_anew() {
     assert_eq!(stage.network.public().len(), 1);
 }
 
+/// Nothing says that the first share failed for its alternative texts: Slack never got it.
+#[tokio::test]
+async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_texts() {
+    let (stage, account) = stage().await;
+    let mut files = two();
+    files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
+    let mut post = stage.due(&account, "again", files).await;
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.publish(&post).await.unwrap_err();
+    stage.network.forgets_uploads();
+    assert_eq!(stage.settle(&post, since, true).await, None);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(matches!(passage.setbacks.first(), Some(Setback::Stale { .. })), "{:?}", passage.setbacks);
+    let public = stage.network.public();
+    assert_eq!((public.len(), public[0].media[0].alt_text.as_deref()), (1, Some("waves")));
+}
+
 #[tokio::test]
 async fn only_pictures_are_described_or_nothing_would_be_shown() {
     let (stage, account) = stage().await;
@@ -220,7 +240,7 @@ async fn files_that_were_never_shared_are_certainly_not_there() {
     stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
     stage.publish(&post).await.unwrap_err();
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
     stage.network.refuses("files.info", "internal_error");
     let unclear = stage.resolve(&post, since).await;
     assert!(matches!(unclear, Resolution::Unclear { .. }), "{unclear:?}");

@@ -1,7 +1,9 @@
 //! Files on their way to X.
 
+use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::{Facts, MimeType};
+use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
@@ -41,6 +43,41 @@ async fn long_videos_of_paying_accounts_are_uploaded_in_their_own_category() {
 
         let begun = stage.network.arrivals.latest("POST /2/media/upload/initialize").unwrap();
         assert_eq!(serde_json::from_str::<Value>(&begun.body).unwrap()["media_category"], category);
+    }
+}
+
+/// X's glitch passes. Otherwise the connection lacks the permission for files, or the app's plan does not have it.
+#[tokio::test]
+async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() {
+    let problem = json!({ "type": "https://api.twitter.com/2/problems/unsupported-authentication", "status": 403 });
+    for (mime_type, path) in [
+        (MimeType::Png, "/2/media/upload"),
+        (MimeType::Mp4, "/2/media/upload/initialize"),
+        (MimeType::Mp4, "/2/media/upload/append"),
+        (MimeType::Mp4, "/2/media/upload/finalize"),
+    ] {
+        let (stage, account) = stage().await;
+        let mut post = stage.post(&account, "a file", vec![sample(mime_type, 1)]);
+        let mut refused = async |late: TimeDelta| {
+            stage.clock.skip_to(post.publish_at + late);
+            stage.network.refuses(path, 403, problem.clone());
+            loop {
+                match stage.prepare(&post).await {
+                    Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
+                    Ok(step) => panic!("{path}: {step:?}"),
+                    Err(setback) => break setback,
+                }
+            }
+        };
+
+        let soon = refused(TimeDelta::minutes(59)).await;
+        assert!(matches!(soon, Setback::Busy { .. }), "{path}: {soon:?}");
+        let late = refused(TimeDelta::minutes(61)).await;
+
+        let Setback::Disconnected { reason } = &late else { panic!("{path}: {late:?}") };
+        for part in ["media.write", "operator", "console.x.com"] {
+            assert!(reason.contains(part), "{part}: {reason}");
+        }
     }
 }
 

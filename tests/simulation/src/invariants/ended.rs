@@ -47,22 +47,24 @@ fn contradiction(history: &History<'_>, post: &Post, target: &Target, public: &[
 fn failed(history: &History<'_>, target: &Target, reference: Reference, here: bool) -> Option<String> {
     let account = history.people.accounts.iter().find(|it| it.spec.name == target.provider);
     let certain = account.is_some_and(|it| it.spec.is_certain());
+    let proves_absence = account.is_some_and(|it| it.spec.proves_absence());
     let connection = history.journal.connection(target.connection_id);
     let usable = connection.is_some_and(|it| !it.needs_reconnection);
     // A failed post whose words are changed stays failed, for its old reason.
     let earlier = || (1..=reference.revision).map(|revision| Reference { revision, ..reference });
     let words = target.error_message.as_deref().unwrap_or_default();
+    let was_refused = earlier().any(|it| history.timeline.refused.contains(&it));
     match target.failure {
-        Some(FailureClass::MayBePublic) if certain && usable => Some(format!("could have been settled: {words}")),
+        // A refusal ends a delivery also while the outcome of an earlier call is unknown.
+        Some(FailureClass::MayBePublic) if certain && usable && (proves_absence || !was_refused) => {
+            Some(format!("could have been settled: {words}"))
+        }
         Some(FailureClass::MayBePublic) => {
             let intended = earlier().any(|it| history.journal.was_intended(it));
             (!intended).then(|| format!("was never about to be sent: {words}"))
         }
         _ if here => Some(format!("is public, and failed: {words}")),
-        Some(FailureClass::Refused) => {
-            let refused = earlier().any(|it| history.timeline.refused.contains(&it));
-            (!refused).then(|| format!("was never refused: {words}"))
-        }
+        Some(FailureClass::Refused) => (!was_refused).then(|| format!("was never refused: {words}")),
         Some(FailureClass::GivenUp) => usable.then(|| format!("was given up with a connection that works: {words}")),
         None => Some(format!("failed without a class: {words}")),
     }

@@ -31,7 +31,7 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "an unknown outcome is sent again",
         file: "libs/domain/src/delivery/transitions.rs",
-        before: "intent.may_still_run = may_still_run;\n                }\n                ",
+        before: "intent.retry_at = retry_at;\n                }\n                ",
         from: "self.wait_until(now + FIRST_LOOK, Some(reason))",
         to: "self.intent = None; self.try_again(now + wait, reason, now)",
         on: None,
@@ -39,7 +39,7 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "what was taken and then refused is sent again",
         file: "libs/domain/src/delivery/transitions.rs",
-        before: "Resolution::Refused { reason } => ",
+        before: "self.settle_call();\n                ",
         from: "self.failed(reason, FailureClass::Refused)",
         to: "self.intent = None; self.try_again(now, reason, now)",
         on: None,

@@ -101,7 +101,9 @@ impl Adapter {
         self.begin(reference, named, begun_at);
         call.go().await;
 
-        let unknown = |may_still_run, reason: &str| Err(Setback::Unknown { may_still_run, reason: reason.to_owned() });
+        let unknown = |may_still_run, reason: &str| {
+            Err(Setback::Unknown { may_still_run, retry_at: None, reason: reason.to_owned() })
+        };
         let answer = match (fate, self.account(job.credentials)) {
             (PlatformFate::Unsent, _) => {
                 Err(Setback::Busy { retry_at: None, reason: "it could not be reached".to_owned() })
@@ -159,7 +161,7 @@ impl Adapter {
         let is_published = |it: &Public| it.reference == reference && it.named == named;
         if self.spec.certainty == Certainty::Contained && inner.timeline.public.iter().any(is_published) {
             let reason = "this container was published".to_owned();
-            return Err(Setback::Unknown { may_still_run: false, reason });
+            return Err(Setback::Unknown { may_still_run: false, retry_at: None, reason });
         }
         if let Some(opens_at) = self.opens_at(&mut inner, reference, &public.account) {
             return Err(Setback::Busy { retry_at: Some(opens_at), reason: "enough for a day".to_owned() });
@@ -171,11 +173,13 @@ impl Adapter {
             self.spec.name, reference.target, reference.revision, reference.post
         ));
         match fate {
-            PlatformFate::AnswerLost => {
-                Err(Setback::Unknown { may_still_run: true, reason: "its answer was cut off".to_owned() })
-            }
+            PlatformFate::AnswerLost => Err(Setback::Unknown {
+                may_still_run: true,
+                retry_at: None,
+                reason: "its answer was cut off".to_owned(),
+            }),
             PlatformFate::ErrorAfter => {
-                Err(Setback::Unknown { may_still_run: false, reason: "it answered 500".to_owned() })
+                Err(Setback::Unknown { may_still_run: false, retry_at: None, reason: "it answered 500".to_owned() })
             }
             _ => Ok(Published::new(public.id, public.at)),
         }
@@ -218,7 +222,11 @@ impl Adapter {
                 let at = self.now() + TimeDelta::from_std(wait).unwrap_or_default();
                 Ok(Step::Again { progress: done.to_string(), at })
             }
-            _ => Err(Setback::Unknown { may_still_run: false, reason: "its answer was cut off".to_owned() }),
+            _ => Err(Setback::Unknown {
+                may_still_run: false,
+                retry_at: None,
+                reason: "its answer was cut off".to_owned(),
+            }),
         }
     }
 
@@ -331,13 +339,15 @@ impl Publish for Adapter {
             (PlatformFate::Unsent, _) => {
                 Err(Setback::Busy { retry_at: None, reason: "it could not be reached".to_owned() })
             }
-            (PlatformFate::CallLost | PlatformFate::DoneLater, _) => {
-                Err(Setback::Unknown { may_still_run: true, reason: "it did not answer in time".to_owned() })
-            }
+            (PlatformFate::CallLost | PlatformFate::DoneLater, _) => Err(Setback::Unknown {
+                may_still_run: true,
+                retry_at: None,
+                reason: "it did not answer in time".to_owned(),
+            }),
             (_, Err(setback)) => Err(setback),
             (PlatformFate::Limited, _) => Err(self.limit()),
             (PlatformFate::Error, _) => {
-                Err(Setback::Unknown { may_still_run: false, reason: "it answered 500".to_owned() })
+                Err(Setback::Unknown { may_still_run: false, retry_at: None, reason: "it answered 500".to_owned() })
             }
             (PlatformFate::Revoked, Ok(_)) => {
                 self.network.lock().grants.revoke(job.credentials);

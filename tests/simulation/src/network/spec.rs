@@ -116,6 +116,12 @@ impl Spec {
         !matches!(self.certainty, Certainty::Blind | Certainty::Nonce)
     }
 
+    /// Whether a post that it does not show is certainly not public. A list may lag, and one of posts that look alike
+    /// does not say which post it is missing.
+    pub(crate) fn proves_absence(&self) -> bool {
+        self.is_certain() && self.certainty != Certainty::Recognised && self.habit != Habit::Lagging
+    }
+
     /// How long before a post is due its preparation begins, if it has any.
     pub(crate) fn lead(&self) -> Lead {
         Lead { always: (0 < self.steps).then_some(LEAD), ..Lead::NONE }

@@ -15,6 +15,9 @@ use crate::handoff::RefreshRefusal;
 /// other troubles.
 const STATUSES: [u16; 6] = [400, 401, 403, 404, 408, 413];
 
+/// With these, an intermediary may answer a call that it has forwarded.
+const MAY_BE_FORWARDED: [u16; 5] = [408, 409, 499, 502, 504];
+
 /// The violations that a check finds. It tries all statuses before it fails.
 #[derive(Default)]
 struct Wrong(Vec<String>);
@@ -46,12 +49,14 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let mut wrong = Wrong::default();
-    for status in STATUSES {
+    let later = MAY_BE_FORWARDED.into_iter().filter(|it| !STATUSES.contains(it));
+    for status in STATUSES.into_iter().chain(later) {
         let trouble = Trouble::Intermediary { status };
         if !stage.network.can(Call::Publish, trouble) {
             continue;
         }
         for count in [1, 2] {
+            let before = stage.network.calls(Call::Publish);
             let text = format!("behind {count} pages with {status}");
             let mut post = stage.post(&account, &text, vec![sample(MimeType::Png, 1)]);
             stage.network.trouble(Call::Publish, trouble, count);
@@ -61,8 +66,11 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
             let copies = copies(&stage, &text);
             let is_right = match &delivered {
                 Ok(passage) => copies == 1 && !passage.setbacks.iter().any(ends_the_post),
-                // 408: the server may have the request, and nobody can look it up.
-                Err(Setback::Unknown { .. }) => status == 408 && !stage.network.can_be_asked(),
+                // The platform may have the request, and the post cannot be looked up.
+                Err(Setback::Unknown { .. }) => {
+                    let is_sent_once = stage.network.calls(Call::Publish) == before + 1;
+                    MAY_BE_FORWARDED.contains(&status) && !stage.network.can_be_asked() && is_sent_once
+                }
                 Err(_) => false,
             };
             wrong.unless(is_right, format!("{text}: {copies} posts, {delivered:?}"));
@@ -73,16 +81,16 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
     wrong.none();
 }
 
-/// An intermediary replaced the response to a call that was carried out. Where the post cannot be looked up, only 408
-/// says that this may have happened.
+/// An intermediary replaced the response to a call that was carried out. Where the post cannot be looked up, only some
+/// statuses say that this may have happened.
 pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
     let mut wrong = Wrong::default();
-    for (status, has_picture) in [(403, true), (403, false), (408, true), (408, false)] {
+    for (status, has_picture) in [(403, true), (403, false), (408, true), (408, false), (409, false), (504, false)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
         let trouble = Trouble::IntermediaryAfter { status };
         let can_be_asked = stage.network.can_be_asked();
-        if !stage.network.can(Call::Publish, trouble) || (!can_be_asked && status != 408) {
+        if !stage.network.can(Call::Publish, trouble) || (!can_be_asked && !MAY_BE_FORWARDED.contains(&status)) {
             continue;
         }
         if !has_picture && needs_media(&account) {

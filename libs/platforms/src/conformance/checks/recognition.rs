@@ -172,7 +172,10 @@ pub async fn a_lost_post_is_not_missed_among_posts_by_hand<N: Network>() {
                     !others.iter().any(|it| it.id == found.platform_post_id)
                 }
                 Resolution::Unclear { .. } | Resolution::Unknowable { .. } => true,
-                Resolution::NotThere | Resolution::Refused { .. } | Resolution::Disconnected { .. } => false,
+                Resolution::NotThere
+                | Resolution::Absent
+                | Resolution::Refused { .. }
+                | Resolution::Disconnected { .. } => false,
             };
             assert!(is_right, "{count} posts, picture: {has_picture}: {answer:?}");
         }
@@ -210,12 +213,15 @@ pub async fn posts_by_hand_are_not_claimed<N: Network>() {
                 Resolution::Public(found) | Resolution::Recognised(found) => {
                     Some(&found.platform_post_id) == ours().as_ref()
                 }
-                Resolution::NotThere | Resolution::Unclear { .. } | Resolution::Unknowable { .. } => true,
+                Resolution::NotThere
+                | Resolution::Absent
+                | Resolution::Unclear { .. }
+                | Resolution::Unknowable { .. } => true,
                 Resolution::Refused { .. } | Resolution::Disconnected { .. } => false,
             };
             assert!(is_right, "picture: {has_picture}: {answer:?}");
         }
-        if matches!(answers.last(), Some(Resolution::NotThere)) {
+        if matches!(answers.last(), Some(Resolution::NotThere | Resolution::Absent)) {
             let sent = stage.deliver(&mut lost).await.unwrap().published;
             assert_eq!(ours(), Some(sent.platform_post_id));
         }

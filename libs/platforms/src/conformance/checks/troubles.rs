@@ -194,7 +194,7 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
             Resolution::Public(found) | Resolution::Recognised(found) if is_there => {
                 assert_eq!(public[0].id, found.platform_post_id);
             }
-            Resolution::NotThere if !is_there => {}
+            Resolution::NotThere | Resolution::Absent if !is_there => {}
             other => panic!("{trouble:?}: {other:?}"),
         }
         assert_eq!(public.len(), usize::from(is_there));

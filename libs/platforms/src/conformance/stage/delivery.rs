@@ -225,8 +225,8 @@ impl<N: Network> Stage<N> {
             match self.publish(post).await {
                 Ok(published) => return Ok(Passage { published, setbacks }),
                 Err(lost @ Setback::Unknown { .. }) if !self.network.can_be_asked() => return Err(lost),
-                Err(Setback::Unknown { may_still_run, reason }) => {
-                    setbacks.push(Setback::Unknown { may_still_run, reason });
+                Err(Setback::Unknown { may_still_run, retry_at, reason }) => {
+                    setbacks.push(Setback::Unknown { may_still_run, retry_at, reason });
                     if let Some(published) = self.settle(post, since, may_still_run).await {
                         return Ok(Passage { published, setbacks });
                     }
@@ -316,8 +316,15 @@ impl<N: Network> Stage<N> {
                     }
                     seen = Some((id, at));
                 }
-                Resolution::NotThere if certain_at.is_some_and(|it| it <= self.clock.now()) => return None,
-                Resolution::NotThere | Resolution::Unclear { .. } => {}
+                answer @ (Resolution::NotThere | Resolution::Absent)
+                    if certain_at.is_some_and(|it| it <= self.clock.now()) =>
+                {
+                    if answer == Resolution::Absent {
+                        *post.doubted_since.lock().unwrap() = None;
+                    }
+                    return None;
+                }
+                Resolution::NotThere | Resolution::Absent | Resolution::Unclear { .. } => {}
                 Resolution::Disconnected { .. } => _ = self.renew().await.unwrap(),
                 Resolution::Refused { reason } => panic!("it was taken and then refused: {reason}"),
                 Resolution::Unknowable { advice } => panic!("it cannot be said: {advice}"),

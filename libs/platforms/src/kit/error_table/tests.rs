@@ -82,9 +82,10 @@ fn every_status_and_body_has_one_outcome_for_each_effect() {
         assert_eq!(outcomes(&TABLE, status, error), of_the_platform, "{status} {error}");
         for body in OF_INTERMEDIARIES {
             let (found, not_found) = match status {
-                408 | 200..=399 | 500.. => (lost, lost),
                 429 => (retry, retry),
-                _ => (lost, retry),
+                // The intermediary judged the request, and did not forward it.
+                400 | 401 | 403 | 404 | 405 | 413 => (lost, retry),
+                _ => (lost, lost),
             };
             assert_eq!(outcomes(&TABLE, status, body), found, "{status} {body}");
             assert_eq!(outcomes(&NO_LOOK_UP, status, body), not_found, "{status} {body}, without a look-up");

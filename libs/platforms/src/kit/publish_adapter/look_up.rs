@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Claim, Resolution};
 use serde_json::Value;
 
-use super::super::call_error::CallError;
+use super::super::call_error::{CallError, ErrorKind};
 use super::{Prepared, PublishAdapter};
 use crate::job::Job;
 use crate::recognition::{self, Before, Found, Likeness, Listed, Newer, Timeline};
@@ -19,7 +19,7 @@ const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 /// How the outcome of a lost publish call is found out.
 pub(crate) enum LookUpMethod {
-    /// Posts carry our reference and can be found by it.
+    /// Posts carry our reference and can be asked for by it, so that a post which is not found does not exist.
     Reference,
     /// The account's posts are listed and compared. With a snapshot, a post is newer than the publish call if the list
     /// did not show it before; without, the list is asked for posts since the call.
@@ -76,7 +76,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
     let snapshot = match (adapter.look_up_method(job), snapshot) {
         (LookUpMethod::Reference, _) => {
             return match adapter.find_post(job).await {
-                Ok(found) => found.map_or(Resolution::NotThere, Resolution::Public),
+                Ok(found) => found.map_or(Resolution::Absent, Resolution::Public),
                 Err(error) => error.resolution(),
             };
         }
@@ -99,6 +99,9 @@ pub(super) async fn resolve<A: PublishAdapter>(
             Resolution::Unknowable { advice: look_at(job) }
         }
         Ok(found) => found.into(),
+        Err(error) if A::FORBIDDEN_LIST_IS_FINAL && error.kind == ErrorKind::Forbidden => {
+            adapter.without_look_up(job, prepared, since, error.message).await
+        }
         Err(error) => error.resolution(),
     }
 }

@@ -339,7 +339,7 @@ async fn upload_that_expired_is_begun_again() {
 #[tokio::test]
 async fn publish_call_without_all_files_was_never_made() {
     let resolution = Scripted::default().resolve(&Target::new().job(), noon()).await;
-    assert_eq!(resolution, Resolution::NotThere);
+    assert_eq!(resolution, Resolution::Absent);
 }
 
 #[tokio::test]

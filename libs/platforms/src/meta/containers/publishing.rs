@@ -41,7 +41,7 @@ pub(crate) async fn publish(of: &impl Containers, job: &Job<'_>) -> Result<Publi
 /// What became of the public call of a job that was begun at `since`.
 pub(crate) async fn resolve(of: &impl Containers, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a container there was no call.
-    let Some(publication) = Publication::of(of, job) else { return Resolution::NotThere };
+    let Some(publication) = Publication::of(of, job) else { return Resolution::Absent };
     watch::look(of.graph().title(), job, publication.resolve(since)).await
 }
 
@@ -105,7 +105,7 @@ impl<'a, C: Containers> Publication<'a, C> {
             Ok(Standing::Ready | Standing::Working) => Setback::Busy { retry_at: None, reason },
             Ok(Standing::Refused { .. } | Standing::Lost(_)) => Setback::Stale { reason },
             Err(it) if it.is_of_what_is_gone() => Setback::Stale { reason },
-            Ok(Standing::Public) | Err(_) => Setback::Unknown { may_still_run: false, reason },
+            Ok(Standing::Public) | Err(_) => Setback::Unknown { may_still_run: false, retry_at: None, reason },
         }
     }
 
@@ -119,7 +119,7 @@ impl<'a, C: Containers> Publication<'a, C> {
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.of.graph().title();
         let is_public = match self.standing().await {
-            Ok(Standing::Ready) => return Resolution::NotThere,
+            Ok(Standing::Ready) => return Resolution::Absent,
             Ok(Standing::Working) => return Resolution::Unclear { reason: format!("{title} is still working on it") },
             Ok(Standing::Public) => true,
             Ok(Standing::Refused { .. } | Standing::Lost(_)) => false,
@@ -171,7 +171,7 @@ impl<'a, C: Containers> Publication<'a, C> {
 fn unasked(error: CallError) -> Setback {
     match error.kind {
         ErrorKind::PreparationExpired | ErrorKind::Duplicate => {
-            Setback::Unknown { may_still_run: false, reason: error.message }
+            Setback::Unknown { may_still_run: false, retry_at: None, reason: error.message }
         }
         _ => error.into(),
     }

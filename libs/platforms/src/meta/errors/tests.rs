@@ -24,6 +24,16 @@ fn refused(effect: Effect, code: i64, subcode: Option<i64>) -> CallError {
     classified(effect, 400, &json!({ "error": error }).to_string())
 }
 
+/// Posts were seen to be public all the same, so the outcome is unknown.
+#[test]
+fn publish_call_of_a_blocked_account_is_not_repeated_for_two_hours() {
+    for (code, subcode) in [(368, None), (4, Some(2_207_051)), (-1, Some(2_207_001)), (368, Some(1_390_008))] {
+        let setback = Setback::from(refused(Effect::Public, code, subcode));
+        let Setback::Unknown { retry_at, .. } = setback else { panic!("{code} {subcode:?}: {setback:?}") };
+        assert_eq!(retry_at, Some(noon() + TimeDelta::hours(2)), "{code} {subcode:?}");
+    }
+}
+
 #[test]
 fn codes_have_their_kinds_and_subcodes_come_first() {
     use ErrorKind as K;

@@ -1,6 +1,6 @@
 //! Calls of which nobody knows whether they took effect.
 
-use domain::delivery::GIVE_UP_AFTER;
+use domain::delivery::{FailureClass, GIVE_UP_AFTER};
 use platforms::Registry;
 use platforms::conformance::log::Log;
 
@@ -91,6 +91,41 @@ async fn what_was_taken_and_then_refused_fails_at_once_with_the_words_of_the_pla
     assert_eq!(words, expected);
     rig.live(later(5) + GIVE_UP_AFTER).await;
     assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
+}
+
+/// A list that does not show the post may lag. Only a proof that nothing is public permits to say that the post failed.
+#[tokio::test]
+async fn refusal_after_a_lost_answer_warns_unless_the_platform_proves_absence() {
+    for (answer, may_be_public) in [(Resolution::NotThere, true), (Resolution::Absent, false)] {
+        let rig = Rig::with(1, Network::default().fated([Fate::LostCall, Fate::Refused])).await;
+        *rig.network.always.lock().unwrap() = Some(answer);
+        let post = rig.schedule("Hello", later(5)).await;
+
+        rig.live(later(3600)).await;
+
+        let message = failure(&rig, &post).await;
+        let warning = "The post may be public: the outcome of an earlier attempt is unknown. Look at the account before \
+                       you send it again. ";
+        assert_eq!(message.starts_with(warning), may_be_public, "{message}");
+        assert!(message.contains("refused the post: not polite enough"), "{message}");
+        let class = if may_be_public { FailureClass::MayBePublic } else { FailureClass::Refused };
+        assert_eq!(rig.post(&post).await.targets[0].failure, Some(class));
+        assert_eq!(rig.network.calls(), 2);
+    }
+}
+
+#[tokio::test]
+async fn post_that_is_given_up_after_a_lost_answer_may_be_public() {
+    let busy = std::iter::repeat_n(Fate::Busy(None), 500);
+    let rig = Rig::with(1, Network::default().fated([Fate::LostCall]).fated(busy)).await;
+    *rig.network.always.lock().unwrap() = Some(Resolution::NotThere);
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(5) + GIVE_UP_AFTER + TimeDelta::hours(1)).await;
+
+    let message = failure(&rig, &post).await;
+    assert!(message.starts_with("The post may be public: ") && message.contains("Given up 24 hours"), "{message}");
+    assert_eq!(rig.post(&post).await.targets[0].failure, Some(FailureClass::MayBePublic));
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ async fn what_follows_comes_after_a_call_in_doubt_too() {
 
 #[tokio::test]
 async fn a_call_that_may_have_been_made_is_not_made_again_and_the_next_one_is() {
-    let lost = Err(Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() });
+    let lost = Err(Setback::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() });
     let (log, _kept) = Log::kept();
     let rig = Rig::with(1, network([lost])).await;
     let post = rig.schedule("Hello", later(5)).await;

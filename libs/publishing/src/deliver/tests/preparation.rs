@@ -59,7 +59,7 @@ async fn what_the_platform_no_longer_knows_is_prepared_anew_and_the_post_goes_ou
 #[tokio::test]
 async fn a_preparation_that_meets_a_passing_failure_is_tried_again_and_the_post_can_still_be_changed() {
     let rig = Rig::with(1, Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() }).await;
-    let lost = Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() };
+    let lost = Setback::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
     let busy = Setback::Busy { retry_at: None, reason: "busy".to_owned() };
     rig.network.steps.lock().unwrap().extend([Err(lost), Err(busy)]);
     let post = rig.schedule("Old", later(1200)).await;

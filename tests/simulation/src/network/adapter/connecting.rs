@@ -38,7 +38,7 @@ impl Connect for Adapter {
         call.come_back().await;
         match fate {
             PlatformFate::Fine => Ok(()),
-            _ => Err(Setback::Unknown { may_still_run: false, reason: "it did not answer".to_owned() }),
+            _ => Err(Setback::Unknown { may_still_run: false, retry_at: None, reason: "it did not answer".to_owned() }),
         }
     }
 }

@@ -25,7 +25,8 @@ pub(super) async fn take_step(adapter: &Adapter, job: &Job<'_>, it: &FollowUp<'_
     call.go().await;
     let is_last = it.name == FOLLOW_UPS[0] || it.progress.is_some();
     let (name, id) = (it.name.to_owned(), it.published.platform_post_id.clone());
-    let unknown = |may_still_run| Err(Setback::Unknown { may_still_run, reason: "no answer".to_owned() });
+    let unknown =
+        |may_still_run| Err(Setback::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
     let answer = match (fate, adapter.account(job.credentials)) {
         (PlatformFate::Unsent, _) => Err(Setback::Busy { retry_at: None, reason: "not reached".to_owned() }),
         (PlatformFate::CallLost, _) => unknown(true),

@@ -35,6 +35,6 @@ impl Adapter {
             let verdict = if is_wanted { "public" } else { "refused" };
             network.world.note(format!("looked at and {verdict}: {} of {}", reference.target, reference.post));
         });
-        Setback::Unknown { may_still_run: false, reason: "it is being looked at".to_owned() }
+        Setback::Unknown { may_still_run: false, retry_at: None, reason: "it is being looked at".to_owned() }
     }
 }

@@ -38,7 +38,7 @@ impl Adapter {
             Ok(published) => Resolution::Public(published),
             // It is not public and never will be: a call that is still under way names an
             // upload that is forgotten, too.
-            Err(Setback::Refused { .. } | Setback::Stale { .. }) => Resolution::NotThere,
+            Err(Setback::Refused { .. } | Setback::Stale { .. }) => Resolution::Absent,
             Err(Setback::Disconnected { reason }) => Resolution::Disconnected { reason },
             Err(setback) => Resolution::Unclear { reason: format!("{setback:?}") },
         }
@@ -85,6 +85,7 @@ impl Adapter {
         match inner.reviews.of(reference) {
             Some(Verdict::Pending) => Resolution::Unclear { reason: "it is being looked at".to_owned() },
             Some(Verdict::Refused) => Resolution::Refused { reason: "it is not wanted here after all".to_owned() },
+            Some(Verdict::Wanted) | None if self.spec.proves_absence() => Resolution::Absent,
             Some(Verdict::Wanted) | None => Resolution::NotThere,
         }
     }
