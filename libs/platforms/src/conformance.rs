@@ -14,6 +14,7 @@ pub mod checks;
 pub mod echo;
 pub mod network;
 pub mod samples;
+pub mod shape;
 pub mod stage;
 
 /// Makes a test of each check, for one platform.
