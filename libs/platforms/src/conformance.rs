@@ -13,6 +13,7 @@
 pub mod checks;
 pub mod echo;
 pub mod network;
+pub mod recorder;
 pub mod samples;
 pub mod shape;
 pub mod stage;
