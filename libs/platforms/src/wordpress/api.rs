@@ -1,5 +1,8 @@
 //! The calls of the REST API.
 
+#[cfg(test)]
+mod recordings;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
