@@ -16,6 +16,7 @@ pub mod lossy_proxy;
 pub mod moment;
 pub mod picture;
 pub mod platforms;
+pub mod real;
 pub mod runner;
 pub mod shapes;
 pub mod suite;

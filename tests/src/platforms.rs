@@ -5,6 +5,7 @@ pub mod connecting;
 pub mod keyless;
 pub mod mastodon;
 pub mod matrix;
+pub mod real;
 pub mod scenes;
 pub mod several;
 pub mod wordpress;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::Method;
 use outbound::{AddressPolicy, Outbound, Refusal, Schemes};
-use reqwest::{Client, ClientBuilder, IntoUrl, RequestBuilder};
+use reqwest::{Client, ClientBuilder, IntoUrl, RequestBuilder, Response};
 use url::Url;
 
 use crate::not_now::NotNow;
@@ -75,6 +75,15 @@ impl HttpClients {
             }
         }
     }
+}
+
+/// Sends a request of [`HttpClients`]. Every adapter sends through this function, so that tests can record what servers
+/// answer.
+pub(crate) async fn send(request: RequestBuilder) -> reqwest::Result<Response> {
+    #[cfg(feature = "conformance")]
+    return crate::conformance::recorder::send(request).await;
+    #[cfg(not(feature = "conformance"))]
+    request.send().await
 }
 
 fn builder() -> ClientBuilder {

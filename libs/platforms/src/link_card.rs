@@ -16,7 +16,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use url::Url;
 
 use self::page_head::PageHead;
-use crate::http_clients::HttpClients;
+use crate::http_clients::{self, HttpClients};
 
 /// The most of a page that is read: its head comes first.
 const MAX_PAGE_BYTES: usize = 256 * 1024;
@@ -85,7 +85,7 @@ async fn get(http: &HttpClients, url: Url, accept: &str) -> Option<(Url, reqwest
     let mut url = url;
     for _ in 0..=MAX_HOPS {
         let request = http.to_page(url.clone()).ok()?.header(ACCEPT, accept).timeout(FETCH);
-        let response = request.send().await.ok()?;
+        let response = http_clients::send(request).await.ok()?;
         if response.status().is_success() {
             return Some((url, response));
         }

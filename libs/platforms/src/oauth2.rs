@@ -35,7 +35,7 @@ use crate::account::Credentials;
 use crate::answer;
 use crate::app::AppSource;
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
-use crate::http_clients::HttpClients;
+use crate::http_clients::{self, HttpClients};
 
 /// Where a platform's OAuth is.
 #[derive(Clone, Debug, Default)]
@@ -166,7 +166,7 @@ impl OAuth2 {
         let app = if call.client == ClientAuth::None { None } else { Some(self.app.credentials().await?) };
         let us = app.as_ref().map(|it| Us { client_id: &it.client_id, client_secret: &it.client_secret });
         let request = self.dialect.fill(request, call, us, what, further);
-        let response = request.send().await.map_err(|error| Failure::of(&error))?;
+        let response = http_clients::send(request).await.map_err(|error| Failure::of(&error))?;
         let (status, retry_at) = (response.status(), now.and_then(|it| answer::retry_at(response.headers(), it)));
         let body = answer::body(response).await.ok();
         let Some(refused) = Refused::read(self.dialect, status, retry_at, body.as_deref()) else { return Ok(body) };

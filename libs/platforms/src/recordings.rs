@@ -13,19 +13,20 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::fields::Fields;
-use crate::{bluesky, discord, mastodon, matrix, slack, telegram, x};
+use crate::{bluesky, discord, mastodon, matrix, slack, telegram, wordpress, x};
 
 /// Reads recorded responses of success, each with the name of its file.
 type Reader = fn(&[(String, Recording)]);
 
 /// By the name of the platform.
-const READERS: [(&str, Reader); 7] = [
+const READERS: [(&str, Reader); 8] = [
     (bluesky::NAME, bluesky::recordings::read_successes),
     (discord::NAME, discord::recordings::read_successes),
     (mastodon::NAME, mastodon::recordings::read_successes),
     (matrix::NAME, matrix::recordings::read_successes),
     (slack::NAME, slack::recordings::read_successes),
     (telegram::NAME, telegram::recordings::read_successes),
+    (wordpress::NAME, wordpress::recordings::read_successes),
     (x::NAME, x::recordings::read_successes),
 ];
 

@@ -32,6 +32,9 @@ mod publish;
 mod site;
 mod terms;
 
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) use self::api::recordings;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::Setback;

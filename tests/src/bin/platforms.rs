@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use clap::Parser;
 use tests::{
     fault::Result,
-    platforms::{bluesky, keyless, mastodon, matrix, several, wordpress},
+    platforms::{bluesky, keyless, mastodon, matrix, real, several, wordpress},
     program::Common,
     report::Report,
 };
 
 /// Connects accounts of other platforms and publishes to them. Parts of it are
-/// named several, keyless, bluesky, mastodon, matrix and wordpress.
+/// named several, keyless, bluesky, mastodon, matrix, wordpress and real.
 #[derive(Parser)]
 #[command(name = "platforms")]
 struct Options {
@@ -59,6 +59,10 @@ async fn run(common: &Common) -> Result<Report> {
         Ok::<_, tests::fault::Fault>(())
     };
     tokio::try_join!(social, of_ones_own, keyless)?;
+    // Afterwards, because two may not install the same server at once.
+    if common.wants("real") {
+        real::run_all(&mut beside).await?;
+    }
     report.extend(owned);
     report.extend(beside);
     Ok(report)

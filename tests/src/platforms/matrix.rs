@@ -2,7 +2,7 @@
 //! events and files read back. Its access tokens end after 20 seconds, so that nearly
 //! every delivery renews them.
 
-mod server;
+pub(crate) mod server;
 
 use std::time::Duration;
 

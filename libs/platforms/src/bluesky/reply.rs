@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::errors;
 use crate::answer;
 use crate::handoff::RefreshRefusal;
+use crate::http_clients;
 use crate::kit::{CallError, Effect, ErrorTable};
 use crate::not_now::NotNow;
 
@@ -42,7 +43,7 @@ pub(super) enum Silence {
 impl Reply {
     /// Sends a request and reads the answer, bounded in time and size.
     pub(super) async fn to(request: RequestBuilder) -> Result<Self, Silence> {
-        let response = request.send().await.map_err(|error| silence(&error))?;
+        let response = http_clients::send(request).await.map_err(|error| silence(&error))?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = answer::body(response).await.map_err(|_| Silence::CutOff)?;
         Ok(Self { status, headers, body })

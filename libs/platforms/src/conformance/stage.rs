@@ -18,7 +18,7 @@ use outbound::AddressPolicy;
 use secrecy::ExposeSecret;
 use url::{Position, Url};
 
-pub use self::delivery::{Passage, Post};
+pub use self::delivery::{Passage, Post, Shelf, Tunnel};
 use super::network::{Decision, Network};
 use crate::account::{Account, Credentials};
 use crate::app::{AppSource, Withheld};

@@ -17,7 +17,7 @@ use super::call_error::{CallError, Effect, ErrorKind};
 use super::error_table::ErrorTable;
 use crate::account::Credentials;
 use crate::answer;
-use crate::http_clients::HttpClients;
+use crate::http_clients::{self, HttpClients};
 use crate::job::{Job, MediaBytes};
 use crate::multipart::{Form, Unread};
 
@@ -328,7 +328,7 @@ impl Call {
         let Self { request, context, max_bytes, unread } = self;
         let title = context.errors.title;
         let request = request.map_err(|it| CallError { effect: context.effect, ..it })?;
-        let response = match request.send().await {
+        let response = match http_clients::send(request).await {
             Ok(response) => response,
             Err(_) if unread.is_set() => return Err(context.error(ErrorKind::NotSent, "the file could not be read")),
             Err(error) => return Err(context.complete(CallError::of_transport(error, context.effect, title))),

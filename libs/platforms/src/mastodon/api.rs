@@ -16,7 +16,7 @@ use url::Url;
 
 use super::errors::{ERRORS, WHO};
 use crate::answer;
-use crate::http_clients::HttpClients;
+use crate::http_clients::{self, HttpClients};
 use crate::kit::{CallError, Effect, ErrorTable};
 use crate::no_answer::NoAnswer;
 
@@ -56,7 +56,7 @@ impl Api {
         let request = self.http.to_named(method, url.clone())?;
         // Without it, Pixelfed answers with redirects and pages.
         let request = request.header(http::header::ACCEPT, "application/json");
-        Ok(fill(request).send().await?)
+        Ok(http_clients::send(fill(request)).await?)
     }
 
     /// The response, whatever its status.

@@ -18,7 +18,7 @@ use super::errors::ERRORS;
 use super::grant::Grant;
 use super::user::{Homeserver, UserId};
 use crate::answer;
-use crate::http_clients::HttpClients;
+use crate::http_clients::{self, HttpClients};
 use crate::job::{Job, MediaBytes};
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 
@@ -177,7 +177,7 @@ impl Api {
 
     /// The JSON at an address that anybody may read, or the address to which it moves its readers.
     pub(super) async fn well_known(&self, url: Url) -> Option<Result<Value, Url>> {
-        let response = self.http.to_named(Method::GET, url.clone()).ok()?.send().await.ok()?;
+        let response = http_clients::send(self.http.to_named(Method::GET, url.clone()).ok()?).await.ok()?;
         if response.status().is_redirection() {
             let location = response.headers().get(http::header::LOCATION)?.to_str().ok()?;
             return url.join(location).ok().map(Err);

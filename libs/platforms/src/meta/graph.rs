@@ -15,7 +15,7 @@ use super::version::Version;
 use crate::answer;
 use crate::app::AppSource;
 use crate::caller::Caller;
-use crate::http_clients::HttpClients;
+use crate::http_clients::{self, HttpClients};
 use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind, ErrorTable};
 
@@ -124,7 +124,8 @@ impl Graph {
         by: Caller<'_>,
         effect: Effect,
     ) -> Result<Answered<T>, CallError> {
-        let response = request.send().await.map_err(|it| CallError::of_transport(it, effect, self.title()))?;
+        let response =
+            http_clients::send(request).await.map_err(|it| CallError::of_transport(it, effect, self.title()))?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = answer::body_up_to(response, MAX_ANSWER_BYTES).await;
         if !status.is_success() {

@@ -1,5 +1,8 @@
 //! The calls of the REST API.
 
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) mod recordings;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

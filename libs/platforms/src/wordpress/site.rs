@@ -13,7 +13,7 @@ use super::json::json_within;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
 use crate::html::{self, plain};
-use crate::http_clients::HttpClients;
+use crate::http_clients::{self, HttpClients};
 
 /// The name of the field in which the person names it.
 pub(super) const FIELD: &str = "site";
@@ -228,7 +228,7 @@ async fn get(http: &HttpClients, url: &Url) -> Result<(Url, Response), HandOffRe
             refused(format!("{} was not called: {why}. Check the address, or try again later.", host_of(&url)))
         };
         let request = http.to_named(Method::GET, url.clone()).map_err(|it| not_called(it.to_string()))?;
-        let response = request.timeout(EACH).send().await.map_err(|error| {
+        let response = http_clients::send(request.timeout(EACH)).await.map_err(|error| {
             let refusal = outbound::Outbound::refusal(&error);
             not_called(refusal.map_or_else(|| "it did not answer".to_owned(), |it| it.to_string()))
         })?;

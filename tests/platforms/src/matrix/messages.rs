@@ -97,8 +97,9 @@ pub(super) async fn list(
     // "An empty chunk does not necessarily imply that no more events are available."
     let chunk = page.filter(|it| lets("senders", &it.sender) && lets("types", "m.room.message")).map(|it| {
         let mut event = json!({
-            "type": "m.room.message", "room_id": room, "event_id": it.id, "sender": it.sender,
-            "origin_server_ts": it.at.timestamp_millis(), "content": it.content, "unsigned": { "age": 0 },
+            "type": "m.room.message", "room_id": room, "event_id": it.id, "sender": it.sender, "user_id": it.sender,
+            "origin_server_ts": it.at.timestamp_millis(), "content": it.content, "age": 0,
+            "unsigned": { "age": 0, "membership": "join" },
         });
         if let Some((by, transaction)) = &it.transaction
             && *by == device
@@ -108,8 +109,9 @@ pub(super) async fn list(
         event
     });
     let mut answer = json!({ "start": format!("behind-{from}"), "chunk": chunk.collect::<Vec<_>>() });
-    if from + limit < of_room.len() {
-        answer["end"] = format!("behind-{}", from + limit).into();
+    // Synapse leaves it out only where it has read no event, so that the last page is an empty one.
+    if from < of_room.len() {
+        answer["end"] = format!("behind-{}", of_room.len().min(from + limit)).into();
     }
     Ok(Json(answer))
 }

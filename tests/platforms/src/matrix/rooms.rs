@@ -17,26 +17,34 @@ const CROWD: &str = "!crowd-";
 fn state_of(room: &str) -> Option<Vec<(&'static str, Value)>> {
     let number = room.strip_prefix(CROWD).and_then(|it| it.parse::<usize>().ok());
     let create = ("m.room.create", json!({ "room_version": "11" }));
-    let levels =
-        ("m.room.power_levels", json!({ "users": { "@captain:lighthouse.example": 100 }, "events_default": 0 }));
+    let levels = |users: Value, events_default: i64| {
+        // As Synapse makes a room.
+        let events = json!({
+            "m.room.name": 50, "m.room.power_levels": 100, "m.room.history_visibility": 100, "m.room.canonical_alias": 50,
+            "m.room.avatar": 50, "m.room.tombstone": 100, "m.room.server_acl": 100, "m.room.encryption": 100,
+        });
+        let content = json!({
+            "users": users, "users_default": 0, "events": events, "events_default": events_default,
+            "state_default": 50, "ban": 50, "kick": 50, "redact": 50, "invite": 0, "historical": 100,
+        });
+        ("m.room.power_levels", content)
+    };
+    let ours = || levels(json!({ "@captain:lighthouse.example": 100 }), 0);
     let name = |it: &str| ("m.room.name", json!({ "name": it }));
     match room {
         ROOM => {
             let alias = ("m.room.canonical_alias", json!({ "alias": "#harbour:lighthouse.example" }));
-            Some(vec![create, levels, name("Harbour"), alias])
+            Some(vec![create, ours(), name("Harbour"), alias])
         }
         ENCRYPTED => {
             let encryption = ("m.room.encryption", json!({ "algorithm": "m.megolm.v1.aes-sha2" }));
-            Some(vec![create, levels, name("Cellar"), encryption])
+            Some(vec![create, ours(), name("Cellar"), encryption])
         }
-        SILENT => {
-            let levels = ("m.room.power_levels", json!({ "users": { USER: 0 }, "events_default": 50 }));
-            Some(vec![create, levels, name("Tower")])
-        }
+        SILENT => Some(vec![create, levels(json!({ USER: 0 }), 50), name("Tower")]),
         _ => number.map(|number| {
             let name = name(&format!("Crowd {number}"));
             let encryption = ("m.room.encryption", json!({ "algorithm": "m.megolm.v1.aes-sha2" }));
-            [create, levels, name].into_iter().chain((number % 2 == 1).then_some(encryption)).collect()
+            [create, ours(), name].into_iter().chain((number % 2 == 1).then_some(encryption)).collect()
         }),
     }
 }
@@ -77,12 +85,12 @@ pub(super) async fn state(
     let found = enter(&room)?.into_iter().find(|(it, _)| *it == kind);
     let (kind, content) = found.ok_or_else(|| Refusal::new(404, "M_NOT_FOUND", "Event not found."))?;
     // Since version 1.16.
-    Ok(Json(if is_event { event(kind, &content) } else { content }))
+    Ok(Json(if is_event { event(&room, kind, &content) } else { content }))
 }
 
-fn event(kind: &str, content: &Value) -> Value {
+fn event(room: &str, kind: &str, content: &Value) -> Value {
     json!({
-        "type": kind, "state_key": "", "sender": "@captain:lighthouse.example", "content": content,
+        "type": kind, "state_key": "", "room_id": room, "unsigned": { "age": 0 }, "sender": "@captain:lighthouse.example", "content": content,
         "event_id": format!("${kind}"), "origin_server_ts": 0,
     })
 }

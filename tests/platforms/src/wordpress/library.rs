@@ -1,7 +1,7 @@
 //! The media library.
 
 use axum::body::Body;
-use axum::extract::{FromRequest, Multipart, Request};
+use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
 use bytes::Bytes;
 use domain::media::{FileType, MimeType};
 use http::header;
@@ -111,6 +111,8 @@ impl Form {
         let broken = |_| Refusal::new(400, "rest_upload_no_data", "No data supplied.");
         let mut request = Request::new(Body::from(asked.body.clone()));
         request.headers_mut().clone_from(&asked.headers);
+        // How large a file may be, the site decides.
+        DefaultBodyLimit::disable().apply(&mut request);
         let mut parts = Multipart::from_request(request, &()).await.expect("it says that it is a form");
         while let Some(part) = parts.next_field().await.map_err(broken)? {
             let name = part.name().unwrap_or_default().to_owned();

@@ -134,24 +134,22 @@ fn me(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal>
 
 /// `last_used` is kept once a day at most, so it does not tell which of several was used last.
 fn passwords(here: &Here) -> Value {
-    let view = |it: &Password| {
-        let last_used = it.is_used.then_some("2026-11-21T00:00:00");
-        json!({
-            "uuid": it.uuid, "app_id": it.app_id, "name": it.name, "created": "2026-11-21T00:00:00",
-            "last_used": last_used, "last_ip": last_used.map(|_| "127.0.0.1"),
-        })
-    };
-    here.memory().passwords.iter().map(view).collect()
+    here.memory().passwords.iter().map(password).collect()
+}
+
+fn password(it: &Password) -> Value {
+    let last_used = it.is_used.then_some("2026-11-21T00:00:00");
+    json!({
+        "uuid": it.uuid, "app_id": it.app_id, "name": it.name, "created": "2026-11-21T00:00:00",
+        "last_used": last_used, "last_ip": last_used.map(|_| "127.0.0.1"),
+    })
 }
 
 fn end(here: &Here, uuid: &str) -> Result<Value, Refusal> {
     let mut memory = here.memory();
-    let before = memory.passwords.len();
-    memory.passwords.retain(|it| it.uuid != uuid);
-    if memory.passwords.len() == before {
-        return Err(Refusal::no_password());
-    }
-    Ok(json!({ "deleted": true, "previous": { "uuid": uuid } }))
+    let at = memory.passwords.iter().position(|it| it.uuid == uuid).ok_or_else(Refusal::no_password)?;
+    let previous = memory.passwords.remove(at);
+    Ok(json!({ "deleted": true, "previous": password(&previous) }))
 }
 
 /// Any other page of the site. Each names the API: in a header, or in its head.

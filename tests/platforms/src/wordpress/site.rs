@@ -98,11 +98,40 @@ pub(super) struct Role {
 }
 
 impl Role {
+    /// As WordPress 6.5 is installed, without what those of editors on pages and on others' posts add.
     const ALL: [Self; 4] = [
-        Self { name: "editor", capabilities: &["edit_posts", "publish_posts", "upload_files", "manage_categories"] },
-        Self { name: "author", capabilities: &["edit_posts", "publish_posts", "upload_files"] },
-        Self { name: "contributor", capabilities: &["edit_posts"] },
-        Self { name: "subscriber", capabilities: &[] },
+        Self {
+            name: "editor",
+            capabilities: &[
+                "manage_categories",
+                "upload_files",
+                "edit_posts",
+                "edit_published_posts",
+                "publish_posts",
+                "read",
+                "delete_posts",
+                "delete_published_posts",
+                "editor",
+            ],
+        },
+        Self {
+            name: "author",
+            capabilities: &[
+                "upload_files",
+                "edit_posts",
+                "edit_published_posts",
+                "publish_posts",
+                "read",
+                "level_2",
+                "level_1",
+                "level_0",
+                "delete_posts",
+                "delete_published_posts",
+                "author",
+            ],
+        },
+        Self { name: "contributor", capabilities: &["edit_posts", "read", "delete_posts", "contributor"] },
+        Self { name: "subscriber", capabilities: &["read", "subscriber"] },
     ];
 
     pub(super) fn named(name: &str) -> Self {

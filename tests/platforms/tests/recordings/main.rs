@@ -7,6 +7,7 @@ mod mastodon;
 mod matrix;
 mod slack;
 mod telegram;
+mod wordpress;
 mod x;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -26,13 +26,13 @@ use crate::{
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The user.
-pub(super) const USER: &str = "@keeper:localhost";
+pub(crate) const USER: &str = "@keeper:localhost";
 
 /// Their password.
-pub(super) const PASSWORD: &str = "eight bells, all's well";
+pub(crate) const PASSWORD: &str = "eight bells, all's well";
 
 /// A running homeserver; it ends when this is dropped.
-pub(super) struct Synapse {
+pub(crate) struct Synapse {
     process: Process,
     listens: SocketAddr,
     http: Client,
@@ -48,7 +48,7 @@ struct Process {
 
 impl Synapse {
     /// Installs it where it is missing, and starts it.
-    pub(super) async fn start() -> Result<Self> {
+    pub(crate) async fn start() -> Result<Self> {
         let program = tokio::task::spawn_blocking(|| SYNAPSE.program()).await??;
         let free = ProxyPort::take().await?;
         let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
@@ -94,18 +94,18 @@ impl Synapse {
     }
 
     /// The address where it listens, to which a proxy must lead.
-    pub(super) fn listens(&self) -> SocketAddr {
+    pub(crate) fn listens(&self) -> SocketAddr {
         self.listens
     }
 
     /// The user makes a room; its id.
-    pub(super) async fn room(&self, name: &str, state: Value) -> Result<String> {
+    pub(crate) async fn room(&self, name: &str, state: Value) -> Result<String> {
         let room = json!({ "name": name, "preset": "private_chat", "initial_state": state });
         Ok(text(&self.send(Method::POST, "createRoom", &room).await?, "room_id")?.to_owned())
     }
 
     /// The latest messages of a room, oldest first.
-    pub(super) async fn messages(&self, room: &str) -> Result<Vec<Value>> {
+    pub(crate) async fn messages(&self, room: &str) -> Result<Vec<Value>> {
         let page = self.get(&format!("rooms/{room}/messages?dir=b&limit=100")).await?;
         let mut messages = list(&page, "chunk")?.to_vec();
         messages.retain(|it| it["type"] == "m.room.message");
@@ -114,7 +114,7 @@ impl Synapse {
     }
 
     /// A file that a message shows.
-    pub(super) async fn file(&self, message: &Value) -> Result<Vec<u8>> {
+    pub(crate) async fn file(&self, message: &Value) -> Result<Vec<u8>> {
         let uri = text(&message["content"], "url")?.trim_start_matches("mxc://").to_owned();
         let url = self.url(&format!("/_matrix/client/v1/media/download/{uri}"));
         let answer = self.http.get(url).bearer_auth(self.token()).send().await?;
@@ -123,14 +123,14 @@ impl Synapse {
     }
 
     /// The names of the user's devices, but for their own.
-    pub(super) async fn devices(&self) -> Result<Vec<String>> {
+    pub(crate) async fn devices(&self) -> Result<Vec<String>> {
         let devices = self.get("devices").await?;
         let names = list(&devices, "devices")?.iter().filter_map(|it| it["display_name"].as_str());
         Ok(names.filter(|it| *it != OWN).map(ToOwned::to_owned).collect())
     }
 
     /// The user logs all devices out, and goes on with a new one.
-    pub(super) async fn log_all_out(&self) -> Result {
+    pub(crate) async fn log_all_out(&self) -> Result {
         self.send(Method::POST, "logout/all", &json!({})).await?;
         self.goes_on(String::new());
         self.goes_on(self.log_in().await?);
@@ -172,7 +172,7 @@ impl Synapse {
     }
 
     /// The URL of a path, past any proxy.
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.listens)
     }
 }

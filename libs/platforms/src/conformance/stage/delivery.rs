@@ -70,8 +70,7 @@ impl<N: Network> Stage<N> {
     /// A post that is due in a quarter of an hour.
     pub fn post<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let publish_at = self.clock.now() + TimeDelta::minutes(15);
-        let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
-        let files = Shelf { files, asked: Mutex::default(), open: Arc::default(), public: OnceCell::new() };
+        let files = Shelf::of(&media, Tunnel::default());
         let attachments = media.iter().map(|it| it.attachment.clone()).collect();
         let reference = format!("{}-7-1", self.posts.fetch_add(1, Ordering::SeqCst));
         self.is_unsaid(text);
@@ -364,13 +363,23 @@ impl Claims for Claimed {
 }
 
 /// The files of a post.
-struct Shelf {
+pub struct Shelf {
     files: BTreeMap<MediaId, Vec<u8>>,
     /// Those that were asked for as pictures that fit.
     asked: Mutex<BTreeSet<MediaId>>,
     open: Arc<Open>,
     /// Where platforms fetch them that do.
     public: OnceCell<PublicFiles>,
+    tunnel: Tunnel,
+}
+
+/// How platforms reach the server from which they fetch files.
+#[derive(Clone, Debug, Default)]
+pub struct Tunnel {
+    /// Where the server listens on loopback; 0 takes a free port.
+    pub port: u16,
+    /// The public URL that leads to this port; `None` where the platform is on this machine.
+    pub url: Option<String>,
 }
 
 /// How many files are open, and the most there were at the same time.
@@ -405,6 +414,17 @@ impl Post<'_> {
 }
 
 impl Shelf {
+    /// These files, which are served to platforms that fetch them.
+    pub fn of(media: &[Sample], tunnel: Tunnel) -> Self {
+        let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
+        Self { files, asked: Mutex::default(), open: Arc::default(), public: OnceCell::new(), tunnel }
+    }
+
+    async fn publish(&self, mime_type: MimeType, bytes: impl Into<Bytes>) -> String {
+        let public = self.public.get_or_init(|| PublicFiles::start(self.tunnel.port)).await;
+        public.add(self.tunnel.url.as_deref(), mime_type, bytes)
+    }
+
     fn file(&self, attachment: &Attachment) -> Result<&Vec<u8>, MediaUnreadable> {
         self.files.get(&attachment.media_id).ok_or_else(|| MediaUnreadable("it is not there".to_owned()))
     }
@@ -424,8 +444,7 @@ impl MediaReader for Shelf {
     }
 
     async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaUnreadable> {
-        let bytes = self.file(attachment)?.clone();
-        Ok(self.public.get_or_init(PublicFiles::start).await.add(attachment.mime_type, bytes))
+        Ok(self.publish(attachment.mime_type, self.file(attachment)?.clone()).await)
     }
 
     async fn public_picture(
@@ -435,9 +454,7 @@ impl MediaReader for Shelf {
         made: MimeType,
     ) -> Result<String, MediaUnreadable> {
         match self.fitted(attachment, bounds).await? {
-            Some(Fitted::Picture(it)) if it.mime_type == made => {
-                Ok(self.public.get_or_init(PublicFiles::start).await.add(it.mime_type, it.bytes))
-            }
+            Some(Fitted::Picture(it)) if it.mime_type == made => Ok(self.publish(it.mime_type, it.bytes).await),
             _ => Err(MediaUnreadable("there is no such picture".to_owned())),
         }
     }

@@ -15,9 +15,9 @@ pub(super) struct PublicFiles {
 }
 
 impl PublicFiles {
-    /// An empty one on a free port.
-    pub(super) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    /// An empty one on this port; 0 takes a free one.
+    pub(super) async fn start(port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let files = Arc::<Mutex<Vec<(MimeType, Bytes)>>>::default();
         let served = Arc::clone(&files);
@@ -30,15 +30,16 @@ impl PublicFiles {
         Self { address, files }
     }
 
-    /// Where a file can be fetched from now on.
-    pub(super) fn add(&self, mime_type: MimeType, bytes: impl Into<Bytes>) -> String {
+    /// Where a file can be fetched from now on: at this URL that leads here, or on this machine alone.
+    pub(super) fn add(&self, url: Option<&str>, mime_type: MimeType, bytes: impl Into<Bytes>) -> String {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.push((mime_type, bytes.into()));
         let number = files.len() - 1;
+        let here = url.map_or_else(|| format!("http://{}", self.address), |it| it.trim_end_matches('/').to_owned());
         match mime_type.file_type() {
-            FileType::Image => format!("http://{}/files/{number}.{}", self.address, mime_type.extension()),
+            FileType::Image => format!("{here}/files/{number}.{}", mime_type.extension()),
             // Without CloudFront in front of the service, the bucket serves videos.
-            FileType::Video => format!("http://{}/{number}?X-Amz-Signature=anybody", self.address),
+            FileType::Video => format!("{here}/{number}?X-Amz-Signature=anybody"),
         }
     }
 }

@@ -1,22 +1,26 @@
-//! The adapter reads the examples of the specification of Matrix.
+//! The adapter reads the examples of the specification of Matrix, and what Synapse answered, in files `real-*`.
 
 use chrono::TimeDelta;
 use domain::testing::noon;
 
 use super::{
-    JoinedRooms, LoggedIn, Login, MediaConfig, Messages, Named, Sent, Tokens, Uploaded, Versions, WhoAmI, is_content,
+    JoinedRooms, LoggedIn, Login, MediaConfig, Messages, Named, Said, Sent, Tokens, Uploaded, Versions, WhoAmI,
+    is_content,
 };
 use crate::recordings::Recording;
 
 /// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
+        let is_recorded = name.starts_with("real-");
         match recording.request.as_str() {
             "GET /_matrix/client/v3/login" => assert_eq!(recording.read::<Login>().flows.len(), 2, "{name}"),
             "POST /_matrix/client/v3/login" => {
                 let LoggedIn { user_id, tokens } = recording.read();
-                assert_eq!(user_id, "@cheeky_monkey:matrix.org", "{name}");
-                assert_eq!(tokens.expires_at(noon()), Some(noon() + TimeDelta::minutes(1)), "{name}");
+                assert!(user_id.starts_with('@'), "{name}");
+                let life = tokens.expires_at(noon()).map(|it| it - noon());
+                // Numbers of what was recorded have their magnitude alone.
+                assert_eq!(life, Some(TimeDelta::seconds(if is_recorded { 10 } else { 60 })), "{name}");
             }
             "POST /_matrix/client/v3/refresh" => assert!(recording.read::<Tokens>().refresh_token.is_some(), "{name}"),
             "GET /_matrix/client/v3/account/whoami" => {
@@ -25,17 +29,33 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
             "GET /_matrix/client/v3/joined_rooms" => {
                 assert_eq!(recording.read::<JoinedRooms>().joined_rooms, ["!foo:example.com"], "{name}");
             }
-            "PUT /_matrix/client/v3/rooms/{id}/send/{id}/{id}" => {
-                assert_eq!(recording.read::<Sent>().event_id, "$YUwRidLecu:example.com", "{name}");
+            "PUT /_matrix/client/v3/rooms/{id}/send/{id}/{id}"
+            | "PUT /_matrix/client/v3/rooms/{id}/send/m.room.message/{id}" => {
+                assert!(recording.read::<Sent>().event_id.starts_with('$'), "{name}");
             }
             "GET /_matrix/client/v3/rooms/{id}/messages" => {
                 let Messages { chunk, end } = recording.read();
-                assert!(chunk.iter().all(|it| it.at().is_some() && it.transaction().is_none()), "{name}");
-                assert_eq!(end.as_deref(), Some("t47409-4357353_219380_26003_2265"), "{name}");
+                // The device that sent a message, and no other, gets its transaction.
+                let is_read = |it: &Said| it.at().is_some() && it.transaction().is_some() == is_recorded;
+                assert!(!chunk.is_empty() && chunk.iter().all(is_read), "{name}");
+                assert!(end.is_some(), "{name}");
             }
             "GET /_matrix/client/v3/profile/{id}" => {
-                assert_eq!(recording.read::<Named>().displayname.as_deref(), Some("Alice Margatroid"), "{name}");
+                assert!(recording.read::<Named>().displayname.is_some(), "{name}");
             }
+            "GET /_matrix/client/v3/rooms/{id}/state/m.room.create" => {
+                let create: Value = recording.read();
+                assert!(create["content"]["room_version"].is_string() && create["sender"].is_string(), "{name}");
+            }
+            "GET /_matrix/client/v3/rooms/{id}/state/m.room.name" => {
+                assert!(recording.read::<Value>()["name"].is_string(), "{name}");
+            }
+            "GET /_matrix/client/v3/rooms/{id}/state/m.room.power_levels" => {
+                let levels: Value = recording.read();
+                let numbers = [&levels["events_default"], &levels["users_default"]];
+                assert!(numbers.iter().all(|it| it.is_i64()) && levels["users"].is_object(), "{name}");
+            }
+            "POST /_matrix/client/v3/logout" => drop(recording.read::<Value>()),
             "GET /_matrix/client/versions" => assert_eq!(recording.read::<Versions>().versions.len(), 2, "{name}"),
             "POST /_matrix/media/v3/upload" => {
                 assert!(is_content(&recording.read::<Uploaded>().content_uri), "{name}");

@@ -1,0 +1,10 @@
+use networks::wordpress::Wordpress;
+
+use crate::{Known, exchanges_with, hold};
+
+const KNOWN: Known = Known { differences: &[], unmet: &[] };
+
+#[tokio::test]
+async fn wordpress_answers_as_recorded() {
+    hold("wordpress", &exchanges_with::<Wordpress<false>>(async {}).await, &KNOWN);
+}

@@ -1,0 +1,207 @@
+//! One journey on a real server and on the fake of its platform: what the server answered is recorded without what belongs
+//! to the account, and compared with what the fake answered.
+
+mod comparison;
+mod here;
+mod journey;
+mod people;
+mod scrub;
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use clap::Parser;
+use domain::{clock::Clock, options::Options as PostOptions, testing::noon};
+use networks::town::one_of_each;
+use platforms::{
+    AppCredentials, Known, PlatformSettings,
+    conformance::{
+        recorder::{Exchange, Recorder},
+        stage::Tunnel,
+    },
+};
+use serde_json::Value;
+
+use self::{
+    comparison::Comparison,
+    here::Here,
+    journey::{Journey, Place, Step},
+    people::{FakeUser, Operator},
+    scrub::Scrub,
+};
+use crate::{ensure, fault::Result, report::say, template::ROOT, world::missing};
+
+/// Plays one journey on a real service and on its fake: connect an account, publish a text, a picture and a large video,
+/// look each of them up, delete them by hand, disconnect. Writes the scrubbed responses that are new to `--recordings`, and
+/// prints what differs from the fake. Fails if the journey does.
+///
+/// It asks for what a user types. `REAL_<FIELD>` in the environment, such as `REAL_APP_PASSWORD`, answers instead. Secrets of
+/// apps are in the file of `--platform-secrets`. The posts are public: use a test account.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "tests/real")]
+pub struct Options {
+    /// The platform, such as `bluesky`.
+    pub platform: String,
+    /// Start the real server that the tests install, and ask nothing: `bluesky`, `matrix` and `wordpress`.
+    #[arg(long)]
+    pub here: bool,
+    /// Settings of platforms, as for `cargo dev`: `{"slack": {}}`.
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub platforms: String,
+    /// A file with ids and secrets of apps, as for `cargo dev`: `{"slack": {"client_id": "…", "client_secret": "…"}}`.
+    #[arg(long, value_name = "FILE")]
+    pub platform_secrets: Option<PathBuf>,
+    /// The origin of the redirect URI that the app has at the platform, `ORIGIN/connect/callback/PLATFORM`.
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:3000")]
+    pub origin: String,
+    /// Options of the posts, such as `{"channel": "C0123456789"}`. The journey prints the values of those that are needed.
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub options: String,
+    /// A public URL that leads to port 3001 of this machine, for platforms that fetch files.
+    #[arg(long, value_name = "URL")]
+    pub files_url: Option<String>,
+    /// An MP4 that the platform can process. It is made large enough to be uploaded in parts.
+    #[arg(long, value_name = "FILE")]
+    pub video: Option<PathBuf>,
+    /// Where recordings go, each platform in its folder.
+    #[arg(long, value_name = "FOLDER", default_value = "tests/recordings")]
+    pub recordings: PathBuf,
+}
+
+/// How a run ended.
+pub struct Outcome {
+    /// Differences in what the adapter reads: the fake lacks it, or has it in another type.
+    pub in_what_is_read: Vec<String>,
+    /// Steps that failed on the real server.
+    pub failed: Vec<String>,
+}
+
+/// Plays it on both, and prints what happened.
+pub async fn run(options: &Options) -> Result<Outcome> {
+    let platform = platforms::known().iter().find(|it| it.name == options.platform);
+    let platform = platform.ok_or_else(|| missing("a platform of this name"))?;
+    let sources = Sources::of(platform.name)?;
+    let (mut scrub, mut scrub_of_fake) = (sources.scrub(), sources.scrub().of_fake());
+
+    let (steps, source, real) = on_real_server(platform, options, &mut scrub).await?;
+    let (steps_of_fake, fake) = on_fake(platform, options, &mut scrub_of_fake).await?;
+
+    say(&format!("{:<16} {:<40} fake", "", source));
+    let mut failed = Vec::new();
+    for step in &steps {
+        let of_fake = steps_of_fake.iter().find(|it| it.name == step.name);
+        let words = |it: &Result<String>| it.clone().unwrap_or_else(|it| format!("FAILED: {it}"));
+        let of_fake = of_fake.map_or_else(|| "not played".to_owned(), |it| words(&it.outcome));
+        say(&format!("{:<16} {:<40} {of_fake}", step.name, words(&step.outcome)));
+        failed.extend(step.outcome.as_ref().err().map(|it| format!("{}: {it}", step.name)));
+    }
+    let folder = PathBuf::from(ROOT).join(&options.recordings).join(platform.name);
+    fs::create_dir_all(&folder)?;
+    let comparison = Comparison { scrub: &scrub, scrub_of_fake: &scrub_of_fake, read: &sources.of_adapter };
+    for name in comparison.record(&real, &format!("own recording, {source}"), &folder)? {
+        say(&format!("recorded {}", options.recordings.join(platform.name).join(name).display()));
+    }
+    let in_what_is_read = comparison.print(&real, &fake);
+    Ok(Outcome { in_what_is_read, failed })
+}
+
+async fn on_real_server(
+    platform: &'static Known,
+    options: &Options,
+    scrub: &mut Scrub,
+) -> Result<(Vec<Step>, String, Vec<Exchange>)> {
+    let here = if options.here { Some(Here::start(platform.name).await?) } else { None };
+    let mut settings: PlatformSettings = serde_json::from_str(&options.platforms)?;
+    let apps: Option<std::collections::BTreeMap<String, AppCredentials>> = match &options.platform_secrets {
+        // What is wrong is not said: it could be quoted from a secret.
+        Some(path) => {
+            let apps = serde_json::from_slice(&fs::read(path)?).ok();
+            ensure!(apps.is_some(), "{} is not as cargo dev wants it", path.display());
+            apps
+        }
+        None => None,
+    };
+    let place = Place {
+        platform,
+        settings: here.as_ref().map_or_else(
+            || settings.remove(platform.name).unwrap_or_else(|| Value::Object([].into_iter().collect())),
+            |it| it.settings.clone(),
+        ),
+        app: apps.and_then(|mut it| it.remove(platform.name)),
+        addresses: here.as_ref().map(|it| it.addresses.clone()).unwrap_or_default(),
+        clock: Clock::System,
+        options: match &here {
+            Some(here) => here.options.clone(),
+            None => serde_json::from_str::<PostOptions>(&options.options)?,
+        },
+        origin: options.origin.clone(),
+        tunnel: Tunnel { port: if options.files_url.is_some() { 3001 } else { 0 }, url: options.files_url.clone() },
+        video: options.video.as_ref().map(fs::read).transpose()?,
+        max_video_bytes: here.as_ref().map_or(u64::MAX, |it| it.max_video_bytes),
+        person: here.as_ref().map_or(&Operator, |it| it),
+    };
+    let source = here.as_ref().map_or_else(|| platform.title.to_owned(), |it| it.name.to_owned());
+    let recorder = Recorder::default();
+    let steps = recorder.record(Journey::new(place, scrub)?.play()).await;
+    Ok((steps, source, recorder.exchanges()))
+}
+
+async fn on_fake(platform: &'static Known, options: &Options, scrub: &mut Scrub) -> Result<(Vec<Step>, Vec<Exchange>)> {
+    let clock = Clock::manual(noon());
+    let networks = one_of_each(&clock).await;
+    let fake = networks.iter().find(|it| it.name() == platform.name).ok_or_else(|| missing("its fake"))?;
+    fake.permit(&format!("{}/connect/callback/{}", options.origin, platform.name));
+    let user = FakeUser(Arc::clone(fake));
+    let place = Place {
+        platform,
+        settings: fake.settings(),
+        app: fake.app(),
+        addresses: fake.addresses(),
+        clock,
+        options: fake.options(),
+        origin: options.origin.clone(),
+        tunnel: Tunnel::default(),
+        video: None,
+        max_video_bytes: u64::MAX,
+        person: &user,
+    };
+    let recorder = Recorder::default();
+    let steps = recorder.record(Journey::new(place, scrub)?.play()).await;
+    Ok((steps, recorder.exchanges()))
+}
+
+/// The source of adapters, which says what they read.
+struct Sources {
+    all: String,
+    of_adapter: String,
+}
+
+impl Sources {
+    fn scrub(&self) -> Scrub {
+        Scrub::new(&self.all, &self.of_adapter)
+    }
+
+    fn of(platform: &str) -> Result<Self> {
+        let folder = PathBuf::from(ROOT).join("libs/platforms/src");
+        let mut sources = Self { all: String::new(), of_adapter: String::new() };
+        let is_of_meta = matches!(platform, "facebook" | "instagram" | "threads");
+        let mut folders = vec![folder.clone()];
+        while let Some(next) = folders.pop() {
+            for entry in fs::read_dir(next)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let source = fs::read_to_string(&path)?;
+                let module = path.strip_prefix(&folder)?.components().next();
+                let module = module.map(|it| it.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned());
+                let module = module.unwrap_or_default();
+                if module == platform || module == "oauth2" || is_of_meta && module == "meta" {
+                    sources.of_adapter.push_str(&source);
+                }
+                sources.all.push_str(&source);
+            }
+        }
+        Ok(sources)
+    }
+}

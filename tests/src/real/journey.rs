@@ -1,0 +1,430 @@
+//! What a user does with an account, played on one server: connect, a text, a picture, a large video, each looked up as if
+//! its response had been lost, a refresh, and the end.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::{
+    clock::Clock,
+    delivery::{Published, Resolution, Setback},
+    media::{AltText, Attachment, MimeType, Parts},
+    options::Options,
+    rules::Rule,
+    testing::{a_connection, a_user},
+    token::{Pkce, random_token},
+};
+use platforms::{
+    Account, Answers, AppCredentials, AppSource, Approval, AuthorizationRequest, Awaited, Callback, Choosing, Connect,
+    Credentials, Departure, Field, Instructions, Job, Known, MemoryVault, OurAddresses, PlatformSettings, Publish,
+    Registry, Renewal, Setup, Step as Prepared, Withheld,
+    conformance::{
+        samples::{Sample, sample},
+        stage::{Shelf, Tunnel, returning},
+    },
+    recognition::NobodyElse,
+};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use url::Url;
+
+use super::scrub::Scrub;
+use crate::{
+    ensure, fail,
+    fault::{Fault, Result},
+    picture,
+    world::missing,
+};
+
+/// Where a video is large enough that every adapter which can upload in parts does so.
+const LARGE_BYTES: u64 = 18 << 20;
+
+/// How long a post may take, with all its waits.
+const PATIENCE: TimeDelta = TimeDelta::minutes(15);
+
+/// How long a platform may take until a look-up shows a new post, or a person until they approve.
+const LOOK_UPS: usize = 24;
+
+/// The time between two of them.
+const PAUSE: TimeDelta = TimeDelta::seconds(5);
+
+/// Who owns the account.
+#[async_trait]
+pub(super) trait Person: Sync {
+    /// Fills in the fields of our page.
+    async fn answers(&self, fields: &[Field], here: &OurAddresses) -> Result<Answers>;
+
+    /// Approves on the platform's page; the URL to which it sends the browser.
+    async fn approve(&self, page: &str) -> Result<Url>;
+
+    /// Reads what is to be done elsewhere, such as in an app.
+    async fn read(&self, instructions: &Instructions) -> Result;
+
+    /// Deletes posts by hand; false where nobody does.
+    async fn delete(&self, posts: &[Published]) -> Result<bool>;
+}
+
+/// A server, and how it is reached.
+pub(super) struct Place<'a> {
+    pub(super) platform: &'static Known,
+    /// Those of the deployment, such as a URL.
+    pub(super) settings: Value,
+    pub(super) app: Option<AppCredentials>,
+    /// Loopback addresses that may be called.
+    pub(super) addresses: Vec<std::net::SocketAddr>,
+    pub(super) clock: Clock,
+    pub(super) options: Options,
+    pub(super) origin: String,
+    pub(super) tunnel: Tunnel,
+    /// A video that the platform can process. None has frames that the tests make.
+    pub(super) video: Option<Vec<u8>>,
+    /// The largest video that the server takes, where its API does not say it.
+    pub(super) max_video_bytes: u64,
+    pub(super) person: &'a dyn Person,
+}
+
+/// A step, and what it came to.
+pub(super) struct Step {
+    pub(super) name: &'static str,
+    pub(super) outcome: Result<String>,
+}
+
+/// The state of a journey.
+pub(super) struct Journey<'a> {
+    place: Place<'a>,
+    connecting: Registry<dyn Connect>,
+    publishing: Registry<dyn Publish>,
+    /// Hides what belongs to the account.
+    scrub: &'a mut Scrub,
+    steps: Vec<Step>,
+}
+
+/// A post that was published.
+struct Sent<'a> {
+    text: &'a str,
+    media: &'a [Attachment],
+    reference: String,
+    progress: Option<String>,
+    publish_at: DateTime<Utc>,
+    /// When its publish call began.
+    called_at: DateTime<Utc>,
+}
+
+impl<'a> Journey<'a> {
+    pub(super) fn new(place: Place<'a>, scrub: &'a mut Scrub) -> Result<Self> {
+        let settings = PlatformSettings::from([(place.platform.name.to_owned(), place.settings.clone())]);
+        let app = place.app.clone();
+        let app = move |_: &str| -> Arc<dyn AppSource> {
+            app.clone().map_or_else(|| Arc::new(Withheld) as Arc<dyn AppSource>, |it| Arc::new(it))
+        };
+        let vault = Arc::new(MemoryVault::default());
+        let setup = Setup::new(settings, app, vault, outbound::AddressPolicy::Also(place.addresses.clone()));
+        let (connecting, publishing) = (Registry::new(&setup)?, Registry::new(&setup)?);
+        Ok(Self { place, connecting, publishing, scrub, steps: Vec::new() })
+    }
+
+    /// Every step, as far as one depends on those before it.
+    pub(super) async fn play(mut self) -> Vec<Step> {
+        let account = self.connect().await;
+        let Some(mut account) = self.note("connect", account, |it| format!("with {} scopes", it.scopes.len())) else {
+            return self.steps;
+        };
+        let choices = self.choices(&account).await;
+        let values = self.place.options.iter().flat_map(|(_, it)| serde_json::to_string(it).ok()).collect::<Vec<_>>();
+        values.iter().for_each(|it| self.scrub.hide_unknown(it));
+        self.note("choices", choices, Clone::clone);
+        let (picture, video) = (large_picture(), self.large_video(&account));
+        let files = Shelf::of(&[picture.clone(), video.clone()], self.place.tunnel.clone());
+        let mut published = Vec::new();
+        let posts = [("text", vec![]), ("picture", vec![picture.attachment]), ("large video", vec![video.attachment])];
+        for (name, media) in posts {
+            let rules = &account.rules.rules;
+            if media.is_empty() && rules.contains(&Rule::MediaRequired) {
+                continue;
+            }
+            let text = format!("{name}, written by a test at {}", self.place.clock.now().format("%H:%M:%S"));
+            let sent = self.publish(&mut account, &text, &media, &files).await;
+            published.extend(self.note(name, sent, |_| "published".to_owned()));
+        }
+        let about = self.about(&account).await;
+        self.note("account", about, |it| if *it { "read" } else { "not read" }.to_owned());
+        let refreshed = self.refresh(&mut account.credentials).await;
+        self.note("refresh", refreshed, |it| if *it { "refreshed" } else { "not refreshed" }.to_owned());
+        if !published.is_empty() {
+            let deleted = self.place.person.delete(&published).await;
+            self.note("delete by hand", deleted, |it| if *it { "done" } else { "nobody is there" }.to_owned());
+        }
+        let revoked = self.revoke(&account.credentials).await;
+        self.note("disconnect", revoked, |()| "disconnected".to_owned());
+        self.steps
+    }
+
+    fn note<T>(&mut self, name: &'static str, outcome: Result<T>, words: impl FnOnce(&T) -> String) -> Option<T> {
+        let (value, outcome) = match outcome {
+            Ok(value) => {
+                let words = words(&value);
+                (Some(value), Ok(words))
+            }
+            Err(fault) => (None, Err(fault)),
+        };
+        self.steps.push(Step { name, outcome });
+        value
+    }
+
+    fn connecting(&self) -> Result<&dyn Connect> {
+        self.connecting.get(self.place.platform.name).ok_or_else(|| missing("the adapter"))
+    }
+
+    fn publishing(&self) -> Result<&dyn Publish> {
+        self.publishing.get(self.place.platform.name).ok_or_else(|| missing("the adapter"))
+    }
+
+    async fn connect(&mut self) -> Result<Account> {
+        let here = OurAddresses::of(&self.place.origin, self.place.platform.name);
+        let answers = self.place.person.answers(self.connecting()?.fields(), &here).await?;
+        for answer in answers.values().map(ExposeSecret::expose_secret) {
+            if Url::parse(answer).is_ok_and(|it| it.has_host()) {
+                self.scrub.hide_unknown(answer)
+            } else {
+                self.scrub.hide(answer)
+            }
+        }
+        if let Some(app) = &self.place.app {
+            self.scrub.hide(&app.client_id);
+            self.scrub.hide(app.client_secret.expose_secret());
+        }
+        let (pkce, state) = (Pkce::random(), random_token());
+        let verifier = pkce.verifier;
+        let request = AuthorizationRequest { state, here: here.clone(), challenge: pkce.challenge };
+        let accounts = match self.connecting()?.authorize(&answers, &request, self.place.clock.now()).await? {
+            Departure::Arrived(accounts) => accounts,
+            Departure::Page { url, memory } => {
+                let back = self.place.person.approve(&url).await?;
+                back.query_pairs().for_each(|(_, value)| self.scrub.hide_unknown(&value));
+                let callback = Callback { query: [].into(), arrived_at: String::new(), verifier, here, memory };
+                self.connecting()?.complete(&returning(callback, &back), self.place.clock.now()).await?
+            }
+            Departure::Wait { instructions, memory } => {
+                self.place.person.read(&instructions).await?;
+                self.approval(&Awaited { verifier, here, memory }).await?
+            }
+        };
+        let Some(account) = accounts.into_iter().next() else { fail!("the grant covers no account") };
+        let profile = &account.profile;
+        let names = [Some(&profile.account_id), profile.username.as_ref(), profile.display_name.as_ref()];
+        names.into_iter().flatten().for_each(|it| self.scrub.hide(it));
+        self.hide(&account.credentials);
+        Ok(account)
+    }
+
+    async fn approval(&self, awaited: &Awaited) -> Result<Vec<Account>> {
+        for _ in 0..LOOK_UPS * 5 {
+            if let Approval::Given(accounts) = self.connecting()?.poll(awaited, self.place.clock.now()).await? {
+                return Ok(accounts);
+            }
+            self.wait_until(self.place.clock.now() + PAUSE).await;
+        }
+        fail!("nobody has approved")
+    }
+
+    fn hide(&mut self, credentials: &Credentials) {
+        let Credentials { access_token, refresh_token, extra, own, .. } = credentials;
+        let tokens = [Some(access_token), refresh_token.as_ref(), own.as_ref()];
+        tokens.into_iter().flatten().for_each(|it| self.scrub.hide(it.expose_secret()));
+        extra.iter().for_each(|it| self.scrub.hide_unknown(it.expose_secret()));
+    }
+
+    /// The values of the options that the platform lists; one that is needed has to be given.
+    async fn choices(&mut self, account: &Account) -> Result<String> {
+        let connection = domain::connection::Connection {
+            profile: account.profile.clone(),
+            rules: account.rules.clone(),
+            ..a_connection(&a_user())
+        };
+        let mut told = Vec::new();
+        for option in self.place.platform.options.iter().filter(|it| it.kind.is_listed()) {
+            let asked = Choosing {
+                option: option.name,
+                query: None,
+                connection: &connection,
+                credentials: &account.credentials,
+            };
+            let choices = self.connecting()?.choices(&asked, self.place.clock.now()).await.map_err(of_setback)?;
+            let is_missing =
+                option.required == domain::options::Required::Always && self.place.options.get(option.name).is_none();
+            choices.iter().for_each(|it| self.scrub.hide(&it.label));
+            choices.iter().for_each(|it| self.scrub.hide_unknown(&it.value));
+            let listed: Vec<_> = choices.iter().map(|it| format!("{} ({})", it.value, it.label)).collect();
+            ensure!(!is_missing, "--options needs {:?}, one of {}", option.name, listed.join(", "));
+            told.push(format!("{} {}s", choices.len(), option.name));
+        }
+        Ok(if told.is_empty() { "none".to_owned() } else { told.join(", ") })
+    }
+
+    /// Publishes a post, and looks it up as if the response had been lost.
+    async fn publish(
+        &mut self,
+        account: &mut Account,
+        text: &str,
+        media: &[Attachment],
+        files: &Shelf,
+    ) -> Result<Published> {
+        // Two posts of one second could get the same key.
+        self.wait_until(self.place.clock.now() + TimeDelta::seconds(1)).await;
+        let publish_at = self.place.clock.now();
+        let reference = format!("{}-7-1", publish_at.timestamp_millis());
+        let mut sent = Sent { text, media, reference, progress: None, publish_at, called_at: publish_at };
+        let mut is_ready = false;
+        let published = loop {
+            self.keep_fresh(&mut account.credentials).await?;
+            sent.called_at = self.place.clock.now();
+            ensure!(sent.called_at < publish_at + PATIENCE, "not published after {PATIENCE}");
+            let job = self.job(account, &sent, files, false);
+            let setback = if is_ready {
+                match self.publishing()?.publish(&job).await {
+                    Ok(published) => break Some(published),
+                    Err(Setback::Unknown { .. }) if self.publishing()?.is_confirmed_later(&job) => break None,
+                    Err(setback) => setback,
+                }
+            } else {
+                match self.publishing()?.prepare(&job).await {
+                    Ok(Prepared::Ready { progress }) => {
+                        (sent.progress, is_ready) = (progress, true);
+                        continue;
+                    }
+                    Ok(Prepared::Again { progress, at }) => {
+                        sent.progress = Some(progress);
+                        self.wait_until(at).await;
+                        continue;
+                    }
+                    Err(setback) => setback,
+                }
+            };
+            match setback {
+                Setback::Busy { retry_at, .. } => self.wait_until(retry_at.unwrap_or(sent.called_at + PAUSE)).await,
+                Setback::Stale { .. } => (sent.progress, is_ready) = (None, false),
+                other => return Err(of_setback(other)),
+            }
+        };
+        let found = self.look_up(account, &sent, files).await?;
+        match (published, found) {
+            (Some(published), Some(found)) => {
+                let (ours, theirs) = (&published.platform_post_id, &found.platform_post_id);
+                ensure!(ours == theirs, "published as {ours}, and a look-up finds {theirs}");
+                Ok(published)
+            }
+            (Some(only), None) | (None, Some(only)) => Ok(only),
+            (None, None) => fail!("it cannot be looked up, and nothing else confirms it"),
+        }
+    }
+
+    /// The post as a look-up finds it; `None` where the platform cannot be asked.
+    async fn look_up(&self, account: &Account, sent: &Sent<'_>, files: &Shelf) -> Result<Option<Published>> {
+        let mut last = None;
+        for _ in 0..LOOK_UPS {
+            let job = self.job(account, sent, files, true);
+            match self.publishing()?.resolve(&job, sent.called_at).await {
+                Resolution::Public(published) | Resolution::Recognised(published) => return Ok(Some(published)),
+                Resolution::Unknowable { .. } => return Ok(None),
+                other => last = Some(other),
+            }
+            self.wait_until(self.place.clock.now() + PAUSE).await;
+        }
+        fail!("it was published, and is not found: {last:?}")
+    }
+
+    fn job<'b>(&'b self, account: &'b Account, sent: &'b Sent<'_>, files: &'b Shelf, is_lost: bool) -> Job<'b> {
+        Job {
+            profile: &account.profile,
+            credentials: &account.credentials,
+            text: sent.text,
+            media: sent.media,
+            options: &self.place.options,
+            reference: &sent.reference,
+            progress: sent.progress.as_deref(),
+            doubted: is_lost,
+            publish_at: sent.publish_at,
+            called_at: sent.called_at,
+            files,
+            claims: &NobodyElse,
+            now: self.place.clock.now(),
+        }
+    }
+
+    async fn about(&self, account: &Account) -> Result<bool> {
+        let now = self.place.clock.now();
+        let about = self.publishing()?.about(&account.profile, &account.credentials, now).await;
+        about.map(|it| it.is_some()).map_err(of_setback)
+    }
+
+    async fn revoke(&self, credentials: &Credentials) -> Result {
+        self.connecting()?.revoke(credentials, self.place.clock.now()).await.map_err(of_setback)
+    }
+
+    async fn keep_fresh(&mut self, credentials: &mut Credentials) -> Result {
+        let soon = self.place.clock.now() + TimeDelta::seconds(10);
+        if credentials.expires_at.is_some_and(|it| it < soon) {
+            self.refresh(credentials).await?;
+        }
+        Ok(())
+    }
+
+    /// False where there is nothing to refresh.
+    async fn refresh(&mut self, credentials: &mut Credentials) -> Result<bool> {
+        // A token that is extended has to be a day old.
+        let renewal = self.publishing()?.renewal();
+        if renewal == Renewal::Extending || !renewal.can_renew(credentials) {
+            return Ok(false);
+        }
+        let new = self.publishing()?.refresh(credentials, self.place.clock.now()).await?;
+        // The refresh token is kept when none comes back.
+        let refresh_token = new.refresh_token.or_else(|| credentials.refresh_token.take());
+        *credentials = Credentials { refresh_token, ..new };
+        self.hide(credentials);
+        Ok(true)
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        if !self.place.clock.skip_to(at) {
+            let wait = (at - self.place.clock.now()).to_std().unwrap_or(Duration::ZERO);
+            tokio::time::sleep(wait.min(Duration::from_mins(5))).await;
+        }
+    }
+
+    /// A video that is uploaded in parts: a box without content makes it large.
+    fn large_video(&self, account: &Account) -> Sample {
+        let most = account
+            .rules
+            .rules
+            .iter()
+            .find_map(|it| if let Rule::MaxVideoBytes { max } = it { Some(*max) } else { None });
+        let size = LARGE_BYTES.min(most.unwrap_or(u64::MAX)).min(self.place.max_video_bytes);
+        let mut bytes = self.place.video.clone().unwrap_or_else(|| sample(MimeType::Mp4, 1).bytes);
+        if let Ok(free) = usize::try_from(size.saturating_sub(bytes.len() as u64))
+            && 8 <= free
+        {
+            let length = u32::try_from(free).unwrap_or(8).to_be_bytes();
+            bytes.extend([&length[..], b"free", &vec![0; free - 8]].concat());
+        }
+        described(MimeType::Mp4, 2, bytes)
+    }
+}
+
+fn of_setback(setback: Setback) -> Fault {
+    Fault::new(format!("{setback:?}"))
+}
+
+fn large_picture() -> Sample {
+    described(MimeType::Png, 1, picture::png(640, 480, [20, 90, 160]))
+}
+
+/// A file with what it says of itself, as the service keeps it.
+fn described(mime_type: MimeType, number: u8, bytes: Vec<u8>) -> Sample {
+    let Sample { attachment, .. } = sample(mime_type, number);
+    let facts = Parts::of(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);
+    let alt_text = AltText::parse("A test file").ok();
+    Sample {
+        attachment: Attachment { size_bytes: bytes.len() as u64, facts: Some(facts), alt_text, ..attachment },
+        bytes,
+    }
+}

@@ -1,0 +1,101 @@
+//! Who owns the account: a fake's user, or an operator at a terminal.
+
+use std::{collections::BTreeMap, env, io, process::Command, sync::Arc};
+
+use async_trait::async_trait;
+use domain::delivery::Published;
+use platforms::{
+    Answers, Field, Instructions, OurAddresses,
+    conformance::network::{Decision, Network},
+};
+use secrecy::SecretString;
+use url::Url;
+
+use super::journey::Person;
+use crate::{ensure, fault::Result, report::say};
+
+/// The user of a fake, who agrees to everything.
+pub(super) struct FakeUser(pub(super) Arc<dyn Network>);
+
+#[async_trait]
+impl Person for FakeUser {
+    async fn answers(&self, _: &[Field], _: &OurAddresses) -> Result<Answers> {
+        Ok(self.0.answers())
+    }
+
+    async fn approve(&self, page: &str) -> Result<Url> {
+        Ok(self.0.send_back(page, Decision::Allow).await)
+    }
+
+    async fn read(&self, _: &Instructions) -> Result {
+        Ok(())
+    }
+
+    async fn delete(&self, _: &[Published]) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+/// The operator: prompts are printed, and lines are read from the terminal.
+pub(super) struct Operator;
+
+#[async_trait]
+impl Person for Operator {
+    async fn answers(&self, fields: &[Field], here: &OurAddresses) -> Result<Answers> {
+        let mut answers = BTreeMap::new();
+        for field in fields {
+            let answer = match env::var(format!("REAL_{}", field.name.to_uppercase())) {
+                Ok(answer) => answer,
+                Err(_) => {
+                    let hint = field.hint_at(here).unwrap_or_else(|| format!("such as {}", field.example));
+                    line(&format!("{} ({hint}):", field.label_at(here)), field.secret).await?
+                }
+            };
+            ensure!(!answer.is_empty() || field.optional.is_some(), "{} is needed", field.name);
+            answers.insert(field.name.to_owned(), SecretString::from(answer));
+        }
+        Ok(answers)
+    }
+
+    async fn approve(&self, page: &str) -> Result<Url> {
+        say(&format!("Open this page and approve:\n\n  {page}\n"));
+        let prompt = "Then paste the URL to which the browser was sent (the page need not load; a code may be valid for \
+                      30 seconds only):";
+        Ok(Url::parse(&line(prompt, true).await?)?)
+    }
+
+    async fn read(&self, instructions: &Instructions) -> Result {
+        let Instructions { text, url, code } = instructions;
+        say(&[Some(text), url.as_ref(), code.as_ref()].into_iter().flatten().cloned().collect::<Vec<_>>().join("\n  "));
+        Ok(())
+    }
+
+    async fn delete(&self, posts: &[Published]) -> Result<bool> {
+        for post in posts {
+            say(&format!("  {}", post.url.as_ref().unwrap_or(&post.platform_post_id)));
+        }
+        line("Delete these posts by hand, and press Enter:", false).await?;
+        Ok(true)
+    }
+}
+
+/// A line from the terminal, which does not show a secret.
+async fn line(prompt: &str, is_secret: bool) -> Result<String> {
+    say(prompt);
+    let line = tokio::task::spawn_blocking(move || {
+        let echo = |is_on: bool| {
+            // Without a terminal there is no echo.
+            let _ = Command::new("stty").arg(if is_on { "echo" } else { "-echo" }).status();
+        };
+        if is_secret {
+            echo(false);
+        }
+        let mut line = String::new();
+        let read = io::stdin().read_line(&mut line);
+        if is_secret {
+            echo(true);
+        }
+        read.map(|_| line.trim().to_owned())
+    });
+    Ok(line.await??)
+}
