@@ -130,8 +130,10 @@ impl<'a> Journey<'a> {
             return self.steps;
         };
         let choices = self.choices(&account).await;
-        let values = self.place.options.iter().flat_map(|(_, it)| serde_json::to_string(it).ok()).collect::<Vec<_>>();
-        values.iter().for_each(|it| self.scrub.hide_unknown(it));
+        let values = self.place.options.iter().filter_map(|(_, it)| serde_json::to_string(it).ok()).collect::<Vec<_>>();
+        for value in &values {
+            self.scrub.hide_unknown(value);
+        }
         self.note("choices", choices, Clone::clone);
         let (picture, video) = (large_picture(), self.large_video(&account));
         let files = Shelf::of(&[picture.clone(), video.clone()], self.place.tunnel.clone());
@@ -184,9 +186,9 @@ impl<'a> Journey<'a> {
         let answers = self.place.person.answers(self.connecting()?.fields(), &here).await?;
         for answer in answers.values().map(ExposeSecret::expose_secret) {
             if Url::parse(answer).is_ok_and(|it| it.has_host()) {
-                self.scrub.hide_unknown(answer)
+                self.scrub.hide_unknown(answer);
             } else {
-                self.scrub.hide(answer)
+                self.scrub.hide(answer);
             }
         }
         if let Some(app) = &self.place.app {
@@ -231,7 +233,9 @@ impl<'a> Journey<'a> {
         let Credentials { access_token, refresh_token, extra, own, .. } = credentials;
         let tokens = [Some(access_token), refresh_token.as_ref(), own.as_ref()];
         tokens.into_iter().flatten().for_each(|it| self.scrub.hide(it.expose_secret()));
-        extra.iter().for_each(|it| self.scrub.hide_unknown(it.expose_secret()));
+        for it in extra {
+            self.scrub.hide_unknown(it.expose_secret());
+        }
     }
 
     /// The values of the options that the platform lists; one that is needed has to be given.
@@ -252,8 +256,10 @@ impl<'a> Journey<'a> {
             let choices = self.connecting()?.choices(&asked, self.place.clock.now()).await.map_err(of_setback)?;
             let is_missing =
                 option.required == domain::options::Required::Always && self.place.options.get(option.name).is_none();
-            choices.iter().for_each(|it| self.scrub.hide(&it.label));
-            choices.iter().for_each(|it| self.scrub.hide_unknown(&it.value));
+            for choice in &choices {
+                self.scrub.hide(&choice.label);
+                self.scrub.hide_unknown(&choice.value);
+            }
             let listed: Vec<_> = choices.iter().map(|it| format!("{} ({})", it.value, it.label)).collect();
             ensure!(!is_missing, "--options needs {:?}, one of {}", option.name, listed.join(", "));
             told.push(format!("{} {}s", choices.len(), option.name));
@@ -410,6 +416,7 @@ impl<'a> Journey<'a> {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn of_setback(setback: Setback) -> Fault {
     Fault::new(format!("{setback:?}"))
 }

@@ -44,12 +44,11 @@ impl Person for Operator {
     async fn answers(&self, fields: &[Field], here: &OurAddresses) -> Result<Answers> {
         let mut answers = BTreeMap::new();
         for field in fields {
-            let answer = match env::var(format!("REAL_{}", field.name.to_uppercase())) {
-                Ok(answer) => answer,
-                Err(_) => {
-                    let hint = field.hint_at(here).unwrap_or_else(|| format!("such as {}", field.example));
-                    line(&format!("{} ({hint}):", field.label_at(here)), field.secret).await?
-                }
+            let answer = if let Ok(answer) = env::var(format!("REAL_{}", field.name.to_uppercase())) {
+                answer
+            } else {
+                let hint = field.hint_at(here).unwrap_or_else(|| format!("such as {}", field.example));
+                line(&format!("{} ({hint}):", field.label_at(here)), field.secret).await?
             };
             ensure!(!answer.is_empty() || field.optional.is_some(), "{} is needed", field.name);
             answers.insert(field.name.to_owned(), SecretString::from(answer));

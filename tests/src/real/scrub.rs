@@ -142,7 +142,7 @@ impl Scrub {
             return text.to_owned();
         }
         // Some services put JSON into a text.
-        if let Some(json @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text).ok() {
+        if let Ok(json @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
             return self.value(key, &json, MAX_ELEMENTS).to_string();
         }
         if self.is_kept(text) || LISTS_OF_WORDS.contains(&key) && text.split([' ', ';', ',']).all(|it| self.is_kept(it))

@@ -92,15 +92,12 @@ impl Shape {
         let mut fields = self.fields;
         let mut of_one: BTreeSet<String> = fields.keys().cloned().collect();
         for (key, field) in other.fields {
-            match fields.remove(&key) {
-                Some(before) => {
-                    of_one.remove(&key);
-                    fields.insert(key, before.merge(field));
-                }
-                None => {
-                    of_one.insert(key.clone());
-                    fields.insert(key, field);
-                }
+            if let Some(before) = fields.remove(&key) {
+                of_one.remove(&key);
+                fields.insert(key, before.merge(field));
+            } else {
+                of_one.insert(key.clone());
+                fields.insert(key, field);
             }
         }
         for (_, field) in fields.iter_mut().filter(|(key, _)| both_are_objects && of_one.contains(*key)) {

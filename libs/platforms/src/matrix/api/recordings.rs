@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use domain::testing::noon;
+use serde_json::Value;
 
 use super::{
     JoinedRooms, LoggedIn, Login, MediaConfig, Messages, Named, Said, Sent, Tokens, Uploaded, Versions, WhoAmI,

@@ -27,7 +27,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
             }
             "GET /wp-json/wp/v2/media" => assert!(recording.read::<Vec<Medium>>().is_empty(), "{name}"),
             "POST /wp-json/wp/v2/media" => {
-                assert!(recording.read::<Medium>().source_url.contains("/uploads/"), "{name}")
+                assert!(recording.read::<Medium>().source_url.contains("/uploads/"), "{name}");
             }
             "GET /wp-json/wp/v2/users/me/application-passwords/introspect" => {
                 assert!(!recording.read::<Password>().uuid.is_empty(), "{name}");
