@@ -233,7 +233,7 @@ impl<'a> Journey<'a> {
         let Credentials { access_token, refresh_token, extra, own, .. } = credentials;
         let tokens = [Some(access_token), refresh_token.as_ref(), own.as_ref()];
         tokens.into_iter().flatten().for_each(|it| self.scrub.hide(it.expose_secret()));
-        for it in extra {
+        if let Some(it) = extra {
             self.scrub.hide_unknown(it.expose_secret());
         }
     }
