@@ -129,12 +129,12 @@ fn by_request(exchanges: &[Exchange], scrub: &Scrub) -> BTreeMap<String, Respons
 
 /// `real-` with the last two names of the path, and the status of an error.
 fn free_name(recording: &Value, folder: &Path) -> String {
-    let request = recording["request"].as_str().unwrap_or_default();
-    let names: Vec<_> = request.split([' ', '/']).filter(|it| !it.is_empty() && *it != "{id}").collect();
+    let request = recording["request"].as_str().unwrap_or_default().replace("{id}", "");
+    let names: Vec<_> = request.split([' ', '/']).filter(|it| !it.is_empty()).collect();
     let (method, names) = names.split_first().unwrap_or((&"", &[]));
     let last = names[names.len().saturating_sub(2)..].join("-");
     let status = recording["status"].as_u64().filter(|it| 300 <= *it).map(|it| format!("-{it}")).unwrap_or_default();
-    let stem = format!("real-{method}-{last}{status}").to_lowercase().replace(['.', '_', '~', '-'], " ");
+    let stem = format!("real-{method}-{last}{status}").to_lowercase().replace(['.', '_', '~', '-', ':'], " ");
     let stem = stem.split_whitespace().collect::<Vec<_>>().join("-");
     let numbered = (1..).map(|it| if it == 1 { format!("{stem}.json") } else { format!("{stem}-{it}.json") });
     numbered.into_iter().find(|it| !folder.join(it).exists()).unwrap_or_default()

@@ -99,9 +99,10 @@ impl Scrub {
         }))
     }
 
-    /// Method and path, with `{id}` in place of what is not a word of the source.
+    /// Method and path, with `{id}` in place of what is not a word of the source. A DID keeps its method.
     pub(super) fn request(&self, exchange: &Exchange) -> String {
-        format!("{} {}", exchange.method, self.path(exchange.url.path(), |_| "{id}".to_owned()))
+        let id = |it: &str| if it.starts_with("did:plc:") { "did:plc:{id}" } else { "{id}" }.to_owned();
+        format!("{} {}", exchange.method, self.path(exchange.url.path(), id))
     }
 
     /// A body with all elements of its lists, to be compared with another one.
@@ -361,5 +362,6 @@ mod tests {
 
         assert_eq!(request("/_matrix/client/send/12"), "GET /_matrix/client/send/{id}");
         assert_eq!(request("/_matrix/rooms/matrix"), "GET /_matrix/{id}/{id}", "they could be the account's");
+        assert_eq!(request("/did:plc:z72i7hdynmk6r22z27h6tvur"), "GET /did:plc:{id}");
     }
 }

@@ -6,7 +6,6 @@ use secrecy::ExposeSecret;
 
 use crate::{Known, exchanges_with, hold};
 
-const PUT: &str = "POST /xrpc/com.atproto.repo.putRecord";
 const VIDEO: &str = "POST /xrpc/app.bsky.video.uploadVideo";
 
 const OLDER: &str = "in the lexicon; the recording is older";
@@ -19,17 +18,12 @@ const KNOWN: Known = Known {
         ("GET /xrpc/app.bsky.video.getUploadLimits", "/message: missing", "only of accounts that may not upload"),
         ("POST /xrpc/com.atproto.server.createSession", "/status: missing", INACTIVE),
         ("POST /xrpc/com.atproto.server.refreshSession", "/status: missing", INACTIVE),
-        ("GET /xrpc/com.atproto.repo.getRecord", "/value/embed: unexpected", "the client that puts a record writes it"),
-        ("GET /xrpc/com.atproto.server.describeServer", "/blobUploadLimit: unexpected", OLDER),
-        ("GET /xrpc/com.atproto.server.describeServer", "/contact: unexpected", OLDER),
         ("POST /xrpc/com.atproto.server.refreshSession", "/email: unexpected", OLDER),
         ("POST /xrpc/com.atproto.server.refreshSession", "/emailConfirmed: unexpected", OLDER),
         (VIDEO, "/did: unexpected", CONFLICT),
         (VIDEO, "/jobId: unexpected", CONFLICT),
         (VIDEO, "/progress: unexpected", CONFLICT),
         (VIDEO, "/state: unexpected", CONFLICT),
-        (PUT, "/commit: unexpected", OLDER),
-        (PUT, "/validationStatus: unexpected", OLDER),
     ],
     unmet: &[],
 };

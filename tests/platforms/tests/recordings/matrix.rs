@@ -4,24 +4,13 @@ use platforms::conformance::stage::Stage;
 
 use crate::{Known, exchanges_with, hold};
 
-const MESSAGES: &str = "GET /_matrix/client/v3/rooms/{id}/messages";
-
 const KNOWN: Known = Known {
     differences: &[
         ("GET /_matrix/client/v3/account/whoami", "/is_guest: unexpected", "optional, since v1.2"),
         ("GET /_matrix/client/v3/login", "/flows/*/identity_providers: unexpected", "of the flow `m.login.sso`"),
-        (MESSAGES, "/chunk/*/content/filename: unexpected", "the client that sends an event writes its content"),
-        (MESSAGES, "/chunk/*/content/m.mentions: unexpected", "the client that sends an event writes its content"),
-        (
-            MESSAGES,
-            "/chunk/*/content/social_publishing.reference: unexpected",
-            "the client that sends an event writes its content",
-        ),
-        (MESSAGES, "/chunk/*/unsigned/transaction_id: unexpected", "for the device that sent the event"),
     ],
     unmet: &[
         ("error-login-flows.json", "the fake has all endpoints that the adapter calls"),
-        ("error-profile.json", "the user of the fake has a profile"),
         ("error-suspended.json", "the fake suspends nobody"),
     ],
 };
