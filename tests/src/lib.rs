@@ -13,6 +13,7 @@ pub mod harness;
 pub mod html;
 pub mod lambda;
 pub mod lossy_proxy;
+pub mod matrix_server;
 pub mod moment;
 pub mod picture;
 pub mod platforms;

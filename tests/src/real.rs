@@ -14,10 +14,8 @@ use domain::{clock::Clock, options::Options as PostOptions, testing::noon};
 use networks::town::one_of_each;
 use platforms::{
     AppCredentials, Known, PlatformSettings,
-    conformance::{
-        recorder::{Exchange, Recorder},
-        stage::Tunnel,
-    },
+    conformance::stage::Tunnel,
+    recorder::{Exchange, Recorder},
 };
 use serde_json::Value;
 

@@ -295,8 +295,7 @@ impl Stack {
             .merge(erasure::router(publishing.clone(), Registry::new(&setup)?))
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(from_fn(hosts::own_pages_only));
-        let named = from_fn_with_state((hosts, origin.to_owned()), by_name_alone);
-        let here = public.clone().merge(laptop).layer(named);
+        let here = public.clone().merge(laptop).layer(from_fn_with_state((hosts, origin.to_owned()), by_name_alone));
         Ok(Self {
             api,
             stores,

@@ -15,7 +15,6 @@ pub mod echo;
 pub mod log;
 pub mod network;
 pub mod options;
-pub mod recorder;
 pub mod samples;
 pub mod shape;
 pub mod stage;

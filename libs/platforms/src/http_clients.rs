@@ -81,7 +81,7 @@ impl HttpClients {
 /// answer.
 pub(crate) async fn send(request: RequestBuilder) -> reqwest::Result<Response> {
     #[cfg(feature = "conformance")]
-    return crate::conformance::recorder::send(request).await;
+    return crate::recorder::send(request).await;
     #[cfg(not(feature = "conformance"))]
     request.send().await
 }

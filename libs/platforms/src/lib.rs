@@ -37,6 +37,10 @@ mod picture;
 mod pinterest;
 mod platform;
 pub mod recognition;
+#[cfg(feature = "conformance")]
+pub mod recorder;
+#[cfg(any(test, feature = "conformance"))]
+mod recording;
 #[cfg(any(test, feature = "conformance"))]
 pub mod recordings;
 mod registry;

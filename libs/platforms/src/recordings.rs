@@ -2,17 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-mod fields;
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
-use self::fields::Fields;
+pub use crate::recording::Recording;
 use crate::{bluesky, discord, mastodon, matrix, slack, telegram, wordpress, x};
 
 /// Reads recorded responses of success, each with the name of its file.
@@ -38,69 +30,16 @@ pub fn fields_read(platform: &str) -> BTreeMap<String, BTreeSet<String>> {
     read_successes(&recordings);
     let mut fields: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (_, recording) in recordings {
-        fields.entry(recording.request).or_default().extend(recording.fields_read.into_inner());
+        let (request, read) = recording.into_fields_read();
+        fields.entry(request).or_default().extend(read);
     }
     fields
 }
 
-/// A response, and the request that it belongs to.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Recording {
-    /// Which package or document has it.
-    pub source: String,
-    /// Method and path, with `{id}` in place of ids.
-    pub request: String,
-    status: u16,
-    headers: BTreeMap<String, String>,
-    /// `null` where the response has no body.
-    pub body: Value,
-    /// Those that the types of the adapter have read so far.
-    #[serde(skip)]
-    fields_read: Fields,
-}
-
-impl Recording {
-    /// All of a platform, by the names of their files.
-    pub fn all(platform: &str) -> Vec<(String, Self)> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/recordings").join(platform);
-        let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
-        files.sort();
-        let read = |path: PathBuf| {
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            let recording = serde_json::from_slice(&std::fs::read(&path).unwrap());
-            (name.clone(), recording.unwrap_or_else(|error| panic!("{name}: {error}")))
-        };
-        files.into_iter().map(read).collect()
-    }
-
-    /// The status of the response.
-    pub fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.status).unwrap()
-    }
-
-    /// The headers that adapters read.
-    pub fn headers(&self) -> HeaderMap {
-        let header = |(name, value): (&String, &String)| -> (HeaderName, HeaderValue) {
-            (name.parse().unwrap(), value.parse().unwrap())
-        };
-        self.headers.iter().map(header).collect()
-    }
-
-    /// The body as it was sent.
-    pub fn bytes(&self) -> Vec<u8> {
-        if self.body.is_null() { Vec::new() } else { self.body.to_string().into_bytes() }
-    }
-
-    /// The body as the adapter reads it.
-    pub fn read<T: DeserializeOwned>(&self) -> T {
-        fields::read(&self.body, &self.fields_read)
-            .unwrap_or_else(|error| panic!("{} {}: {error}", self.request, self.source))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

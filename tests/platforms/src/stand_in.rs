@@ -16,6 +16,7 @@
 //! Nothing here knows the service: what it refuses, it refuses by the documents.
 
 pub mod arrivals;
+mod cut;
 pub mod echo;
 pub mod exchanges;
 pub mod front;

@@ -2,8 +2,6 @@
 //! events and files read back. Its access tokens end after 20 seconds, so that nearly
 //! every delivery renews them.
 
-pub(crate) mod server;
-
 use std::time::Duration;
 
 use domain::media::MimeType;
@@ -12,11 +10,11 @@ use platforms::conformance::samples::sample;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use self::server::{PASSWORD, Synapse, USER};
 use super::{
     connecting::{connected, types},
     scenes::Scenes,
 };
+use crate::matrix_server::{PASSWORD, Synapse, USER};
 use crate::{
     answer::{integer, list, text},
     ensure,

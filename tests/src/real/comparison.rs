@@ -6,9 +6,9 @@ use std::{
     path::Path,
 };
 
-use platforms::conformance::{
+use platforms::{
+    conformance::shape::{Difference, DifferenceKind, Shape, differences},
     recorder::Exchange,
-    shape::{Difference, DifferenceKind, Shape, differences},
 };
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;

@@ -17,7 +17,7 @@ use crate::{
     fail,
     fault::Result,
     lossy_proxy::ProxyPort,
-    platforms::matrix::server::{PASSWORD, Synapse, USER},
+    matrix_server::{PASSWORD, Synapse, USER},
     template::ROOT,
     wordpress_server::{AUTHOR, Addresses, WordpressServer},
 };

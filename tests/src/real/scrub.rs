@@ -9,7 +9,7 @@ use std::{
     net::IpAddr,
 };
 
-use platforms::conformance::recorder::Exchange;
+use platforms::recorder::Exchange;
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -281,7 +281,9 @@ mod tests {
 
     fn scrub() -> Scrub {
         let mut scrub = Scrub::new(SOURCE, HEADERS_READ);
-        SECRETS.iter().for_each(|it| scrub.hide(it));
+        for secret in SECRETS {
+            scrub.hide(secret);
+        }
         scrub
     }
 

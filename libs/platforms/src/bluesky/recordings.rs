@@ -9,7 +9,7 @@ use super::record::Put;
 use super::repository::Record;
 use super::upload::Uploaded;
 use super::video;
-use crate::recordings::Recording;
+use crate::recording::Recording;
 
 /// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {

@@ -5,7 +5,7 @@ use super::bot::{Channel, Guild, Listed};
 use super::snowflake::Snowflake;
 use super::webhook::{Given, Webhook};
 use crate::oauth2::Tokens;
-use crate::recordings::Recording;
+use crate::recording::Recording;
 
 /// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {

@@ -6,7 +6,7 @@ use super::api::statuses::{File, Source, Status};
 use super::instance::Instance;
 use super::software::Software;
 use crate::oauth2::Tokens;
-use crate::recordings::Recording;
+use crate::recording::Recording;
 
 /// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {

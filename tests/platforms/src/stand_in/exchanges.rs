@@ -10,7 +10,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use super::wire::Cut;
+use super::cut::Cut;
 
 tokio::task_local! {
     static EXCHANGES: Exchanges;

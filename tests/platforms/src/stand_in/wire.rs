@@ -4,8 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 
 use axum::Router;
-use axum::body::Body;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -14,21 +13,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt;
 
+pub use super::cut::Cut;
 use super::exchanges;
-
-/// Marks a response of which nothing is to be sent: the connection is closed instead.
-/// It stands in the response's extensions, or is a response of its own.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the connection is cut on purpose")]
-pub struct Cut;
-
-impl IntoResponse for Cut {
-    fn into_response(self) -> Response {
-        let mut response = Response::new(Body::empty());
-        response.extensions_mut().insert(self);
-        response
-    }
-}
 
 /// A client that goes where it is told and nowhere else: redirects are its
 /// user's to follow.

@@ -4,7 +4,7 @@ use super::job;
 use super::limits::Limits;
 use super::service::Token;
 use crate::bluesky::reply::Reply;
-use crate::recordings::Recording;
+use crate::recording::Recording;
 
 /// Reads a response of success to a call for a video.
 pub(in crate::bluesky) fn read(name: &str, recording: &Recording) {

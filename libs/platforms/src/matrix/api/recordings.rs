@@ -8,7 +8,7 @@ use super::{
     JoinedRooms, LoggedIn, Login, MediaConfig, Messages, Named, Said, Sent, Tokens, Uploaded, Versions, WhoAmI,
     is_content,
 };
-use crate::recordings::Recording;
+use crate::recording::Recording;
 
 /// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {

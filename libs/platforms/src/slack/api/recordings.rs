@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::{Channels, Done, ERRORS, File, FileInfo, History, Posted, Team, Ticket, UPLOAD_HOSTS};
-use crate::recordings::Recording;
+use crate::recording::Recording;
 
 fn is_error(recording: &Recording) -> bool {
     !recording.status().is_success() || ERRORS.is_error_in_success(&recording.bytes())

@@ -1,7 +1,7 @@
 //! The adapter reads what the tests of other clients contain.
 
 use super::{ChatFacts, Me, Member, Response, Sent};
-use crate::recordings::Recording;
+use crate::recording::Recording;
 
 /// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {

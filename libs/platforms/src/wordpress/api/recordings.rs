@@ -2,7 +2,7 @@
 
 use super::super::site::Index;
 use super::{Ignored, Me, Medium, Password, Post};
-use crate::recordings::Recording;
+use crate::recording::Recording;
 
 /// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {

@@ -5,7 +5,7 @@
 use chrono::TimeDelta;
 
 use super::{CreatedPost, Data, MediaResponse, UploadState, UploadStep, is_id, processed};
-use crate::recordings::Recording;
+use crate::recording::Recording;
 use crate::x::{Member, profile_of};
 
 /// Reads all responses of success.

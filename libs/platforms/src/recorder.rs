@@ -1,5 +1,7 @@
 //! Records the responses that servers give to the calls of adapters.
 
+#![allow(clippy::unwrap_used, reason = "only tests record")]
+
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;

@@ -1,0 +1,18 @@
+//! Connections that are cut in place of a response.
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+
+/// Marks a response of which nothing is to be sent: the connection is closed instead.
+/// It stands in the response's extensions, or is a response of its own.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the connection is cut on purpose")]
+pub struct Cut;
+
+impl IntoResponse for Cut {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        response.extensions_mut().insert(self);
+        response
+    }
+}
