@@ -392,7 +392,7 @@ await step('access is taken back on /account', async () => {
   await page.goto(`${ready.origin}/account`);
   await photograph('account');
   await must(200, 'GET', '/user', undefined, token);
-  const revoke = page.getByRole('button', { name: /^Revoke/ });
+  const revoke = page.getByRole('button', { name: /^Revoke .*, approved / });
   const rows = await revoke.count();
   ensure(rows === 3, `${rows} devices and programs are listed instead of 3`);
   while (await revoke.count()) await leads(() => revoke.first().click());
