@@ -53,16 +53,20 @@ pub enum Joined {
 impl Store {
     /// The user with this id.
     pub async fn user(&self, user: UserId) -> Result<Option<User>, StorageError> {
+        self.user_item(user).await?.map(from_item).transpose()
+    }
+
+    async fn user_item(&self, user: UserId) -> Result<Option<Item>, StorageError> {
         let found = self
             .client
             .get_item()
             .table_name(self.table(Table::Users))
             .set_key(Some(key(user)))
-            // Whoever has just signed in for the first time is asked for at once.
+            // A user who signs in for the first time is read at once.
             .consistent_read(true)
             .send()
             .await?;
-        found.item.map(from_item).transpose()
+        Ok(found.item)
     }
 
     /// The id of the user with this identity.

@@ -130,15 +130,8 @@ impl Store {
 
     /// Takes all tokens from their user, and returns the hashes of those that were good until then.
     pub async fn unmark_tokens(&self, user: UserId) -> Result<Vec<String>, StorageError> {
-        let item = self
-            .client
-            .get_item()
-            .table_name(self.table(Table::Users))
-            .set_key(Some(key(user)))
-            .consistent_read(true)
-            .send()
-            .await?;
-        let marks: Vec<_> = item.item.unwrap_or_default().into_keys().filter(|it| it.starts_with(TOKEN)).collect();
+        let item = self.user_item(user).await?.unwrap_or_default();
+        let marks: Vec<_> = item.into_keys().filter(|it| it.starts_with(TOKEN)).collect();
         for some in marks.chunks(MOST_AT_ONCE) {
             self.remove(user, &Stale(some.to_vec())).await?;
         }
