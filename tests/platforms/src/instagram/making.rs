@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Here, Memory, text};
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
-use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch, fetch_picture};
+use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch_medium};
 use crate::meta::fields::Fields;
 use crate::stand_in::wire::Cut;
 
@@ -303,12 +303,7 @@ impl Here {
         fields.end()?;
         let Some(address) = address else { return Ok((content, None)) };
         let refused_hosts = self.memory().refused_hosts.clone();
-        let fetched = if is_video {
-            fetch(&address, &refused_hosts).await
-        } else {
-            fetch_picture(&address, &refused_hosts).await
-        };
-        let file = match fetched {
+        let file = match fetch_medium(is_video, &address, &refused_hosts).await {
             Ok(file) => {
                 self.memory().fetched.push(address);
                 file

@@ -50,9 +50,9 @@ pub enum NotFetched {
     AddressRefused,
 }
 
-/// Fetches a picture like [`fetch`], from a short address without a query only.
-pub async fn fetch_picture(address: &str, refused_hosts: &[String]) -> Result<Fetched, NotFetched> {
-    if MAX_ADDRESS_LENGTH < address.len() || address.contains(['?', '#', '%']) {
+/// Fetches a video or a picture like [`fetch`], a picture from a short address without a query only.
+pub async fn fetch_medium(is_video: bool, address: &str, refused_hosts: &[String]) -> Result<Fetched, NotFetched> {
+    if !is_video && (MAX_ADDRESS_LENGTH < address.len() || address.contains(['?', '#', '%'])) {
         return Err(NotFetched::AddressRefused);
     }
     fetch(address, refused_hosts).await

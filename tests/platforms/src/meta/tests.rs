@@ -10,7 +10,7 @@ use serde_json::json;
 use super::access::{Proof, accept};
 use super::containers::{Containers, LIVES, State};
 use super::error::GraphError;
-use super::fetched::{Fetched, Limits, NotFetched, Wrong, fetch, fetch_picture};
+use super::fetched::{Fetched, Limits, NotFetched, Wrong, fetch, fetch_medium};
 use super::fields::Fields;
 use super::lists::Page;
 use super::long_lived::{LONG, LongLived, SHORT};
@@ -179,7 +179,7 @@ async fn a_refused_host_or_address_is_never_called() {
     for address in
         [format!("{address}?X-Amz-Signature=1"), format!("{address}#1"), address.replace("/1", &"/1".repeat(100))]
     {
-        assert_eq!(fetch_picture(&address, &[]).await.unwrap_err(), NotFetched::AddressRefused, "{address}");
+        assert_eq!(fetch_medium(false, &address, &[]).await.unwrap_err(), NotFetched::AddressRefused, "{address}");
     }
     let mut accepting = std::pin::pin!(listener.accept());
     assert!(futures::poll!(accepting.as_mut()).is_pending(), "nothing has connected");

@@ -13,7 +13,7 @@ use super::access::PUBLISH;
 use super::{Here, Memory, poll, text};
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
-use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch, fetch_picture};
+use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch_medium};
 use crate::meta::fields::Fields;
 
 /// What is in a container, and then in a post.
@@ -162,12 +162,7 @@ impl Here {
         };
         fields.end()?;
         let refused_hosts = self.memory().refused_hosts.clone();
-        let fetched = if is_video {
-            fetch(&address, &refused_hosts).await
-        } else {
-            fetch_picture(&address, &refused_hosts).await
-        };
-        let file = match fetched {
+        let file = match fetch_medium(is_video, &address, &refused_hosts).await {
             Ok(file) => {
                 self.memory().fetched.push(address);
                 file
