@@ -37,21 +37,16 @@ pub(crate) async fn act_on_webhook(
 ) -> PageResult<Redirect> {
     session.check(&form.csrf)?;
     let webhook = WebhookId::parse(&form.webhook).ok_or_else(not_there)?;
-    let disabling = |disabled| Changes { disabled: Some(disabled), ..Changes::default() };
-    let (event, is_done, done) = match form.action {
-        Action::Disable => (
-            audit::Event::WebhookChanged,
-            app.change(session.user, webhook, &disabling(true)).await.map_err(failed)?.is_some(),
-            "disabled",
-        ),
-        Action::Enable => (
-            audit::Event::WebhookChanged,
-            app.change(session.user, webhook, &disabling(false)).await.map_err(failed)?.is_some(),
-            "enabled",
-        ),
-        Action::Delete => {
-            (audit::Event::WebhookRemoved, app.api.store.remove_webhook(session.user, webhook).await?, "deleted")
-        }
+    let (event, disabled, done) = match form.action {
+        Action::Disable => (audit::Event::WebhookChanged, Some(true), "disabled"),
+        Action::Enable => (audit::Event::WebhookChanged, Some(false), "enabled"),
+        Action::Delete => (audit::Event::WebhookRemoved, None, "deleted"),
+    };
+    let is_done = if disabled.is_some() {
+        let changes = Changes { disabled, ..Changes::default() };
+        app.change(session.user, webhook, &changes).await.map_err(failed)?.is_some()
+    } else {
+        app.api.store.remove_webhook(session.user, webhook).await?
     };
     if !is_done {
         return Err(not_there());
