@@ -174,7 +174,7 @@ pub struct Intent {
     /// Whether the platform may still be working on it. False once it has
     /// answered, even with an error.
     pub may_still_run: bool,
-    /// No other call is made before this, when the platform said so.
+    /// No other call is made before this time, which the platform named.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<DateTime<Utc>>,
     /// Whether the platform refused the call as a duplicate. Then a list without the post lags, and permits no other

@@ -107,7 +107,7 @@ async fn video_is_sent_to_pinterest_alone() {
 
 /// The description of `PinMediaSourceImagesURL`; the form POST of S3.
 #[tokio::test]
-async fn stand_in_refuses_unknown_fields_of_pictures_and_incomplete_forms() {
+async fn fake_refuses_unknown_fields_of_pictures_and_incomplete_forms() {
     let stage = PinterestStage::new().await;
     let account = stage.connect().await;
     let token = account.credentials.access_token.expose_secret();

@@ -64,7 +64,7 @@ impl Scrub {
         }
     }
 
-    /// The same for a fake, which has no secrets: its tokens have plain words in them.
+    /// For a fake, which has no secrets: its tokens have plain words in them.
     pub(super) fn of_fake(self) -> Self {
         Self { is_of_fake: true, ..self }
     }

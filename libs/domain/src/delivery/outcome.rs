@@ -77,7 +77,7 @@ pub enum Setback {
     Unknown {
         /// Whether the platform may still be working on the call.
         may_still_run: bool,
-        /// Should the call have had no effect: no other call before this, when the platform says so.
+        /// The time that the platform named: if the call had no effect, no other call is made before it.
         retry_at: Option<DateTime<Utc>>,
         /// For the user.
         reason: String,

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 
-/// Marks a response of which nothing is to be sent: the connection is closed instead.
+/// Marks a response that is not sent: the connection is closed instead.
 /// It stands in the response's extensions, or is a response of its own.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the connection is cut on purpose")]
