@@ -56,6 +56,7 @@ fn the_top_level_holds_what_it_is_to_hold() {
             "README.md",
             "SECURITY.md",
             "deny.toml",
+            "docs",
             "functions",
             "infra",
             "libs",
