@@ -62,6 +62,9 @@ pub(crate) async fn change_post(
     let mut fields = incoming.fields(reading::FIELDS)?;
     let text = match reading::content(&mut fields) {
         Given::Null => {
+    if fields.is_given("scheduled_at") && !Authority::of(&caller.scopes).schedules() {
+        return Err(drafts_only());
+    }
             fields.add("content", "may not be null; leave it out to keep the text");
             None
         }

@@ -143,14 +143,14 @@ pub(crate) async fn create_post(
 ) -> ApiResult<Response> {
     let body = incoming.bytes()?;
     let mut fields = incoming.fields(reading::FIELDS)?;
-    let key = idempotency(&headers, caller.user, &body, fields.faults());
-    let request = CreatePost { key, ..read(fields, app.api.clock.now()) };
-    if request.scheduled_at.is_some() && !Authority::of(&caller.scopes).schedules() {
+    if fields.is_given("scheduled_at") && !Authority::of(&caller.scopes).schedules() {
         return Err(drafts_only());
     }
 
     let created = app.publishing.create_post(caller.user, request).await.map_err(failed)?;
     let (post, replayed) = match created {
+    let key = idempotency(&headers, caller.user, &body, fields.faults());
+    let request = CreatePost { key, ..read(fields, app.api.clock.now()) };
         Created::New(post) => (*post, false),
         Created::Replayed(post) => (*post, true),
         Created::Refused(why) => return Err(refused(why, &caller)),
