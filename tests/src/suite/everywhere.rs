@@ -166,11 +166,15 @@ async fn unknown_query_parameters_are_refused(world: &World) -> Result {
     let mut taken = Vec::new();
     for (method, path, body) in [
         (Method::GET, "/user", None),
+        (Method::GET, "/openapi.json", None),
         (Method::GET, "/connections", None),
+        (Method::GET, "/platforms", None),
         (Method::POST, "/connections/connect/sandbox", None),
         (Method::POST, "/media", Some(json!({ "mime_type": "image/png" }))),
         (Method::GET, "/posts", None),
         (Method::POST, "/posts", Some(json!({ "content": "a" }))),
+        (Method::GET, "/webhooks", None),
+        (Method::GET, "/webhooks/key", None),
         (Method::GET, path.as_str(), None),
         (Method::PATCH, path.as_str(), Some(json!({ "content": "b" }))),
         (Method::DELETE, path.as_str(), None),
