@@ -29,13 +29,13 @@ pub(crate) struct DeviceCodeRequest {
     /// What the token is to permit. Absent, null or empty: everything.
     #[schema(nullable, max_items = 8, example = json!(["posts:read", "posts:write"]))]
     scopes: Option<Vec<ScopeName>>,
-    /// What the client calls itself, for the person who approves it.
-    // As `domain::name::ClientName` takes it.
+    /// What the client calls itself, for the person who approves it: at most 60 characters, without the white space
+    /// around them.
+    // As `domain::name::ClientName` reads it.
     #[schema(
         nullable,
         min_length = 1,
-        max_length = 60,
-        pattern = r"^[^\s\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069][^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$",
+        pattern = r"^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*[^\x00- \x7f-\xa0\u061c\u1680\u2000-\u200a\u200e\u200f\u2028-\u202f\u205f\u2066-\u2069\u3000]([^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]{0,58}[^\x00- \x7f-\xa0\u061c\u1680\u2000-\u200a\u200e\u200f\u2028-\u202f\u205f\u2066-\u2069\u3000])?[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$",
         example = "Planner on my laptop"
     )]
     client_name: Option<String>,
@@ -201,7 +201,8 @@ mod tests {
 
         assert_eq!(fault(json!("Planner")).await, (201, None));
         assert_eq!(fault(json!(null)).await, (201, None));
-        assert_eq!(fault(json!("")).await, refused("client_name may not be blank, or begin with a blank"));
+        assert_eq!(fault(json!("")).await, refused("client_name may not be blank"));
+        assert_eq!(fault(json!("  Planner\n")).await, (201, None));
         let long = refused("client_name may have at most 60 characters, this has 61");
         assert_eq!(fault(json!("x".repeat(61))).await, long);
         let mark = refused("client_name may not have control characters or marks of direction");

@@ -5,9 +5,9 @@ mod view;
 
 use std::sync::LazyLock;
 
-use api::Visitor;
 use api::openapi::DOCUMENT;
 use api::page::{Page, PageResult};
+use api::{ApiResult, Params, Visitor};
 use axum::response::IntoResponse;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
@@ -15,8 +15,9 @@ use serde_json::Value;
 use view::DocsPage;
 
 /// Answers the `OpenAPI` document itself.
-pub(crate) async fn openapi(_: Visitor) -> impl IntoResponse {
-    ([(CONTENT_TYPE, "application/json")], DOCUMENT)
+pub(crate) async fn openapi(_: Visitor, params: Params) -> ApiResult<impl IntoResponse> {
+    params.none()?;
+    Ok(([(CONTENT_TYPE, "application/json")], DOCUMENT))
 }
 
 /// Shows the document as a page, which needs no script and loads nothing from

@@ -8,7 +8,7 @@ use api::{ApiError, ApiResult, Caller, Incoming};
 use axum::extract::State;
 use domain::faults::Faults;
 use domain::id::UserId;
-use domain::media::{MimeType, human_size};
+use domain::media::{MediaPath, MimeType, human_size};
 use http::HeaderMap;
 use storage::{Medium, MediumAdded, Room};
 use tracing::Instrument;
@@ -22,6 +22,10 @@ pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
 
 /// How many ids are tried, in case one is taken already.
 const TRIES: usize = 3;
+
+/// How long an upload may count with what it might have: it is looked at within a day
+/// (`publishing::unused_uploads`).
+const EXPECTED_FOR: Duration = Duration::from_hours(25);
 
 /// Upload a file, or have one fetched from a URL
 ///
@@ -57,7 +61,7 @@ pub(crate) async fn create_medium(
     incoming: Incoming,
 ) -> ApiResult<Answer> {
     app.check_plan(&caller).await?;
-    let (request, key) = CreateMedium::parse(incoming, &headers)?;
+    let (request, key) = CreateMedium::parse(incoming, &headers, &app.limits)?;
     // A handler is dropped when its client hangs up, which would leave half a
     // file and a claimed idempotency key behind. A task of its own runs to its
     // end.
@@ -77,7 +81,7 @@ impl App {
         if self.plans.named(user.plan.as_deref()).media {
             return Ok(());
         }
-        Err(caller.not_in_plan("Your plan does not include pictures and videos.".to_owned()))
+        Err(caller.not_in_plan("Your plan does not include pictures and videos (media).".to_owned()))
     }
 
     pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> ApiResult<MediumView> {
@@ -88,12 +92,11 @@ impl App {
     }
 
     async fn presign(&self, user: UserId, request: &CreateMedium) -> ApiResult<PresignedView> {
-        let most = self.limits.max_bytes(request.mime_type, false);
-        if let Some(size) = request.size.filter(|it| most < *it) {
-            let (most, size) = (human_size(most), human_size(size));
-            return Err(ApiError::Invalid(Faults::one("size", format!("may be at most {most}, this is {size}"))));
-        }
-        let medium = self.expect_medium(user, request.mime_type, request.size.unwrap_or(most), "size").await?;
+        let (bytes, field) = match request.size {
+            Some(size) => (size, "size"),
+            None => (self.limits.max_bytes(request.mime_type, false), "mime_type"),
+        };
+        let medium = self.expect_medium(user, request.mime_type, bytes, field).await?;
         let path = medium.path().to_string();
         let put = self
             .bucket
@@ -105,8 +108,8 @@ impl App {
 
     /// Writes the record of a file before the file exists: whatever happens
     /// afterwards, the record leads to the file, which is removed when no post
-    /// uses it. The file holds this many bytes of its owner's room until its size
-    /// is known; where there is no room for it, `field` is at fault.
+    /// uses it. The file counts with this many bytes until its size is known; if
+    /// its user has not as many left, the error is on `field`.
     pub(crate) async fn expect_medium(
         &self,
         user: UserId,
@@ -115,23 +118,42 @@ impl App {
         field: &'static str,
     ) -> ApiResult<Medium> {
         let room = Room { bytes: self.limits.user_bytes, files: self.limits.user_files };
+        let mut are_counted = false;
         for _ in 0..TRIES {
             let medium = Medium::expected(user, self.api.ids.fresh(), mime_type, self.api.clock.now()).holding(bytes);
             match self.api.store.add_medium(&medium, room).await? {
                 MediumAdded::Added => return Ok(medium),
                 MediumAdded::IdTaken => {}
+                MediumAdded::NoRoom if !are_counted => {
+                    self.count_arrived(user).await?;
+                    are_counted = true;
+                }
                 MediumAdded::NoRoom => return Err(ApiError::Invalid(Faults::one(field, self.no_room()))),
             }
         }
         Err(ApiError::Unavailable)
     }
 
+    /// Lets each upload that has arrived count with what it has, in place of what
+    /// it might have had.
+    async fn count_arrived(&self, user: UserId) -> ApiResult<()> {
+        let expected = self.api.store.expected_media(user, self.api.clock.now() - EXPECTED_FOR).await?;
+        // Not the oldest: keys are in the order of texts.
+        let Some(first) = expected.iter().map(|it| it.path().to_string()).min() else { return Ok(()) };
+        let sizes = self.bucket.sizes(&MediaPath::folder(user), &first).await.map_err(|it| unavailable(&it))?;
+        let arrived = expected.into_iter().filter_map(|it| {
+            let size = *sizes.get(&it.path().to_string())?;
+            (it.held_bytes != Some(size)).then_some((it, size))
+        });
+        Ok(self.api.store.hold_arrived(user, &arrived.collect::<Vec<_>>()).await?)
+    }
+
     fn no_room(&self) -> String {
         let (bytes, files) = (human_size(self.limits.user_bytes), self.limits.user_files);
         format!(
-            "has no room: the files that you have beside those of published posts may be {files} and have {bytes}. \
-             Delete posts that you do not need, say the size of what you upload, or wait: what never came is \
-             removed after a day, and what no post uses after seven"
+            "exceeds your storage: your files that are not part of a published post may be {files} and take {bytes} \
+             together. Delete posts that you do not need, send the size of each upload, or wait: an upload that did \
+             not arrive is removed after a day, and a file that no post uses after seven days"
         )
     }
 

@@ -24,7 +24,7 @@ impl App {
             return Err(fault(&format!("the file is not {}", mime_type.as_str())));
         }
 
-        let medium = self.expect_medium(user, mime_type, max_bytes, "source_url").await?;
+        let medium = self.expect_medium(user, mime_type, max_bytes, "mime_type").await?;
         match self.keep(&medium, start, body).await {
             Ok(view) => Ok(view),
             Err(error) => {

@@ -2,7 +2,7 @@
 
 use api::{ApiResult, Incoming};
 use domain::idempotency::IdempotencyKey;
-use domain::media::{Filename, MimeType};
+use domain::media::{Filename, MediaLimits, MimeType, human_size};
 use http::HeaderMap;
 use serde::Deserialize;
 use url::Url;
@@ -27,7 +27,8 @@ pub(crate) struct CreateMediumBody {
     #[schema(format = "uri", max_length = 2048)]
     source_url: Option<String>,
     /// The size of the file in bytes: the URL then takes a file of exactly that
-    /// size, and holds no more of the room that your files have.
+    /// size, and until it has arrived, the upload counts with this size and not
+    /// with the most that a file of its type may have.
     #[schema(minimum = 1)]
     size: Option<u64>,
 }
@@ -64,7 +65,11 @@ pub(crate) struct CreateMedium {
 impl CreateMedium {
     /// Reads the request and its idempotency key; the error names everything
     /// that is wrong with them.
-    pub(crate) fn parse(incoming: Incoming, headers: &HeaderMap) -> ApiResult<(Self, Option<IdempotencyKey>)> {
+    pub(crate) fn parse(
+        incoming: Incoming,
+        headers: &HeaderMap,
+        limits: &MediaLimits,
+    ) -> ApiResult<(Self, Option<IdempotencyKey>)> {
         let mut fields = incoming.fields(&["mime_type", "filename", "source_url", "size"])?;
         let mut mime_type = None;
         if let Some(raw) = fields.required_text("mime_type") {
@@ -81,6 +86,7 @@ impl CreateMedium {
                 Err(error) => fields.add("filename", error),
             }
         }
+        let has_source = fields.is_given("source_url");
         let mut source_url = None;
         if let Some(raw) = fields.text("source_url").value() {
             match url(&raw) {
@@ -92,8 +98,13 @@ impl CreateMedium {
         if size == Some(0) {
             fields.add("size", "must be at least 1; a file without bytes is no picture");
         }
-        if size.is_some() && source_url.is_some() {
+        if size.is_some() && has_source {
             fields.add("size", "is for files that you upload; leave it out beside source_url");
+        } else if let (Some(size), Some(mime_type)) = (size, mime_type) {
+            let most = limits.max_bytes(mime_type, false);
+            if most < size {
+                fields.add("size", format_args!("may be at most {}, this is {}", human_size(most), human_size(size)));
+            }
         }
         let mut key = None;
         match idempotency_key(headers) {
@@ -110,11 +121,7 @@ impl CreateMedium {
     pub(crate) fn hash(&self) -> String {
         let name = self.filename.as_ref().map(Filename::as_str);
         let url = self.source_url.as_ref().map(Url::as_str);
-        match self.size {
-            // As it was before there were sizes, so that keys from then are known.
-            None => domain::token::hash(&format!("{:?}", (self.mime_type.as_str(), name, url))),
-            Some(size) => domain::token::hash(&format!("{:?}", (self.mime_type.as_str(), name, url, size))),
-        }
+        domain::token::hash(&format!("{:?}", (self.mime_type.as_str(), name, url, self.size)))
     }
 }
 

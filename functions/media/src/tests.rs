@@ -235,6 +235,8 @@ async fn what_cannot_be_fetched_is_a_fault_and_leaves_nothing_behind() {
 #[tokio::test]
 async fn every_fault_of_a_request_is_told_at_once() {
     let service = Service::start().await;
+    let large = json!({"mime_type": "image/png", "filename": "x".repeat(256), "size": MAX_BYTES + 1});
+    let (_, large) = service.post(&large).await;
     let body = json!({
         "mime_type": "image/svg+xml", "filename": "x".repeat(256), "source_url": "ftp://example.com/x", "name": "x"
     });
@@ -244,6 +246,7 @@ async fn every_fault_of_a_request_is_told_at_once() {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     let fields: Vec<_> = body["errors"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(fields, ["filename", "idempotency-key", "mime_type", "name", "source_url"]);
+    assert_eq!(large["errors"].as_object().unwrap().keys().collect::<Vec<_>>(), ["filename", "size"]);
     service.nothing_is_left().await;
 }
 
@@ -356,6 +359,32 @@ async fn a_user_has_room_for_so_much_and_each_fetched_file_holds_what_it_has() {
     let fetched = service.app.fetch(user, MimeType::Png, &format!("{}/harbour.png", service.web)).await.unwrap();
     assert!(ask(MAX_BYTES - fetched.size).await.is_ok(), "a fetched file holds its size alone");
     assert!(matches!(ask(0).await, Err(api::ApiError::Invalid(_))), "too many files");
+}
+
+#[tokio::test]
+async fn an_upload_counts_with_what_it_has_once_it_is_there() {
+    let mut service = Service::start().await;
+    service.app.limits.user_bytes = 2 * MAX_BYTES + 100;
+    service.router = api::finish(crate::router(service.app.clone()), service.app.api.clone());
+    let picture = json!({"mime_type": "image/png"});
+    let (_, first) = service.post(&picture).await;
+    let (_, second) = service.post(&picture).await;
+    service.fault("mime_type", &picture).await;
+    service.fault("size", &json!({"mime_type": "image/png", "size": MAX_BYTES})).await;
+    let from_web = json!({"mime_type": "image/png", "source_url": format!("{}/harbour.png", service.web)});
+    service.fault("mime_type", &from_web).await;
+
+    // Larger than it may be: it counts with all that it has.
+    let bucket = &service.app.bucket;
+    bucket.put_whole(second["path"].as_str().unwrap(), "image/png", vec![0; 1050].into()).await.unwrap();
+    service.fault("mime_type", &picture).await;
+    bucket.put_whole(first["path"].as_str().unwrap(), "image/png", PNG.into()).await.unwrap();
+
+    let (status, third) = service.post(&picture).await;
+    assert_eq!(status, StatusCode::CREATED, "{third}");
+    service.fault("size", &json!({"mime_type": "image/png", "size": 9})).await;
+    let (status, last) = service.post(&json!({"mime_type": "image/png", "size": 8})).await;
+    assert_eq!(status, StatusCode::CREATED, "{last}");
 }
 
 #[tokio::test]

@@ -21,7 +21,9 @@ use crate::{App, drafts_only, failed, reading};
 #[schema(as = PostChanges, example = json!({"scheduled_at": "2026-11-21T09:30:00Z"}))]
 #[expect(dead_code, reason = "read field by field; this is its description")]
 pub(crate) struct ChangesBody {
-    /// What is said where a platform's entry does not say otherwise.
+    /// What is said where a platform's entry does not say otherwise. All texts of a post (its own, those of its
+    /// platforms, options, and what its files show) take at most 300,000 bytes of UTF-8 together; the error is on the
+    /// largest text of the request.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S", nullable = false)]
     content: Option<String>,
     /// Replaces the whole set; an entry for the same account keeps its id.
@@ -60,6 +62,9 @@ pub(crate) async fn change_post(
 ) -> ApiResult<Json<PostView>> {
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
     let mut fields = incoming.fields(reading::FIELDS)?;
+    if fields.is_given("scheduled_at") && !Authority::of(&caller.scopes).schedules() {
+        return Err(drafts_only());
+    }
     let text = match reading::content(&mut fields) {
         Given::Null => {
             fields.add("content", "may not be null; leave it out to keep the text");

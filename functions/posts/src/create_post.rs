@@ -33,7 +33,9 @@ use crate::{App, drafts_only, failed, reading};
 }))]
 #[expect(dead_code, reason = "read field by field; this is its description")]
 pub(crate) struct NewPostBody {
-    /// What is said where a platform's entry does not say otherwise.
+    /// What is said where a platform's entry does not say otherwise. All texts of a post (its own, those of its
+    /// platforms, options, and what its files show) take at most 300,000 bytes of UTF-8 together; the error is on the
+    /// largest text of the request.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
     content: String,
     /// Where it goes, each account once.
@@ -106,7 +108,8 @@ pub(crate) struct PlatformBody {
     /// A text for this account alone.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
     content: Option<String>,
-    /// The files of this account alone, in place of the post's. A request may name 60 different files in all its lists.
+    /// The files of this account alone, in place of the post's. A request may name 60 different files in all its
+    /// lists, which may have 300 entries together.
     #[schema(max_items = 30)]
     media: Option<Vec<MediumBody>>,
     /// What is said on this account's platform alone, such as `visibility`, `content_warning` or `language`. A name
@@ -143,11 +146,11 @@ pub(crate) async fn create_post(
 ) -> ApiResult<Response> {
     let body = incoming.bytes()?;
     let mut fields = incoming.fields(reading::FIELDS)?;
-    let key = idempotency(&headers, caller.user, &body, fields.faults());
-    let request = CreatePost { key, ..read(fields, app.api.clock.now()) };
-    if request.scheduled_at.is_some() && !Authority::of(&caller.scopes).schedules() {
+    if fields.is_given("scheduled_at") && !Authority::of(&caller.scopes).schedules() {
         return Err(drafts_only());
     }
+    let key = idempotency(&headers, caller.user, &body, fields.faults());
+    let request = CreatePost { key, ..read(fields, app.api.clock.now()) };
 
     let created = app.publishing.create_post(caller.user, request).await.map_err(failed)?;
     let (post, replayed) = match created {

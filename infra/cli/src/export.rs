@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use client::{ListPosts, Post, PostPlatform};
+use client::{Client, ListPosts, Post, PostPlatform};
 use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
 
@@ -15,7 +15,8 @@ use crate::posting::entry_name;
 use crate::posts::status;
 use crate::session::Session;
 
-/// The columns. The first six are those of an import; the others are told.
+/// The columns. The first six are those of an import. By `id` and `status` an import finds the posts
+/// that it leaves out; the others are for people.
 const COLUMNS: [&str; 11] =
     ["content", "to", "at", "media", "alt", "options", "id", "status", "created_at", "urls", "errors"];
 
@@ -39,36 +40,50 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Fai
     let status = status(arguments.status.as_deref())?;
     let mut target = Target::open(arguments.file.as_deref())?;
     let mut lines = Lines::begin(format, &mut target)?;
-    let (mut page, mut total, mut written) = (1, 0, 0);
-    loop {
-        // All of them, because one that goes out meanwhile changes its status, and then another
-        // would change its page.
-        let (sort, direction) = (Some("created_at".to_owned()), Some("asc".to_owned()));
-        let which = ListPosts { status: None, per_page: Some(100), page: Some(page), sort, direction };
-        let posts = session.client.list_posts(&which).await?;
-        if posts.meta.total < total {
-            let why = "a post was deleted meanwhile, so that another may be missing here; run it again";
-            return Err(Failure::Failed(why.to_owned()));
+    let mut written = 0;
+    // All of them, because one that goes out meanwhile changes its status, and then another would
+    // change its page.
+    for_each_post(&session.client, |post| {
+        if status.as_ref().is_some_and(|status| *status != post.status) {
+            return Ok(());
         }
-        total = posts.meta.total;
-        for post in posts.data.iter().filter(|it| status.as_ref().is_none_or(|status| *status == it.status)) {
-            if has_more_than_a_line(post) {
-                let what = "texts, files or options of its own for one account, which a line cannot say";
-                notice(&format!("post {} is left out: it has {what}", post.id));
-                continue;
-            }
-            lines.write(post)?;
-            written += 1;
+        if has_more_than_a_line(post) {
+            let what = "texts, files or options of its own for one account, which a line cannot say";
+            notice(&format!("post {} is left out: it has {what}", post.id));
+            return Ok(());
         }
-        if posts.meta.last_page <= page {
-            break;
-        }
-        page += 1;
-    }
+        written += 1;
+        lines.write(post)
+    })
+    .await?;
     lines.end()?;
     target.keep()?;
     notice(&format!("{written} posts written"));
     Ok(())
+}
+
+/// Calls `visit` with every post of the user, the oldest first. Fails if a post was deleted
+/// meanwhile: the pages have then moved, and another post may be missing.
+pub(crate) async fn for_each_post(
+    client: &Client,
+    mut visit: impl FnMut(&Post) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (mut page, mut total) = (1, 0);
+    loop {
+        let (sort, direction) = (Some("created_at".to_owned()), Some("asc".to_owned()));
+        let which = ListPosts { status: None, per_page: Some(100), page: Some(page), sort, direction };
+        let posts = client.list_posts(&which).await?;
+        if posts.meta.total < total {
+            let why = "a post was deleted meanwhile, so another may be missing here; run the command again";
+            return Err(Failure::Failed(why.to_owned()));
+        }
+        total = posts.meta.total;
+        posts.data.iter().try_for_each(&mut visit)?;
+        if posts.meta.last_page <= page {
+            return Ok(());
+        }
+        page += 1;
+    }
 }
 
 /// Where lines go.

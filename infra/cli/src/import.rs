@@ -1,5 +1,8 @@
 //! `social import`: a post of each line of a file, once.
 //!
+//! A line that `social export` wrote is known by its post. A post that exists in this account, or
+//! was public when it was exported, is left out.
+//!
 //! Two things keep a line from being posted twice. Its idempotency key, by
 //! which the service knows it for a day, and the report, which is written
 //! before and after each request and knows it for good. What was under way when
@@ -10,6 +13,7 @@ mod line;
 mod plan;
 mod report;
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +26,7 @@ use self::plan::Plan;
 use self::report::{Before, Report, What};
 use crate::arguments::Import;
 use crate::exit::Failure;
-use crate::export::format;
+use crate::export::{for_each_post, format};
 use crate::output::{self, is_watched, notice, plain, plain_lines};
 use crate::posting::{entries, send};
 use crate::session::Session;
@@ -45,6 +49,8 @@ struct Importing<'a> {
     client: Client,
     accounts: Vec<Connection>,
     zone: Zone,
+    /// Ids of the user's posts; empty where no line was exported.
+    existing: HashSet<u64>,
     report: Report,
     sums: Sums,
 }
@@ -54,6 +60,8 @@ struct Importing<'a> {
 struct Sums {
     posted: usize,
     before: usize,
+    existing: usize,
+    public: usize,
     broken: usize,
     refused: usize,
     unknown: usize,
@@ -70,7 +78,7 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Fai
     }
     let bytes = fs::read(file).map_err(named)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let lines = lines(format, &bytes, &name)?;
+    let lines = lines(format, &bytes, &name, arguments.copies)?;
 
     let client = session.client.clone().with_patience(Patience { limits: LIMITS, ..Patience::default() });
     let account = match client.show_user().await {
@@ -88,9 +96,28 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Fai
         None => Zone::Here,
     };
     let accounts = client.list_connections(&ListConnections::default()).await?.value.data;
+    let existing =
+        if lines.iter().flatten().any(|it| it.exported.is_some()) { existing(&client).await? } else { HashSet::new() };
     let report = Report::open(&report_path(arguments), &account)?;
-    let importing = Importing { session, arguments, client, accounts, zone, report, sums: Sums::default() };
+    let sums = Sums::default();
+    let importing = Importing { session, arguments, client, accounts, zone, existing, report, sums };
     importing.all(lines).await
+}
+
+/// Ids of all posts of the user.
+async fn existing(client: &Client) -> Result<HashSet<u64>, Failure> {
+    let mut ids = HashSet::new();
+    let read = for_each_post(client, |post| {
+        ids.insert(post.id);
+        Ok(())
+    });
+    match read.await {
+        Ok(()) => Ok(ids),
+        Err(Failure::Refused(why)) => Err(Failure::Refused(format!(
+            "an import of exported lines has to read which posts exist; or use --copies. {why}"
+        ))),
+        Err(failure) => Err(failure),
+    }
 }
 
 fn report_path(arguments: &Import) -> PathBuf {
@@ -138,6 +165,16 @@ impl Importing<'_> {
                     return Ok(());
                 }
                 Before::Nothing => {}
+            }
+        }
+        if let Some(exported) = line.exported {
+            if self.existing.contains(&exported.id) {
+                self.sums.existing += 1;
+                return Ok(());
+            }
+            if exported.is_public {
+                self.sums.public += 1;
+                return Ok(());
             }
         }
         let plan = match Plan::of(line, &self.zone, self.folder()) {
@@ -264,7 +301,7 @@ impl Importing<'_> {
     }
 
     fn summary(&self) -> String {
-        let Sums { posted, before, broken, refused, unknown } = &self.sums;
+        let Sums { posted, before, broken, refused, unknown, .. } = &self.sums;
         let posted_now = if self.arguments.dry_run { "would be taken" } else { "posted" };
         let file = self.arguments.file.display();
         format!(
@@ -275,8 +312,13 @@ impl Importing<'_> {
 
     fn end(self) -> Result<(), Failure> {
         notice(&self.summary());
+        for (what, count) in [("exist", self.sums.existing), ("are public", self.sums.public)] {
+            if 0 < count {
+                notice(&format!("Posts that {what} already, left out: {count} (--copies makes copies of them)"));
+            }
+        }
         if !self.arguments.dry_run {
-            notice(&format!("What became of each line: {}", report_path(self.arguments).display()));
+            notice(&format!("The result of each line: {}", report_path(self.arguments).display()));
         }
         let Sums { broken, refused, unknown, .. } = self.sums;
         match (unknown, refused, broken) {

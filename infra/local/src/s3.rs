@@ -1,12 +1,17 @@
 //! S3 in this process, as a part of the one origin.
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Arc, PoisonError, Weak};
 
 use axum::Router;
 use axum::error_handling::HandleError;
 use http::StatusCode;
+use s3s::access::S3Access;
 use s3s::auth::SimpleAuth;
+use s3s::dto::PutObjectInput;
 use s3s::service::S3ServiceBuilder;
+use s3s::{S3Request, S3Result};
 use s3s_fs::FileSystem;
 
 use crate::clients::{ACCESS_KEYS, Secret};
@@ -25,6 +30,7 @@ pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalErro
         keys.register(access_key.to_owned(), secret.expose().into());
     }
     builder.set_auth(keys);
+    builder.set_access(OnePutAtATime::default());
     let service = HandleError::new(builder.build(), async |error: s3s::HttpError| {
         tracing::error!(?error, "the media store failed");
         StatusCode::INTERNAL_SERVER_ERROR
@@ -33,4 +39,80 @@ pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalErro
         .route_service(&format!("/{BUCKET}"), service.clone())
         .route_service(&format!("/{BUCKET}/"), service.clone())
         .route_service(&format!("/{BUCKET}/{{*key}}"), service))
+}
+
+/// Runs the PUTs of one key one after the other. `s3s-fs` checks `If-None-Match` before it reads the
+/// body, so two PUTs of one link at the same moment would both be stored. S3 stores the first that
+/// ends and answers the others with 412 (S3 User Guide, "Conditional write behavior").
+#[derive(Debug, Default)]
+struct OnePutAtATime {
+    locks: std::sync::Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+}
+
+impl OnePutAtATime {
+    fn lock_of(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.retain(|_, lock| 0 < lock.strong_count());
+        locks.get(key).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let lock = Arc::default();
+            locks.insert(key.to_owned(), Arc::downgrade(&lock));
+            lock
+        })
+    }
+}
+
+#[async_trait::async_trait]
+impl S3Access for OnePutAtATime {
+    /// Called once the signature is verified. The lock is held until the request is dropped.
+    async fn put_object(&self, request: &mut S3Request<PutObjectInput>) -> S3Result<()> {
+        let lock = self.lock_of(&request.input.key).lock_owned().await;
+        request.extensions.insert(Arc::new(lock));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use axum::body::Body;
+    use cloud::bucket::{Bucket, BucketSettings};
+    use http::Request;
+    use http_body_util::BodyExt;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::clients::config;
+
+    /// Every PUT of one link at the same moment, and what is stored after them.
+    async fn race(puts: usize) -> (Vec<StatusCode>, Vec<u8>) {
+        let (folder, secret) = (tempfile::tempdir().unwrap(), Secret::random());
+        let store = router(folder.path(), &secret).unwrap();
+        let settings = BucketSettings { name: BUCKET.to_owned(), ..BucketSettings::default() };
+        let bucket = Bucket::new(&config("http://localhost:3000", &secret), &settings);
+        let put = bucket.presigned_put("media/7/42.png", "image/png", None, Duration::from_mins(1)).await.unwrap();
+        let sent = (0..puts).map(async |number| {
+            let mut request = Request::put(&put.url).header("host", "localhost:3000");
+            for (name, value) in &put.headers {
+                request = request.header(name, value);
+            }
+            let body = Body::from(vec![u8::try_from(number).unwrap(); 10_000]);
+            store.clone().oneshot(request.body(body).unwrap()).await.unwrap().status()
+        });
+        let ended = futures::future::join_all(sent).await;
+        let link = bucket.presigned_get("media/7/42.png", Duration::from_mins(1)).await.unwrap();
+        let get = Request::get(link).header("host", "localhost:3000").body(Body::empty()).unwrap();
+        let stored = store.oneshot(get).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+        (ended, stored.into())
+    }
+
+    #[tokio::test]
+    async fn racing_puts_of_one_link_store_one_file() {
+        let (ended, stored) = race(16).await;
+
+        let taken: Vec<_> = (0..).zip(&ended).filter(|it| *it.1 == StatusCode::OK).map(|it| it.0).collect();
+        assert_eq!(taken.len(), 1, "{ended:?}");
+        assert!(stored == vec![taken[0]; 10_000]);
+        assert_eq!(ended.iter().filter(|it| **it == StatusCode::PRECONDITION_FAILED).count(), 15);
+    }
 }

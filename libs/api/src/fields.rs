@@ -62,6 +62,11 @@ impl Fields {
         Self { path, source, values, faults }
     }
 
+    /// Whether a field is given and not null, whatever it is.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|it| !it.is_null())
+    }
+
     /// A text.
     pub fn text(&mut self, name: &str) -> Given<String> {
         self.take(name, "must be a string", |value| match value {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::iter::repeat_n;
 
 use domain::faults::Faults;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -14,16 +15,22 @@ use crate::error::ApiError;
 /// deeper than four.
 const MAX_DEPTH: usize = 32;
 
+/// A number beyond every limit of the API that a double can hold.
+const VERY_LARGE: f64 = 1e308;
+
 /// Reads an object. Every field that is given twice is among the faults; its
-/// first value counts.
+/// first value counts. A number that is too large for a double is read as
+/// [`VERY_LARGE`], which no field takes.
 pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, Faults), ApiError> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(ApiError::Malformed("The body is not UTF-8".to_owned()));
     };
-    let mut reading = Reading::default();
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let node = Node { reading: &mut reading, place: Place::Body };
-    let read = node.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    let (mut read, mut reading) = self::read(text);
+    if read.is_err()
+        && let Some(text) = with_bounded_numbers(text)
+    {
+        (read, reading) = self::read(&text);
+    }
     match read {
         Ok(Value::Object(values)) => Ok((values, reading.faults)),
         Ok(_) => {
@@ -35,28 +42,84 @@ pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, Faults), ApiEr
             let levels = format!("Objects and lists of the body stand more than {MAX_DEPTH} levels deep");
             Err(ApiError::Malformed(levels))
         }
-        Err(error) => match reading.stopped_at.filter(|_| is_after_huge_number(text, &error)) {
-            Some(field) => Err(Faults::one(field, "is a number too large to be read").into()),
-            None => Err(ApiError::Malformed(format!(
-                "The body is not valid JSON: see line {}, column {}",
-                error.line(),
-                error.column()
-            ))),
-        },
+        Err(error) => Err(ApiError::Malformed(format!(
+            "The body is not valid JSON: see line {}, column {}",
+            error.line(),
+            error.column()
+        ))),
     }
 }
 
-/// Whether reading stopped at a number that is beyond what a double can hold,
-/// which JSON permits and `serde_json` does not.
-fn is_after_huge_number(text: &str, error: &serde_json::Error) -> bool {
-    let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-    let stopped = (before + error.column()).min(text.len());
-    let is_part = |it: &u8| it.is_ascii_digit() || b"+-.eE".contains(it);
+fn read(text: &str) -> (Result<Value, serde_json::Error>, Reading) {
+    let mut reading = Reading::default();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let node = Node { reading: &mut reading, place: Place::Body };
+    let read = node.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    (read, reading)
+}
+
+/// The text with [`VERY_LARGE`] in place of every larger number; `None` if there
+/// is none. JSON permits such numbers, and `serde_json` stops at them as at
+/// malformed JSON. The length stays, so that an error further on names its place.
+fn with_bounded_numbers(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
-    let begin = stopped - bytes[..stopped].iter().rev().take_while(|it| is_part(it)).count();
-    let end = stopped + bytes[stopped..].iter().take_while(|it| is_part(it)).count();
-    let is_value = bytes[..begin].trim_ascii_end().last().is_none_or(|it| b"[:,".contains(it));
-    is_value && text.get(begin..end).and_then(|it| it.parse::<f64>().ok()).is_some_and(f64::is_infinite)
+    let mut bounded = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        let start = at;
+        at = match byte {
+            b'"' => end_of_string(bytes, start),
+            it if is_part_of_number(*it) => {
+                start + bytes[start..].iter().take_while(|it| is_part_of_number(**it)).count()
+            }
+            _ => start + 1,
+        };
+        let token = text.get(start..at).unwrap_or_default();
+        if let Some(number) = json_number(token).filter(|it| VERY_LARGE <= it.abs()) {
+            // Never longer than the token: no number as large has fewer characters.
+            let replacement = if number < 0.0 { "-1e308" } else { "1e308" };
+            bounded.push_str(&text[copied..start]);
+            bounded.push_str(replacement);
+            bounded.extend(repeat_n(' ', token.len().saturating_sub(replacement.len())));
+            copied = at;
+        }
+    }
+    if copied == 0 {
+        return None;
+    }
+    bounded.push_str(&text[copied..]);
+    Some(bounded)
+}
+
+/// Where the string ends that begins here; the end of the text if it does not.
+fn end_of_string(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    loop {
+        match bytes.get(at) {
+            None => return bytes.len(),
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+        }
+    }
+}
+
+fn is_part_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || b"+-.eE".contains(&byte)
+}
+
+/// A number in the form of JSON (RFC 8259, section 6), infinite where a double
+/// cannot hold it.
+fn json_number(token: &str) -> Option<f64> {
+    let digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    let (number, exponent) = token.split_once(['e', 'E']).map_or((token, None), |it| (it.0, Some(it.1)));
+    let (whole, fraction) = number.split_once('.').map_or((number, None), |it| (it.0, Some(it.1)));
+    let whole = whole.strip_prefix('-').unwrap_or(whole);
+    let is_number = digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|it| digits(it.strip_prefix(['+', '-']).unwrap_or(it)));
+    if is_number { token.parse().ok() } else { None }
 }
 
 /// What was noticed on the way.
@@ -64,8 +127,6 @@ fn is_after_huge_number(text: &str, error: &serde_json::Error) -> bool {
 struct Reading {
     faults: Faults,
     is_too_deep: bool,
-    /// The innermost value at which reading stopped.
-    stopped_at: Option<String>,
 }
 
 /// A value that is to be read.
@@ -117,12 +178,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        let Node { reading, place } = self;
-        let read = deserializer.deserialize_any(Node { reading: &mut *reading, place });
-        if read.is_err() && reading.stopped_at.is_none() {
-            reading.stopped_at = Some(place.to_string());
-        }
-        read
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -193,6 +249,7 @@ impl<'de> Visitor<'de> for Node<'_> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -221,20 +278,43 @@ mod tests {
     }
 
     #[test]
-    fn a_number_too_large_is_named_and_not_called_malformed() {
-        for (json, field) in [
-            (r#"{"a":1e400}"#, "a"),
-            (r#"{"a":[0,{"b": -1.5E+999 }]}"#, "a.1.b"),
-            ("{\n\"é\":\n\t1e9999999999999999999,\"c\":1}", "é"),
-            (r#"{"a":1e400"#, "a"),
+    fn number_too_large_for_a_double_is_read_as_a_very_large_one() {
+        for (json, expected) in [
+            (r#"{"a":1e400}"#, json!({"a": 1e308})),
+            (
+                r#"{"a":[0,{"b": -1.5E+999 }],"c":"1e400 \" 1e400","1e400":1}"#,
+                json!({"a": [0, {"b": -1e308}], "c": "1e400 \" 1e400", "1e400": 1}),
+            ),
+            ("{\n\"é\":\n\t1e9999999999999999999,\"c\":1}", json!({"é": 1e308, "c": 1})),
+            (&format!(r#"{{"a":{}}}"#, "9".repeat(400)), json!({"a": 1e308})),
+            (&format!(r#"{{"a":0.{}1e999}}"#, "0".repeat(400)), json!({"a": 1e308})),
+            (r#"{"a":1.7976931348623157e308,"b":1e400}"#, json!({"a": 1e308, "b": 1e308})),
+            (r#"{"a":1e-400,"b":1e308,"c":0e999999999999}"#, json!({"a": 0.0, "b": 1e308, "c": 0.0})),
         ] {
-            let message = format!("{field} is a number too large to be read");
-            let ApiError::Invalid(faults) = refusal(json) else { panic!("{json}") };
-            assert_eq!(faults.iter().collect::<Vec<_>>(), [(field, message.as_str())], "{json}");
+            let (values, faults) = object(json.as_bytes()).unwrap();
+            assert!(faults.is_empty());
+            assert_eq!(Value::Object(values), expected, "{json}");
         }
-        let long = format!(r#"{{"a":{}}}"#, "9".repeat(400));
-        assert!(matches!(refusal(&long), ApiError::Invalid(_)));
-        assert!(object(br#"{"a":1e-400,"b":1e308}"#).is_ok());
+        assert_eq!(repeated(r#"{"a":1e400,"a":2}"#), ["a"]);
+    }
+
+    #[test]
+    fn malformed_json_after_a_number_too_large_is_malformed() {
+        for (json, place) in [
+            (r#"{"a":1e400"#, "line 1, column 10"),
+            ("{\"a\":1e400,\n\"b\":01}", "line 2, column 6"),
+            (r#"{"a":1e400,"b":1e}"#, "line 1, column 18"),
+            (r#"{"a":01e400}"#, "line 1, column 7"),
+            (r#"{"a":+1e400}"#, "line 1, column 6"),
+            (r#"{"a":1.e400}"#, "line 1, column 8"),
+            (r#"{"a":.1e400}"#, "line 1, column 6"),
+            (r#"{"a":1e400.5}"#, "line 1, column 10"),
+        ] {
+            let ApiError::Malformed(text) = refusal(json) else { panic!("{json}") };
+            assert_eq!(text, format!("The body is not valid JSON: see {place}"), "{json}");
+        }
+        let nested = format!(r#"{{"a":1e400,"b":{}{}}}"#, "[".repeat(40), "]".repeat(40));
+        assert!(matches!(refusal(&nested), ApiError::Malformed(text) if text.contains("32 levels deep")));
     }
 
     #[test]
@@ -272,7 +352,7 @@ mod tests {
                 let (values, faults) = read.unwrap();
                 prop_assert_eq!(values.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
                 prop_assert!(!faults.is_empty() || values == expected);
-            } else {
+            } else if with_bounded_numbers(&text).is_none() {
                 prop_assert!(read.is_err());
             }
         }

@@ -8,7 +8,7 @@ mod parts;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -203,6 +203,20 @@ impl Bucket {
         let listed = self.client.list_objects_v2().bucket(&self.name).prefix(prefix).send().await;
         let objects = listed.map_err(BucketError::new)?.contents.unwrap_or_default();
         Ok(objects.into_iter().filter_map(|it| it.key).collect())
+    }
+
+    /// The files whose keys start with `prefix`, from the key `first` on, with their sizes in bytes.
+    pub async fn sizes(&self, prefix: &str, first: &str) -> Result<HashMap<String, u64>, BucketError> {
+        // The listing starts after a key. This one is just before the first, because keys are ASCII.
+        let before = first.get(..first.len().saturating_sub(1)).unwrap_or_default();
+        let request = self.client.list_objects_v2().bucket(&self.name).prefix(prefix).start_after(before);
+        let mut pages = request.into_paginator().send();
+        let mut sizes = HashMap::new();
+        while let Some(page) = pages.try_next().await.map_err(BucketError::new)? {
+            let files = page.contents.unwrap_or_default().into_iter();
+            sizes.extend(files.filter_map(|it| Some((it.key?, u64::try_from(it.size?).ok()?))));
+        }
+        Ok(sizes)
     }
 
     /// Deletes a file; one that is not there is as good as deleted.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
@@ -71,6 +72,13 @@ id! {
     WebhookId,
 }
 
+impl MediaId {
+    /// The smallest id that is made at this moment, by any process.
+    pub fn first_at(at: DateTime<Utc>) -> Self {
+        Self((millis(at) << TAIL_BITS).clamp(1, END - 1))
+    }
+}
+
 /// A number that no other call of [`Ids::fresh`] in this process returned.
 #[derive(Clone, Copy, Debug)]
 pub struct Fresh(u64);
@@ -105,9 +113,8 @@ impl Ids {
 
     /// An id above every earlier one of this process.
     pub fn fresh<T: From<Fresh>>(&self) -> T {
-        let millis = u64::try_from(self.clock.now().timestamp_millis() - EPOCH_MS).unwrap_or(0);
         let tail = u64::from(crate::token::random_u32()) & ((1 << TAIL_BITS) - 1);
-        let candidate = ((millis << TAIL_BITS) | tail).clamp(1, END - 1);
+        let candidate = ((millis(self.clock.now()) << TAIL_BITS) | tail).clamp(1, END - 1);
         let mut last = self.last.load(Ordering::SeqCst);
         loop {
             let next = candidate.max(last + 1);
@@ -119,15 +126,27 @@ impl Ids {
     }
 }
 
+/// Milliseconds since the epoch of ids; 0 before it.
+fn millis(at: DateTime<Utc>) -> u64 {
+    u64::try_from(at.timestamp_millis() - EPOCH_MS).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
-    use chrono::{DateTime, Utc};
     use proptest::prelude::*;
 
     use super::*;
 
     fn noon() -> DateTime<Utc> {
         "2026-11-21T12:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn first_id_of_a_moment_is_below_all_that_are_made_from_then_on() {
+        let made: MediaId = Ids::new(Clock::manual(noon())).fresh();
+        assert!(MediaId::first_at(noon()) <= made);
+        assert!(made < MediaId::first_at(noon() + chrono::TimeDelta::milliseconds(1)));
+        assert_eq!(MediaId::first_at(DateTime::UNIX_EPOCH).get(), 1);
     }
 
     #[test]

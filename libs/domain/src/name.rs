@@ -43,8 +43,8 @@ pub struct ClientName(String);
 /// What is wrong with the name of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientNameFault {
-    /// It is empty, or its beginning cannot be seen.
-    #[error("may not be blank, or begin with a blank")]
+    /// It has nothing but white space.
+    #[error("may not be blank")]
     Blank,
     /// It has more than [`MAX_CLIENT_NAME_CHARS`].
     #[error("may have at most {MAX_CLIENT_NAME_CHARS} characters, this has {0}")]
@@ -56,14 +56,15 @@ pub enum ClientNameFault {
 }
 
 impl ClientName {
-    /// Takes a name as the client sent it.
+    /// Reads a name as the client sent it. White space around it does not count.
     pub fn parse(raw: &str) -> Result<Self, ClientNameFault> {
-        let chars = raw.chars().count();
+        let name = raw.trim();
+        let chars = name.chars().count();
         match () {
+            () if name.is_empty() => Err(ClientNameFault::Blank),
             () if MAX_CLIENT_NAME_CHARS < chars => Err(ClientNameFault::TooLong(chars)),
-            () if raw.chars().any(is_mark) => Err(ClientNameFault::Mark),
-            () if raw.chars().next().is_none_or(char::is_whitespace) => Err(ClientNameFault::Blank),
-            () => Ok(Self(raw.trim_end().to_owned())),
+            () if name.chars().any(is_mark) => Err(ClientNameFault::Mark),
+            () => Ok(Self(name.to_owned())),
         }
     }
 
@@ -122,9 +123,18 @@ mod tests {
         assert_eq!(ClientName::parse(&"ä".repeat(61)), Err(ClientNameFault::TooLong(61)));
         assert_eq!(ClientName::parse("safe\u{202e}"), Err(ClientNameFault::Mark));
         assert_eq!(ClientName::parse("two\nlines"), Err(ClientNameFault::Mark));
-        for blank in ["", "  ", "\u{3000}", " x"] {
+        for blank in ["", "  ", "\u{3000}", "\r\n"] {
             assert_eq!(ClientName::parse(blank), Err(ClientNameFault::Blank), "{blank:?}");
         }
+    }
+
+    #[test]
+    fn client_name_is_trimmed_before_it_is_checked() {
+        for raw in [" x", "x ", "\u{3000}\tx\r\n"] {
+            assert_eq!(ClientName::parse(raw).unwrap().as_str(), "x", "{raw:?}");
+        }
+        assert!(ClientName::parse(&format!(" {} ", "ä".repeat(60))).is_ok());
+        assert_eq!(ClientName::parse("\u{202e} x"), Err(ClientNameFault::Mark));
     }
 
     proptest! {

@@ -26,6 +26,17 @@ pub enum OptionValue {
     List(Vec<String>),
 }
 
+impl OptionValue {
+    /// How many bytes its texts have.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::List(texts) => texts.iter().map(String::len).sum(),
+            Self::Flag(_) | Self::Number(_) => 0,
+        }
+    }
+}
+
 impl From<&str> for OptionValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
@@ -111,14 +122,9 @@ impl Options {
         }
     }
 
-    /// How many bytes its texts have.
+    /// How many bytes its names and texts have.
     pub fn bytes(&self) -> usize {
-        let of = |value: &OptionValue| match value {
-            OptionValue::Text(text) => text.len(),
-            OptionValue::List(texts) => texts.iter().map(String::len).sum(),
-            OptionValue::Flag(_) | OptionValue::Number(_) => 0,
-        };
-        self.0.iter().map(|(name, value)| name.len() + of(value)).sum()
+        self.0.iter().map(|(name, value)| name.len() + value.bytes()).sum()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Instants as clients write and read them, and when a post may go out.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, Months, SecondsFormat, TimeDelta, Timelike, Utc};
 use thiserror::Error;
 
 /// An instant as the API shows it: UTC, milliseconds, `Z`.
@@ -11,10 +11,10 @@ pub fn show(at: DateTime<Utc>) -> String {
 /// Why an instant cannot be a post's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidSchedule {
-    /// It is not in the form of RFC 3339, or has no offset.
+    /// It is not in the form of RFC 3339, has no offset, or is a leap second.
     #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z")]
     NotAnInstant,
-    /// The same of a post's time, which may be [`NOW`] too.
+    /// Like [`InvalidSchedule::NotAnInstant`], for a post's time, which may also be [`NOW`].
     #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z, or now")]
     NoTime,
     /// It is more than [`GRACE`] in the past.
@@ -33,15 +33,16 @@ pub const NOW: &str = "now";
 pub const GRACE: TimeDelta = TimeDelta::minutes(5);
 
 /// How far ahead a post can be scheduled: five years.
-pub const HORIZON: TimeDelta = TimeDelta::days(5 * 365 + 1);
+const HORIZON: Months = Months::new(5 * 12);
+
+/// Nanoseconds of a leap second, `23:59:60`, start here in chrono.
+const LEAP_SECOND: u32 = 1_000_000_000;
 
 /// Reads an RFC 3339 instant with an offset, in whole milliseconds.
 pub fn parse_instant(raw: &str) -> Result<DateTime<Utc>, InvalidSchedule> {
-    // No instant is as long as this, even with nanoseconds and an offset.
-    if raw.len() > 40 {
-        return Err(InvalidSchedule::NotAnInstant);
-    }
-    let at = DateTime::parse_from_rfc3339(raw).map_err(|_| InvalidSchedule::NotAnInstant)?;
+    // chrono also reads U+2212 as the sign of an offset.
+    let at = Some(raw).filter(|it| it.is_ascii()).and_then(|it| DateTime::parse_from_rfc3339(it).ok());
+    let at = at.filter(|it| it.nanosecond() < LEAP_SECOND).ok_or(InvalidSchedule::NotAnInstant)?;
     DateTime::from_timestamp_millis(at.timestamp_millis()).ok_or(InvalidSchedule::NotAnInstant)
 }
 
@@ -54,7 +55,7 @@ pub fn parse_schedule(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, In
     if at < now - GRACE {
         return Err(InvalidSchedule::Past);
     }
-    if now + HORIZON < at {
+    if now.checked_add_months(HORIZON).is_some_and(|latest| latest < at) {
         return Err(InvalidSchedule::TooFar);
     }
     Ok(at)
@@ -62,6 +63,8 @@ pub fn parse_schedule(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, In
 
 #[cfg(test)]
 mod tests {
+    use chrono::Months;
+
     use super::*;
     use crate::testing::noon;
 
@@ -76,6 +79,33 @@ mod tests {
     fn any_offset_is_read_and_shown_in_utc() {
         let at = parse_instant("2026-11-21T10:30:00.1239+01:00").unwrap();
         assert_eq!(show(at), "2026-11-21T09:30:00.123Z");
+    }
+
+    #[test]
+    fn instant_with_second_60_or_without_ascii_is_refused() {
+        for raw in [
+            "2026-11-21T23:59:60Z",
+            "2026-11-21T12:00:60.5+01:00",
+            "2026-11-21T12:00:00\u{2212}01:00",
+            "2026-11-21T12:00:00Z\u{a0}",
+        ] {
+            assert_eq!(parse_instant(raw), Err(InvalidSchedule::NotAnInstant), "{raw}");
+        }
+        assert!(parse_instant("2026-11-21T12:00:59.999-00:00").is_ok());
+    }
+
+    #[test]
+    fn fraction_may_have_any_number_of_digits() {
+        let at = parse_instant(&format!("2026-11-21T10:30:00.{}+01:00", "1239".repeat(1000))).unwrap();
+        assert_eq!(show(at), "2026-11-21T09:30:00.123Z");
+        assert_eq!(parse_instant("2026-11-21T10:30:00.Z"), Err(InvalidSchedule::NotAnInstant));
+    }
+
+    #[test]
+    fn five_years_ahead_is_a_date_whatever_leap_days_are_between() {
+        let now = "2027-03-01T12:00:00Z".parse().unwrap();
+        assert!(parse_schedule("2032-03-01T12:00:00Z", now).is_ok());
+        assert_eq!(parse_schedule("2032-03-01T12:00:00.001Z", now), Err(InvalidSchedule::TooFar));
     }
 
     #[test]
@@ -94,8 +124,9 @@ mod tests {
 
     #[test]
     fn a_schedule_is_at_most_five_years_ahead() {
-        assert!(parse_schedule(&show(noon() + HORIZON), noon()).is_ok());
-        let far = noon() + HORIZON + TimeDelta::milliseconds(1);
+        let latest = noon() + Months::new(60);
+        assert!(parse_schedule(&show(latest), noon()).is_ok());
+        let far = latest + TimeDelta::milliseconds(1);
         assert_eq!(parse_schedule(&show(far), noon()), Err(InvalidSchedule::TooFar));
     }
 }

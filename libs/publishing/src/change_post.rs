@@ -78,7 +78,8 @@ impl Publishing {
             if !request.authority.covers(&before) || schedules && !request.authority.schedules() {
                 return Ok(Changed::DraftsOnly);
             }
-            if let Err(faults) = before.check_changeable() {
+            if let Err(mut faults) = before.check_changeable() {
+                faults.extend(request.faults.clone());
                 return Ok(Changed::Invalid(faults));
             }
             let after = match self.changed(&before, &request, kept, now).await? {

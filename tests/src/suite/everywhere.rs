@@ -21,6 +21,7 @@ pub(super) fn checks() -> Vec<Check> {
             an_unknown_method_is_answered_with_the_known_ones,
             each_refusal_comes_before_the_next,
             a_body_has_a_size_and_a_type_and_is_json,
+            a_number_too_large_to_read_is_one_validation_error,
             unknown_query_parameters_are_refused,
             head_is_answered_where_get_is,
             no_foreign_origin_is_let_in,
@@ -138,6 +139,26 @@ async fn a_body_has_a_size_and_a_type_and_is_json(world: &World) -> Result {
     Ok(())
 }
 
+async fn a_number_too_large_to_read_is_one_validation_error(world: &World) -> Result {
+    let user = world.user().await?;
+    let send = |path: &'static str, body: &'static str| {
+        let api = user.api.clone();
+        async move { api.call(Method::POST, path).raw("application/json", body.as_bytes()).send().await }
+    };
+    for body in [r#"{"content":1e400,"#, r#"{"content":1e400}}"#, r#"{"content":1e400,"media":[01]}"#, r#"{"a":1e400"#]
+    {
+        send("/posts", body).await?.refused(400)?;
+    }
+    let body = r#"{"content":1e400,"contnt":1,"media":[-2E+999,true],"platforms":[{"connected_account_id":1e400}]}"#;
+    let fields = ["content", "contnt", "media.0", "media.1", "platforms.0.connected_account_id"];
+    let errors = send("/posts", body).await?.invalid(&fields)?;
+    for field in fields {
+        same(list(&errors, field)?.len(), 1, &format!("errors on {field}"))?;
+    }
+    send("/media", r#"{"mime_type":"image/png","size":1e400,"name":1}"#).await?.invalid(&["size", "name"])?;
+    Ok(())
+}
+
 async fn unknown_query_parameters_are_refused(world: &World) -> Result {
     let user = world.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
@@ -145,11 +166,15 @@ async fn unknown_query_parameters_are_refused(world: &World) -> Result {
     let mut taken = Vec::new();
     for (method, path, body) in [
         (Method::GET, "/user", None),
+        (Method::GET, "/openapi.json", None),
         (Method::GET, "/connections", None),
+        (Method::GET, "/platforms", None),
         (Method::POST, "/connections/connect/sandbox", None),
         (Method::POST, "/media", Some(json!({ "mime_type": "image/png" }))),
         (Method::GET, "/posts", None),
         (Method::POST, "/posts", Some(json!({ "content": "a" }))),
+        (Method::GET, "/webhooks", None),
+        (Method::GET, "/webhooks/key", None),
         (Method::GET, path.as_str(), None),
         (Method::PATCH, path.as_str(), Some(json!({ "content": "b" }))),
         (Method::DELETE, path.as_str(), None),

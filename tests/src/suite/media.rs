@@ -24,6 +24,8 @@ pub(super) fn checks() -> Vec<Check> {
             the_upload_must_send_its_headers,
             an_empty_upload_is_no_picture,
             a_size_is_what_the_upload_has,
+            an_upload_counts_with_what_it_has_once_it_is_there,
+            an_upload_url_takes_one_put,
             an_upload_over_its_limit_is_deleted,
         ]
     )
@@ -209,6 +211,8 @@ async fn a_size_is_what_the_upload_has(world: &World) -> Result {
         let body = json!({ "mime_type": "image/png", "size": size });
         user.api.post("/media", &body).await?.invalid(&["size"])?;
     }
+    let several = json!({ "mime_type": "image/png", "size": 1_u64 << 40, "filename": "x".repeat(256) });
+    user.api.post("/media", &several).await?.invalid(&["size", "filename"])?;
     let both = json!({ "mime_type": "image/png", "size": 1, "source_url": "https://example.com/a.png" });
     user.api.post("/media", &both).await?.invalid(&["size"])?;
 
@@ -217,6 +221,49 @@ async fn a_size_is_what_the_upload_has(world: &World) -> Result {
     same(&target["upload_headers"]["content-length"], &json!(bytes.len().to_string()), "content-length")?;
     same(user.put(&target, &bytes).await? / 100, 2, "class of the status of the PUT")?;
     user.create(&json!({ "content": "of that size", "media": [target["path"]] })).await?;
+    Ok(())
+}
+
+async fn an_upload_counts_with_what_it_has_once_it_is_there(world: &World) -> Result {
+    let user = world.new_user().await?;
+    // 10 GiB are all that a user has, and a video without a size may have 1 GiB.
+    let video = json!({ "mime_type": "video/mp4" });
+    let mut targets = Vec::new();
+    for _ in 0..10 {
+        targets.push(user.api.post("/media", &video).await?.ok(201)?);
+    }
+    user.api.post("/media", &video).await?.invalid(&["mime_type"])?;
+    user.api.post("/media", &json!({ "mime_type": "video/mp4", "size": 1_u64 << 30 })).await?.invalid(&["size"])?;
+    // One of another type than it was declared to be has the bytes that it has, too.
+    for (target, bytes) in targets.iter().zip([picture::mp4(), b"<html></html>".to_vec()]) {
+        same(user.put(target, &bytes).await? / 100, 2, "class of the status of the PUT")?;
+    }
+
+    user.api.post("/media", &video).await?.is(201)?;
+    user.api.post("/media", &video).await?.invalid(&["mime_type"])?;
+    user.create(&json!({ "content": "small", "media": [targets[0]["path"]] })).await?;
+    let body = json!({ "content": "no video", "media": [targets[1]["path"]] });
+    user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
+    Ok(())
+}
+
+async fn an_upload_url_takes_one_put(world: &World) -> Result {
+    let user = world.new_user().await?;
+    for _ in 0..5 {
+        let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
+        let pictures: Vec<_> = (0..12).map(|it| picture::png(64, 48, [it, 0, 0])).collect();
+
+        let puts = futures::future::join_all(pictures.iter().map(|it| user.put(&target, it))).await;
+
+        let puts: Vec<_> = puts.into_iter().collect::<Result<_>>()?;
+        let taken: Vec<_> = (0..).zip(&puts).filter(|it| it.1 / 100 == 2).map(|it| it.0).collect();
+        ensure!(taken.len() == 1 && puts.iter().all(|it| [200, 409, 412].contains(it)), "the PUTs ended with {puts:?}");
+        let post = user.create(&json!({ "content": "one", "media": [target["path"]] })).await?;
+        let url = text(&list(&post, "media")?[0], "url")?.to_owned();
+        let stored = world.http().get(url).send().await?.bytes().await?;
+        let put: &[u8] = &pictures[taken[0]];
+        ensure!(put == stored, "the file that is stored is not the one that was taken");
+    }
     Ok(())
 }
 

@@ -271,7 +271,10 @@ async fn a_device_is_ended_by_its_name(world: &World) -> Result {
 
     planner.get("/user").await?.refused(401)?;
     user.api.get("/user").await?.is(200)?;
-    for wrong in ["", "a\u{7}b", "\u{202e}x", &"x".repeat(61)] {
+    for trimmed in ["  x", "\t\nx \u{3000}", &format!(" {} ", "x".repeat(60))] {
+        stranger.post("/auth/device/code", &json!({ "client_name": trimmed })).await?.is(201)?;
+    }
+    for wrong in ["", " \n ", "a\u{7}b", "\u{202e}x", &"x".repeat(61)] {
         stranger.post("/auth/device/code", &json!({ "client_name": wrong })).await?.invalid(&["client_name"])?;
     }
     Ok(())

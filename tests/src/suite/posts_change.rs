@@ -11,7 +11,7 @@ use crate::{
     moment,
     runner::Check,
     world::World,
-    world::targets,
+    world::{fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -24,6 +24,8 @@ pub(super) fn checks() -> Vec<Check> {
             a_draft_is_scheduled_and_back,
             a_change_is_validated_like_a_new_post,
             a_refused_change_changes_nothing,
+            texts_that_are_too_long_together_are_an_error_on_the_largest_sent,
+            a_published_post_is_one_error_among_all,
             a_deleted_post_is_gone,
             updated_at_moves_and_created_at_stays,
         ]
@@ -172,6 +174,37 @@ async fn a_refused_change_changes_nothing(world: &World) -> Result {
     user.api.patch(&format!("/posts/{id}"), &change).await?.invalid(&["media.0"])?;
 
     same(user.show(id).await?, before, "the post after a refused change")
+}
+
+async fn texts_that_are_too_long_together_are_an_error_on_the_largest_sent(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let (first, second) = (user.connect(0).await?, user.connect(1).await?);
+    // Four bytes each.
+    let id = integer(&user.create(&json!({ "content": "😀".repeat(65_000) })).await?, "id")?;
+    let path = format!("/posts/{id}");
+    let mut platforms = targets(&[&first, &second])?;
+    platforms[0]["content"] = json!("small");
+    platforms[1]["content"] = json!("x".repeat(39_996));
+
+    let errors = user.api.patch(&path, &json!({ "platforms": platforms })).await?.invalid(&["platforms.1.content"])?;
+
+    let message = errors["platforms.1.content"][0].as_str().unwrap_or_default();
+    ensure!(message.contains("300000 bytes") && message.contains("300001"), "the message is {message:?}");
+    platforms[1]["content"] = json!("x".repeat(39_995));
+    user.change(id, &json!({ "platforms": platforms })).await?;
+    Ok(())
+}
+
+async fn a_published_post_is_one_error_among_all(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let id = user.schedule(&fresh("public"), &[&connection], 0).await?;
+    user.reaches(id, "published", 30).await?;
+
+    let change = json!({ "contnt": "x", "content": " ", "media": [1] });
+    let fields = ["status", "contnt", "content", "media.0"];
+    user.api.patch(&format!("/posts/{id}"), &change).await?.invalid(&fields)?;
+    Ok(())
 }
 
 async fn a_deleted_post_is_gone(world: &World) -> Result {

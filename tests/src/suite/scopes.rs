@@ -4,6 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
+    answer::integer,
     checks,
     client::Api,
     ensure,
@@ -13,7 +14,14 @@ use crate::{
 };
 
 pub(super) fn checks() -> Vec<Check> {
-    checks!("scopes", [an_unknown_scope_is_refused_by_its_place, every_operation_needs_its_scope])
+    checks!(
+        "scopes",
+        [
+            an_unknown_scope_is_refused_by_its_place,
+            every_operation_needs_its_scope,
+            scheduling_with_a_token_for_drafts_is_refused_before_validation,
+        ]
+    )
 }
 
 async fn an_unknown_scope_is_refused_by_its_place(world: &World) -> Result {
@@ -74,6 +82,19 @@ async fn every_operation_needs_its_scope(world: &World) -> Result {
             ensure!(![401, 403].contains(&answer.status), "{}", answer.fault("refused with the scope it needs"));
         }
     }
+    Ok(())
+}
+
+async fn scheduling_with_a_token_for_drafts_is_refused_before_validation(world: &World) -> Result {
+    let user = world.new_user_with(&["posts:draft"]).await?;
+    let id = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
+    let path = format!("/posts/{id}");
+    for at in [json!("2031-01-01T09:00:00Z"), json!("now"), json!("soon"), json!("2001-01-01T09:00:00Z"), json!(7)] {
+        let body = json!({ "content": " ", "scheduled_at": at });
+        user.api.post("/posts", &body).await?.refused(403)?;
+        user.api.patch(&path, &body).await?.refused(403)?;
+    }
+    user.api.patch(&path, &json!({ "content": " ", "scheduled_at": null })).await?.invalid(&["content"])?;
     Ok(())
 }
 

@@ -14,15 +14,20 @@ A CSV file names its columns in the first line; a JSONL file has an object on ea
   alt       what each file shows; several by | (JSONL: a list)
   options   name=value, several by | (JSONL: an object)
 
-What `social export` writes besides (id, status, …) is passed over. Words such as `tomorrow`
-are refused: they would say something else when the import is run again.
+Words such as `tomorrow` are refused: they would say something else when the import is run again.
 
-A line is posted once. It is known by the name of the file, by what it says, and by how many
-lines before it say the same: so the file may be moved, lines may be added and change places,
-and two equal lines are two posts. A line that is changed is another post. What became of each
-line stands in FILE.report.jsonl, written before and after each request; whatever is
-interrupted, run the same command again. Without the report, the service itself still knows
-each line for 24 hours. A line of which nobody knows how it ended is not sent again after that.
+A line that `social export` wrote is known by its id. A post that exists in this account, or was
+public when it was exported, is left out and counted; --copies makes a post of every line. In
+another account, or at another deployment, an exported post is made once, also by several exports
+of it if they share a report (--report). Links to files in an export work for an hour; for a later
+import, name files of your own under `media`.
+
+A line is posted once. One without an id is known by the name of the file, by its fields, and by
+how many lines before it are equal: so the file may be moved, lines may be added and change places,
+and two equal lines are two posts. A line that is changed is another post. FILE.report.jsonl has
+the result of each line, written before and after each request; after an interruption, run the
+same command again. Without the report, the service itself knows each line for 24 hours. A line
+whose result is still unknown after that is not sent again.
 
 Exit codes, beside those of `social help`: 1 it stopped, and the lines before are posted; 2 some
 lines are not right, 4 some were refused, and all others are posted.";
@@ -40,6 +45,9 @@ pub(crate) struct Import {
     /// Where the report is kept.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Make a post of each line, also of one that was exported from a post that exists.
+    #[arg(long)]
+    pub(crate) copies: bool,
     /// Only say whether each line would be taken. Files are not uploaded, and posts are looked
     /// at without them.
     #[arg(long)]

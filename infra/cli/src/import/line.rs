@@ -25,8 +25,18 @@ const MAX_LINE: usize = 1024 * 1024;
 pub(crate) struct Line {
     /// Counted from 1, as editors do.
     pub(crate) number: u64,
+    /// The post that the line was exported from.
+    pub(crate) exported: Option<Exported>,
     fields: Map<String, Value>,
     key: IdempotencyKey,
+}
+
+/// A post that a line was exported from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exported {
+    pub(crate) id: u64,
+    /// Whether it was public, or on its way, when it was exported.
+    pub(crate) is_public: bool,
 }
 
 /// What is wrong with a line.
@@ -56,8 +66,14 @@ impl Line {
     }
 }
 
-/// Reads every line. The name of the file is part of their keys.
-pub(crate) fn lines(format: Format, bytes: &[u8], name: &str) -> Result<Vec<Result<Line, Broken>>, Failure> {
+/// Reads every line. The name of the file is part of their keys. With `copies`, a line is not
+/// known by the post that it was exported from.
+pub(crate) fn lines(
+    format: Format,
+    bytes: &[u8],
+    name: &str,
+    copies: bool,
+) -> Result<Vec<Result<Line, Broken>>, Failure> {
     // Spreadsheets write a mark of the byte order.
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let read = match format {
@@ -67,14 +83,36 @@ pub(crate) fn lines(format: Format, bytes: &[u8], name: &str) -> Result<Vec<Resu
     let mut seen = BTreeMap::new();
     let keyed = read.into_iter().map(|read| {
         let (number, fields) = read?;
+        let exported = if copies { None } else { exported(number, &fields)? };
         let fields = cleaned(number, fields)?;
+        if let Some(exported) = exported {
+            let key = exported_key(exported.id).map_err(|it| Broken::new(number, "id", &it))?;
+            return Ok(Line { number, exported: Some(exported), fields, key });
+        }
         let said = Value::Object(fields.clone()).to_string();
         let equal: &mut u64 = seen.entry(said.clone()).or_default();
         *equal += 1;
         let key = key(name, &said, *equal).map_err(|it| Broken::new(number, "", &it))?;
-        Ok(Line { number, fields, key })
+        Ok(Line { number, exported: None, fields, key })
     });
     Ok(keyed.collect())
+}
+
+/// The post that a line was exported from; `None` if it has no id.
+fn exported(number: u64, fields: &Map<String, Value>) -> Result<Option<Exported>, Broken> {
+    let id = match fields.get("id") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(text)) if text.trim().is_empty() => return Ok(None),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(value) => value.as_u64(),
+    };
+    let Some(id) = id else {
+        let why = "is not the id of a post. A spreadsheet may have rounded it: export again, and format the column as \
+                   text; or use --copies";
+        return Err(Broken::new(number, "id", why));
+    };
+    let status = fields.get("status").and_then(Value::as_str).unwrap_or_default();
+    Ok(Some(Exported { id, is_public: ["publishing", "published"].contains(&status) }))
 }
 
 /// The key of a line: of its file's name, of what it says, and of how many
@@ -82,8 +120,18 @@ pub(crate) fn lines(format: Format, bytes: &[u8], name: &str) -> Result<Vec<Resu
 /// added or taken out above makes no other line a new one; neither are the
 /// order of columns, spaces of JSON, or the folder.
 fn key(name: &str, said: &str, equal: u64) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
+    hashed(&["social import 1", name, said, &equal.to_string()])
+}
+
+/// The key of an exported line: of its post alone, so that several exports of one post, in whatever
+/// form and however it was changed between them, are one post of the account that imports them.
+fn exported_key(id: u64) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
+    hashed(&["social import of an export 1", &id.to_string()])
+}
+
+fn hashed(parts: &[&str]) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
     let mut hash = Sha256::new();
-    for part in ["social import 1", name, said, &equal.to_string()] {
+    for part in parts {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
@@ -165,11 +213,11 @@ mod tests {
 
     #[test]
     fn a_column_that_is_named_twice_is_refused() {
-        assert!(lines(Format::Csv, b"content,at,at\na,,\n", "posts.csv").is_err());
+        assert!(lines(Format::Csv, b"content,at,at\na,,\n", "posts.csv", false).is_err());
     }
 
     fn csv(text: &str) -> Vec<Result<Line, Broken>> {
-        lines(Format::Csv, text.as_bytes(), "posts.csv").unwrap()
+        lines(Format::Csv, text.as_bytes(), "posts.csv", false).unwrap()
     }
 
     fn keys(text: &str) -> Vec<String> {
@@ -181,7 +229,7 @@ mod tests {
         let before = keys("content,at\none,\ntwo,2026-12-24T18:00:00Z\n");
         let after = keys("at,content\n,three\n2026-12-24T18:00:00Z,two\n,one\n");
         assert_eq!((&after[1], &after[2]), (&before[1], &before[0]));
-        let json = lines(Format::Jsonl, b"{\"content\": \"one\"}\n\n", "posts.csv").unwrap();
+        let json = lines(Format::Jsonl, b"{\"content\": \"one\"}\n\n", "posts.csv", false).unwrap();
         assert_eq!(json[0].as_ref().unwrap().key.to_string(), before[0]);
     }
 
@@ -189,7 +237,7 @@ mod tests {
     fn equal_lines_are_several_posts_and_another_file_has_its_own() {
         let keys = keys("content\nsame\nsame\n");
         assert_ne!(keys[0], keys[1]);
-        let other = lines(Format::Csv, b"content\nsame\n", "other.csv").unwrap();
+        let other = lines(Format::Csv, b"content\nsame\n", "other.csv", false).unwrap();
         assert_ne!(other[0].as_ref().unwrap().key.to_string(), keys[0]);
     }
 
@@ -200,17 +248,38 @@ mod tests {
         assert_eq!(numbers, [2, 3, 5, 6]);
         assert_eq!(read[2].as_ref().unwrap_err().why, "has 3 fields, the first line names 2");
 
-        let read = lines(Format::Jsonl, b"{\"content\":\"a\"}\n{\"contents\":\"a\"}\n[]\n{\n{\"content\":\"b\"}", "a")
-            .unwrap();
+        let text = b"{\"content\":\"a\"}\n{\"contents\":\"a\"}\n[]\n{\n{\"content\":\"b\"}";
+        let read = lines(Format::Jsonl, text, "a", false).unwrap();
         let faults: Vec<_> =
             read.iter().filter_map(|it| it.as_ref().err()).map(|it| (it.number, it.field.as_str())).collect();
         assert_eq!(faults, [(2, "contents"), (3, ""), (4, "")]);
     }
 
     #[test]
-    fn what_an_export_tells_is_passed_over() {
-        let told = keys("content,id,status,urls\none,7,published,https://example.com\n");
-        assert_eq!(told, keys("content\none\n"));
-        assert!(lines(Format::Csv, b"text\none\n", "a").is_err());
+    fn an_exported_line_is_known_by_its_post_alone_unless_copies_are_wanted() {
+        let csv = "content,id,status,urls\none,7,published,https://example.com\n";
+        let json = br#"{"content":"changed","id":7,"status":"draft","at":null}"#;
+        let read = |copies| {
+            let csv = lines(Format::Csv, csv.as_bytes(), "posts.csv", copies).unwrap().remove(0).unwrap();
+            (csv, lines(Format::Jsonl, json, "other.jsonl", copies).unwrap().remove(0).unwrap())
+        };
+
+        let (csv, json) = read(false);
+        assert_eq!(csv.exported, Some(Exported { id: 7, is_public: true }));
+        assert_eq!(json.exported, Some(Exported { id: 7, is_public: false }));
+        assert_eq!(csv.key, json.key);
+        let (csv, json) = read(true);
+        assert_eq!((csv.exported, json.exported), (None, None));
+        assert_ne!(csv.key, json.key);
+        assert_eq!([csv.key.to_string()], keys("content\none\n")[..]);
+        assert!(lines(Format::Csv, b"text\none\n", "a", false).is_err());
+    }
+
+    #[test]
+    fn an_id_that_a_spreadsheet_has_rounded_is_refused() {
+        let read = csv("content,id\none,3.73429E+14\ntwo,\nthree, 7 \n");
+        assert_eq!(read[0].as_ref().unwrap_err().field, "id");
+        assert_eq!(read[1].as_ref().unwrap().exported, None);
+        assert_eq!(read[2].as_ref().unwrap().exported.unwrap().id, 7);
     }
 }

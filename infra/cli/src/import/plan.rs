@@ -97,7 +97,7 @@ mod tests {
     use crate::posting::options;
 
     fn plan(format: Format, text: &str) -> Result<Plan, Broken> {
-        let line = lines(format, text.as_bytes(), "posts").unwrap().remove(0).unwrap();
+        let line = lines(format, text.as_bytes(), "posts", false).unwrap().remove(0).unwrap();
         Plan::of(&line, &Zone::parse("Europe/Berlin").unwrap(), Path::new("."))
     }
 

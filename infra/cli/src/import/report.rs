@@ -124,7 +124,7 @@ mod tests {
     use crate::arguments::Format;
 
     fn line() -> Line {
-        lines(Format::Csv, b"content\none\n", "posts.csv").unwrap().remove(0).unwrap()
+        lines(Format::Csv, b"content\none\n", "posts.csv", false).unwrap().remove(0).unwrap()
     }
 
     fn sending() -> What {

@@ -52,6 +52,11 @@ impl MediaPath {
         })
     }
 
+    /// What the paths of all files of a user start with.
+    pub fn folder(user: UserId) -> String {
+        format!("media/{user}/")
+    }
+
     /// The user the file belongs to.
     pub const fn user(self) -> UserId {
         self.user

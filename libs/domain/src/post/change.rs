@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::request::{Accounts, Changes, NamedMedium, NewPost, NewTarget};
+use super::request::{Accounts, Changes, NamedMedium, NewPost, NewTarget, largest_text};
 use super::status::{PostStatus, TargetStatus};
 use super::target::{aim, carried};
 use super::{MAX_TEXT_BYTES, Post};
@@ -43,7 +43,7 @@ impl Post {
             Some(at) => post.scheduled(at, accounts, &new.targets, &mut faults),
             None => post,
         };
-        post.check_size(&mut faults);
+        post.check_size(|| largest_text(Some(&post.text), &new.targets, &new.media), &mut faults);
         faults.or(post)
     }
 
@@ -68,7 +68,7 @@ impl Post {
             post.targets = aim(targets, &self.targets, &files, accounts, ids, &mut faults);
         }
         let named = named.unwrap_or_default();
-        if let Some(text) = changes.text {
+        if let Some(text) = changes.text.clone() {
             for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
                 // This target was published with the old text, so it keeps that
                 // text as its own.
@@ -76,8 +76,9 @@ impl Post {
             }
             post.text = text;
         }
-        if let Some(media) = changes.media {
-            post.media = carried(&media, &files);
+        let media = changes.media.as_deref();
+        if let Some(media) = media {
+            post.media = carried(media, &files);
         }
         let post = match (changes.scheduled_at, self.status) {
             (Some(Some(_)), _) if post.is_all_public() => {
@@ -97,7 +98,8 @@ impl Post {
             }
             (None, _) => post,
         };
-        post.check_size(&mut faults);
+        let largest = || largest_text(changes.text.as_ref(), named, media.unwrap_or_default());
+        post.check_size(largest, &mut faults);
         faults.or(post.finished_if_all_public())
     }
 
@@ -185,7 +187,9 @@ impl Post {
         }
     }
 
-    fn check_size(&self, faults: &mut Faults) {
+    /// Checks the size of all texts. The error is on the field that `largest` names: the largest text
+    /// of the request.
+    fn check_size(&self, largest: impl FnOnce() -> Option<String>, faults: &mut Faults) {
         let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
         let texts = overrides.chain([&self.text]).map(PostText::as_str);
         let described = self.files().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
@@ -193,9 +197,10 @@ impl Post {
         let bytes = texts.chain(described).map(str::len).sum::<usize>() + options;
         if MAX_TEXT_BYTES < bytes {
             faults.add(
-                "content",
-                format!(
-                    "and the texts of platforms, options and files may have {MAX_TEXT_BYTES} bytes together, these have {bytes}"
+                largest().unwrap_or_else(|| "content".to_owned()),
+                format_args!(
+                    "makes the texts of this post too long: together they may take {MAX_TEXT_BYTES} bytes of UTF-8, and \
+                     take {bytes}"
                 ),
             );
         }

@@ -52,6 +52,24 @@ impl NewTarget {
     }
 }
 
+/// The field of the largest text of a request, in bytes: a content, an option, or what a file shows.
+pub(super) fn largest_text(text: Option<&PostText>, targets: &[NewTarget], media: &[NamedMedium]) -> Option<String> {
+    let mut texts: Vec<_> = text.map(|it| (it.as_str().len(), "content".to_owned())).into_iter().collect();
+    texts.extend(alt_texts(media));
+    for target in targets {
+        let field = format!("platforms.{}", target.index);
+        texts.extend(target.text.as_ref().map(|it| (it.as_str().len(), format!("{field}.content"))));
+        let options = target.options.said.iter();
+        texts.extend(options.map(|(name, value)| (value.bytes(), format!("{field}.options.{name}"))));
+        texts.extend(alt_texts(target.media.as_deref().unwrap_or_default()));
+    }
+    texts.into_iter().max_by_key(|it| it.0).map(|it| it.1)
+}
+
+fn alt_texts(media: &[NamedMedium]) -> impl Iterator<Item = (usize, String)> {
+    media.iter().filter_map(|it| Some((it.alt_text.as_ref()?.as_str().len(), format!("{}.alt_text", it.field))))
+}
+
 /// A post as a client writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPost {

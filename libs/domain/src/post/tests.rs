@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::connection::Connection;
-use crate::media::MediaPath;
+use crate::media::{AltText, MediaPath};
+use crate::options::OptionValue;
 use crate::rules::{Rule, Rules};
 use crate::testing::{a_connection, a_new_post, a_post, a_user, accounts, an_attachment, ids, noon, text};
 
@@ -110,13 +111,60 @@ fn texts_that_no_item_could_hold_are_refused() {
     let user = a_user();
     let connections: Vec<_> = (0..6).map(|_| a_connection(&user)).collect();
     let mut new = a_new_post(None, &connections);
-    for target in &mut new.targets {
-        target.text = Some(text(&"x".repeat(60_000)));
+    for (bytes, target) in (60_000..).zip(&mut new.targets) {
+        target.text = Some(text(&"x".repeat(bytes)));
     }
 
     let faults = Post::create(new, &[], &user, &accounts(&connections), &ids(), noon()).unwrap_err();
 
-    assert_eq!(fields(&faults), ["content"]);
+    assert_eq!(fields(&faults), ["platforms.5.content"]);
+}
+
+/// A draft whose text leaves 40,000 bytes for others, and entries for its accounts.
+fn a_long_draft() -> (Post, Accounts, Vec<NewTarget>) {
+    let user = a_user();
+    let connections = [a_connection(&user), a_connection(&user)];
+    let new = NewPost { text: text(&"😀".repeat(65_000)), ..a_new_post(None, &connections) };
+    let (accounts, targets) = (accounts(&connections), new.targets.clone());
+    (Post::create(new, &[], &user, &accounts, &ids(), noon()).unwrap(), accounts, targets)
+}
+
+#[test]
+fn texts_that_are_too_long_together_are_an_error_on_the_largest_that_was_sent() {
+    let (post, accounts, mut targets) = a_long_draft();
+    targets[0].text = Some(text(&"x".repeat(20_001)));
+    targets[1].text = Some(text(&"x".repeat(20_000)));
+    let too_long = |targets: &[NewTarget]| {
+        let changes = Changes { targets: Some(targets.to_vec()), ..Changes::default() };
+        let refused = post.change(changes, vec![], &accounts, &ids(), noon()).unwrap_err();
+        refused.iter().map(|(field, message)| (field.to_owned(), message.to_owned())).collect::<Vec<_>>()
+    };
+
+    let of_texts = too_long(&targets);
+    targets[1].text = None;
+    let option = ("content_warning".to_owned(), OptionValue::Text("x".repeat(20_002)));
+    targets[1].options.said = [option].into_iter().collect();
+    let of_options = too_long(&targets);
+
+    let message = "platforms.0.content makes the texts of this post too long: together they may take 300000 bytes of \
+                   UTF-8, and take 300001";
+    assert_eq!(of_texts, [("platforms.0.content".to_owned(), message.to_owned())]);
+    assert_eq!(of_options[0].0, "platforms.1.options.content_warning");
+}
+
+#[test]
+fn description_of_a_file_is_a_text_of_the_post() {
+    let (post, accounts, mut targets) = a_long_draft();
+    let file = an_attachment(1);
+    let path = MediaPath::new(post.user_id, file.media_id, file.mime_type);
+    let alt_text = Some(AltText::parse(&"😀".repeat(10_000)).unwrap());
+    let media = vec![NamedMedium { field: "media.0".to_owned(), path, alt_text }];
+    targets[1].text = Some(text("x"));
+    let changes = Changes { media: Some(media), targets: Some(targets), ..Changes::default() };
+
+    let refused = post.change(changes, vec![file], &accounts, &ids(), noon()).unwrap_err();
+
+    assert_eq!(fields(&refused), ["media.0.alt_text"]);
 }
 
 #[test]

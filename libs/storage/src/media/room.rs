@@ -2,13 +2,17 @@
 
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
+use chrono::{DateTime, Utc};
 use domain::id::{MediaId, UserId};
 
 use super::{Medium, TRIES, difference, medium_key};
 use crate::error::StorageError;
-use crate::item::{Item, attributes, n};
+use crate::item::{Item, attributes, from_item, n};
 use crate::transaction::Transacted;
 use crate::{Store, Table};
+
+/// The most writes of one transaction of DynamoDB.
+const MAX_WRITES: usize = 100;
 
 /// How much room a user has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +78,60 @@ impl Store {
                 .expression_attribute_values(":held", n(held)),
             None => builder.condition_expression(format!("{there} AND attribute_not_exists(held_bytes)")),
         }
+    }
+
+    /// The uploads of a user that were asked for since `since` and that nobody has looked at in the
+    /// bucket: each holds as much as it may have. The oldest first.
+    pub async fn expected_media(&self, user: UserId, since: DateTime<Utc>) -> Result<Vec<Medium>, StorageError> {
+        let (mut expected, mut start) = (Vec::new(), None);
+        loop {
+            let page = self
+                .client
+                .query()
+                .table_name(self.table(Table::Media))
+                .key_condition_expression("user_id = :user AND media_id >= :first")
+                .filter_expression(
+                    "attribute_exists(held_bytes) AND attribute_not_exists(size_bytes) AND attribute_not_exists(doomed)",
+                )
+                .expression_attribute_values(":user", n(user))
+                .expression_attribute_values(":first", n(MediaId::first_at(since)))
+                .consistent_read(true)
+                .set_exclusive_start_key(start)
+                .send()
+                .await?;
+            for item in page.items.unwrap_or_default() {
+                expected.push(from_item(item)?);
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(expected);
+            }
+        }
+    }
+
+    /// Lets uploads that have arrived hold their size, in bytes, in place of what they might have
+    /// had. One that was changed since it was read is left as it is.
+    pub async fn hold_arrived(&self, user: UserId, arrived: &[(Medium, u64)]) -> Result<(), StorageError> {
+        for part in arrived.chunks(MAX_WRITES - 1) {
+            let mut part: Vec<_> = part.iter().collect();
+            while !part.is_empty() {
+                let (mut writes, mut change) = (Vec::new(), 0);
+                for (medium, size_bytes) in &part {
+                    let update = self
+                        .update_medium(medium, "SET held_bytes = :size")
+                        .expression_attribute_values(":size", n(size_bytes));
+                    let update = update.build().map_err(StorageError::build)?;
+                    writes.push(TransactWriteItem::builder().update(update).build());
+                    change += difference(medium.held_bytes.unwrap_or_default(), *size_bytes);
+                }
+                writes.push(self.change_room(user, 0, change)?);
+                match self.transact(writes).await? {
+                    Transacted::Refused(index) if index < part.len() => drop(part.remove(index)),
+                    Transacted::Refused(_) | Transacted::Done => break,
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Notes that these files are part of a published post: they are never

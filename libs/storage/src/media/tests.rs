@@ -198,3 +198,28 @@ async fn a_file_that_was_let_go_is_unused_from_then_on_and_used_again_by_a_post(
     store.keep_medium(path, later()).await.unwrap();
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
 }
+
+#[tokio::test]
+async fn arrived_uploads_hold_their_size_and_one_changed_meanwhile_is_left() {
+    let store = store().await;
+    let (ids, user) = (ids(), UserId::new(7).unwrap());
+    let media: Vec<_> =
+        (0..3).map(|_| Medium::expected(user, ids.fresh(), MimeType::Png, noon()).holding(30)).collect();
+    for medium in &media {
+        assert_eq!(store.add_medium(medium, Room { bytes: 100, files: 100 }).await.unwrap(), MediumAdded::Added);
+    }
+    assert_eq!(store.expected_media(user, noon()).await.unwrap(), media);
+    assert_eq!(store.expected_media(UserId::new(8).unwrap(), noon()).await.unwrap(), []);
+    assert_eq!(store.mark_medium_verified(&media[0], 20).await.unwrap(), MediumUse::Kept);
+
+    let arrived: Vec<_> = media.iter().cloned().zip([1, 2, 3]).collect();
+    store.hold_arrived(user, &arrived).await.unwrap();
+
+    let one = Medium::expected(user, ids.fresh(), MimeType::Png, noon());
+    let room = Room { bytes: 100, files: 100 };
+    assert_eq!(store.add_medium(&one.clone().holding(76), room).await.unwrap(), MediumAdded::NoRoom);
+    assert_eq!(store.add_medium(&one.holding(75), room).await.unwrap(), MediumAdded::Added, "20 + 2 + 3 are held");
+    let held: Vec<_> = store.expected_media(user, noon()).await.unwrap().iter().map(|it| it.held_bytes).collect();
+    assert_eq!(held, [Some(2), Some(3), Some(75)]);
+    assert_eq!(store.expected_media(user, noon() + TimeDelta::seconds(1)).await.unwrap(), [], "asked for before");
+}

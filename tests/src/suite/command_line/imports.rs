@@ -12,7 +12,7 @@ use crate::{
     moment, picture,
     report::say,
     runner::Check,
-    world::{User, World, fresh},
+    world::{User, World, fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -22,7 +22,8 @@ pub(super) fn checks() -> Vec<Check> {
             each_line_of_an_import_is_posted_once,
             a_broken_line_is_named_and_the_rest_goes_on,
             an_import_that_is_killed_again_and_again_posts_each_line_once,
-            what_is_exported_can_be_imported,
+            an_export_is_imported_where_its_posts_exist_only_as_copies,
+            an_export_is_imported_once_into_another_account,
         ]
     )
 }
@@ -151,23 +152,30 @@ async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &W
     Ok(())
 }
 
-async fn what_is_exported_can_be_imported(world: &World) -> Result {
+async fn an_export_is_imported_where_its_posts_exist_only_as_copies(world: &World) -> Result {
     let mut user = world.new_user().await?;
     let account = user.connect(0).await?;
     let later = moment::written(moment::now() + Duration::from_hours(48));
     let to = json!([{ "connected_account_id": account["id"], "options": { "language": "en" } }]);
     user.create(&json!({ "content": "with, a \"comma\"\nand | a line", "platforms": to, "scheduled_at": later }))
         .await?;
-    user.create(&json!({ "content": "a draft" })).await?;
+    let draft = integer(&user.create(&json!({ "content": "a draft" })).await?, "id")?;
     let social = Social::of(&user)?;
 
-    for (name, count) in [("all.csv", 4), ("all.jsonl", 8)] {
+    for (name, count) in [("all.csv", 2), ("all.jsonl", 4)] {
         social.done(&["export", name]).await?;
-        let ran = social.run(&["import", name]).await?;
-        ensure!(ran.code == 0, "the import of {name} ended with {ran:?}");
-        same(total(&user).await?, count, "posts")?;
+        for command in [["import", name, "--dry-run"].as_slice(), &["import", name], &["import", name]] {
+            let ran = social.run(command).await?;
+            let told = format!("exist already, left out: {count} (--copies");
+            ensure!(ran.code == 0 && ran.err.contains(&told), "{command:?} ended with {ran:?}");
+            same(total(&user).await?, count, "posts")?;
+        }
+        for told in [format!("{count} posted, 0 posted before"), format!("0 posted, {count} posted before")] {
+            let ran = social.run(&["import", name, "--copies"]).await?;
+            ensure!(ran.code == 0 && ran.err.contains(&told), "the import of copies ended with {ran:?}");
+            same(total(&user).await?, 2 * count, "posts")?;
+        }
     }
-
     let posts = user.api.get("/posts?status=scheduled").await?.ok(200)?;
     for post in list(&posts, "data")? {
         same(&post["content"], &json!("with, a \"comma\"\nand | a line"), "text")?;
@@ -175,5 +183,43 @@ async fn what_is_exported_can_be_imported(world: &World) -> Result {
         same(&post["platforms"][0]["options"], &json!({ "language": "en" }), "options")?;
     }
     let drafts = social.done(&["export", "--status", "draft", "--format", "csv"]).await?;
-    same(drafts.lines().count(), 5, "lines of the export")
+    same(drafts.lines().count(), 5, "lines of the export")?;
+    // What was deleted is made again, and an id that a spreadsheet has rounded is refused.
+    user.api.delete(&format!("/posts/{draft}")).await?.is(204)?;
+    let ran = social.run(&["import", "all.csv", "--report", "another"]).await?;
+    ensure!(ran.code == 0 && ran.err.contains("1 posted, 0 posted before"), "it ended with {ran:?}");
+    social.file("rounded.csv", "content,id\na draft,3.73429E+14\n")?;
+    social.fails(2, "rounded.csv:2: id: ", &["import", "rounded.csv"]).await?;
+    Ok(())
+}
+
+async fn an_export_is_imported_once_into_another_account(world: &World) -> Result {
+    let (mut from, mut into) = (world.new_user().await?, world.new_user().await?);
+    let account = from.connect(0).await?;
+    into.connect(0).await?;
+    let later = moment::written(moment::now() + Duration::from_hours(48));
+    let to = targets(&[&account])?;
+    from.create(&json!({ "content": "to come", "platforms": to, "scheduled_at": later })).await?;
+    from.create(&json!({ "content": "a draft" })).await?;
+    let public = from.schedule(&fresh("public"), &[&account], 0).await?;
+    from.reaches(public, "published", 30).await?;
+    let (source, copy) = (Social::of(&from)?, Social::of(&into)?);
+
+    for (name, told) in [
+        ("first.jsonl", "2 posted, 0 posted before"),
+        // Another export of the same posts.
+        ("second.jsonl", "0 posted, 2 posted before"),
+        ("third.csv", "0 posted, 2 posted before"),
+    ] {
+        source.done(&["export", name]).await?;
+        copy.file(name, fs::read(source.folder().join(name))?)?;
+        let ran = copy.run(&["import", name, "--report", "report.jsonl"]).await?;
+        ensure!(ran.code == 0 && ran.err.contains(told), "the import of {name} ended with {ran:?}");
+        ensure!(ran.err.contains("public already, left out: 1 (--copies"), "it does not say what is public: {ran:?}");
+        same(total(&into).await?, 2, "posts of the other account")?;
+    }
+    // Without the report, the service knows the lines for a day.
+    let ran = copy.run(&["import", "first.jsonl", "--report", "lost.jsonl"]).await?;
+    ensure!(ran.code == 0, "without the report it ended with {ran:?}");
+    same(total(&into).await?, 2, "posts of the other account")
 }
