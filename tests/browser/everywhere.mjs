@@ -134,6 +134,10 @@ export async function postEverywhere(tools, token, picture) {
   const verdicts = await page.locator('article .badge').allInnerTexts();
   ensure(verdicts.length === all.length, `${verdicts.length} deliveries are listed instead of ${all.length}`);
   ensure(verdicts.every((it) => it === 'public'), `the deliveries are ${verdicts.join(', ')}`);
+  const named = await page.locator('article dl div:first-child dd').allInnerTexts();
+  for (const { title } of all) {
+    ensure(named.some((it) => it.endsWith(` on ${title}`)), `no delivery names ${title}: ${named.join(', ')}`);
+  }
   await photograph('sandbox-deliveries-everywhere');
   await leads(() => page.locator('article header a').first().click());
   await photograph('sandbox-delivery-fake');

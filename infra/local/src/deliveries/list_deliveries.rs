@@ -87,7 +87,9 @@ pub(super) fn post_words(post: Option<&Post>, record: &Record) -> (String, Strin
     let Some(target) = post.target(record.reference.target) else {
         return (shortened(post.text.as_str()), "–".to_owned());
     };
-    let account = target.username.as_ref().map_or_else(|| target.provider.clone(), |it| format!("@{it}"));
+    let known = platforms::known().iter().find(|it| it.name == target.provider);
+    let platform = known.map_or(target.provider.as_str(), |it| it.title);
+    let account = target.username.as_ref().map_or_else(|| platform.to_owned(), |it| format!("{it} on {platform}"));
     (shortened(post.text_of(target).as_str()), account)
 }
 

@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn a_post_on_another_platform_is_public_where_its_fake_shows_it() {
-        let published = Published::new("at://a/post/1", noon() + TimeDelta::milliseconds(12));
-        let delivery = a_delivery().intended(noon()).settled(Ok(published), noon(), 0);
+        let at = noon() + TimeDelta::milliseconds(12);
+        let delivery = a_delivery().intended(noon()).settled(Ok(Published::new("at://a/post/1", at)), at, 0);
         let late = noon() + TimeDelta::seconds(1);
         let seen = |seen: Seen, delivery: &Delivery| {
             let verdict = Verdict { seen, delivery: Some(delivery.clone()), is_void: false };
