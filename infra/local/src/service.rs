@@ -283,13 +283,7 @@ impl Stack {
             None => files,
         });
         let laptop = Router::new()
-            .merge(deliveries::router(Deliveries {
-                history,
-                store: api.store.clone(),
-                network: network.clone(),
-                stand_ins: stand_ins.clone(),
-                clock: clock.clone(),
-            }))
+            .merge(deliveries::router(deliveries_app(&api, history, &network, &stand_ins)))
             .merge(sandbox::router(network))
             .merge(stand_ins.clone().router())
             .merge(issuer::router(origin.to_owned(), &reached_at, clock))
@@ -329,6 +323,16 @@ fn media_app(api: Api, bucket: Bucket, policy: AddressPolicy, file_key: FileKey)
         plans: Plans::default(),
         file_key: Some(file_key),
         max_file_bytes: u64::MAX,
+    }
+}
+
+fn deliveries_app(api: &Api, history: History, network: &Sandbox, stand_ins: &StandIns) -> Deliveries {
+    Deliveries {
+        history,
+        store: api.store.clone(),
+        network: network.clone(),
+        stand_ins: stand_ins.clone(),
+        clock: api.clock.clone(),
     }
 }
 

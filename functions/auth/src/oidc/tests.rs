@@ -33,10 +33,16 @@ struct Issuer {
 #[derive(Default)]
 struct Received {
     discoveries: Mutex<usize>,
-    /// The `Authorization` header and the form of each exchange.
-    exchanges: Mutex<Vec<(Option<String>, HashMap<String, String>)>>,
+    exchanges: Mutex<Vec<Exchange>>,
     /// The response to exchanges; without one, 400.
     id_token: Mutex<Option<String>>,
+}
+
+/// A request of a token.
+struct Exchange {
+    /// The `Authorization` header.
+    header: Option<String>,
+    form: HashMap<String, String>,
 }
 
 impl Issuer {
@@ -85,7 +91,7 @@ impl Issuer {
     async fn proof(&self, secret: Option<&str>) -> (Option<String>, Option<String>, Option<String>) {
         let refused = self.client(secret).person("the code", &Attempt::new(), noon()).await;
         assert!(matches!(refused, Err(OidcError::Refused(400))), "{refused:?}");
-        let (header, mut form) = self.received.exchanges.lock().unwrap().pop().unwrap();
+        let Exchange { header, mut form } = self.received.exchanges.lock().unwrap().pop().unwrap();
         assert_eq!((form["grant_type"].as_str(), form["code"].as_str()), ("authorization_code", "the code"));
         assert_eq!(form["redirect_uri"], "https://social.example/sign-in/callback");
         (header, form.remove("client_id"), form.remove("client_secret"))
@@ -98,7 +104,7 @@ async fn exchange(
     Form(form): Form<HashMap<String, String>>,
 ) -> Result<Json<Value>, StatusCode> {
     let header = headers.get("authorization").map(|it| it.to_str().unwrap().to_owned());
-    received.exchanges.lock().unwrap().push((header, form));
+    received.exchanges.lock().unwrap().push(Exchange { header, form });
     let token = received.id_token.lock().unwrap().clone();
     token.map(|it| Json(json!({ "id_token": it }))).ok_or(StatusCode::BAD_REQUEST)
 }
@@ -117,9 +123,9 @@ fn a_code_is_sent_only_where_nobody_else_hears_it() {
     for endpoint in ["http://issuer.example/token", "http://localhost.evil.example/token", "ftp://localhost/"] {
         assert!(provider(ISSUER, endpoint).check(ISSUER).is_err(), "{endpoint}");
     }
-    let sign_out = Url::parse("http://issuer.example/logout").ok();
-    let signs_out = Provider { end_session_endpoint: sign_out, ..provider(ISSUER, "https://issuer.example/token") };
-    assert!(signs_out.check(ISSUER).is_err());
+    let end_session_endpoint = Url::parse("http://issuer.example/logout").ok();
+    let unencrypted = Provider { end_session_endpoint, ..provider(ISSUER, "https://issuer.example/token") };
+    assert!(unencrypted.check(ISSUER).is_err());
 }
 
 #[tokio::test]
