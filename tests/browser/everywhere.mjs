@@ -13,8 +13,34 @@ async function standIns(page) {
   })));
 }
 
+// The page on which a fake asks names the platform, says that it is a fake, and has an account selected.
+async function looksLikeAFake({ page, ensure }, title) {
+  const heading = await page.locator('h1').first().innerText({ timeout: 1000 }).catch(() => 'nothing');
+  for (const text of [heading, await page.title()]) {
+    ensure(text.includes(`Fake of ${title}`), `the page of ${title} is titled ${text}`);
+  }
+  ensure(await page.evaluate(() => document.documentElement.lang === 'en'), `the page of ${title} has no language`);
+  const radios = page.locator('input[type=radio]');
+  if (await radios.count()) ensure(await radios.first().isChecked(), `no account of ${title} is selected`);
+}
+
+// Links and pictures of accounts and posts stay in the local stack.
+async function staysHere({ page, ensure, ready }, path) {
+  await page.goto(ready.origin + path);
+  const urls = await page.evaluate(() => [
+    ...[...document.querySelectorAll('main a[href]')].map((it) => it.href),
+    ...[...document.querySelectorAll('main img')].map((it) => it.src),
+  ]);
+  const elsewhere = urls.filter((it) => new URL(it).origin !== ready.origin);
+  ensure(elsewhere.length === 0, `${path} leads to ${elsewhere.join(', ')}`);
+  const broken = await page.locator('main img').evaluateAll((all) =>
+    Promise.all(all.map((it) => it.decode().then(() => null, () => it.src))));
+  ensure(broken.every((it) => it === null), `${path} has broken pictures: ${broken.filter(Boolean).join(', ')}`);
+}
+
 // Goes on with a hand-off until it has ended, as a person would; its connection.
-async function connect({ page, must, leads, photograph, ensure, ready }, { name, title, answers }, token) {
+async function connect(tools, { name, title, answers }, token) {
+  const { page, must, leads, photograph, ensure, ready } = tools;
   const request = await must(201, 'POST', `/connections/connect/${name}`, undefined, token);
   await page.goto(request.authorization_url);
   for (let pages = 0; pages < 6; pages += 1) {
@@ -32,10 +58,16 @@ async function connect({ page, must, leads, photograph, ensure, ready }, { name,
       await page.waitForURL((it) => it.origin !== ready.origin);
       continue;
     }
-    if (isOurs) await photograph(pages === 0 ? `ask-${name}` : `ask-${name}-${pages}`);
+    if (!isOurs) {
+      await looksLikeAFake(tools, title);
+      await photograph(`consent-${name}`);
+      await leads(() => form.locator('button, input[type=submit]').first().click());
+      continue;
+    }
+    await photograph(pages === 0 ? `ask-${name}` : `ask-${name}-${pages}`);
     for (const [field, value] of answers) {
       const input = form.locator(`[name="${field}"]`);
-      if (isOurs && (await input.count())) await input.fill(value);
+      if (await input.count()) await input.fill(value);
     }
     const choice = form.locator('input[type=radio], input[type=checkbox]');
     if (await choice.count()) await choice.first().check();
@@ -57,7 +89,7 @@ async function entry({ must }, platforms, account, token) {
 }
 
 export async function postEverywhere(tools, token, picture) {
-  const { page, must, photograph, ensure, ready } = tools;
+  const { page, must, leads, photograph, ensure, ready } = tools;
   await page.goto(`${ready.origin}/stand-ins`);
   const all = await standIns(page);
   const accounts = [];
@@ -90,6 +122,28 @@ export async function postEverywhere(tools, token, picture) {
     const width = await page.locator('article img').first().evaluate((it) => it.decode().then(() => it.naturalWidth));
     ensure(0 < width, `the picture is not on ${title}`);
     await photograph(`stand-in-${name}`);
+  }
+  const { platforms: targets } = await must(200, 'GET', `/posts/${post.id}`, undefined, token);
+  for (const { provider, platform_post_url: url } of targets) {
+    ensure(url?.startsWith(`${ready.origin}/stand-ins/${provider}`), `the post on ${provider} is at ${url}`);
+    await page.goto(url);
+    ensure((await page.getByText(words).count()) === 1, `the post is not at ${url}`);
+  }
+  await photograph('stand-in-post');
+  await page.goto(`${ready.origin}/sandbox/deliveries?post=${post.id}`);
+  const verdicts = await page.locator('article .badge').allInnerTexts();
+  ensure(verdicts.length === all.length, `${verdicts.length} deliveries are listed instead of ${all.length}`);
+  ensure(verdicts.every((it) => it === 'public'), `the deliveries are ${verdicts.join(', ')}`);
+  const named = await page.locator('article dl div:first-child dd').allInnerTexts();
+  for (const { title } of all) {
+    ensure(named.some((it) => it.endsWith(` on ${title}`)), `no delivery names ${title}: ${named.join(', ')}`);
+  }
+  await photograph('sandbox-deliveries-everywhere');
+  await leads(() => page.locator('article header a').first().click());
+  await photograph('sandbox-delivery-fake');
+  for (const part of ['posts?show=published', 'connections']) {
+    await staysHere(tools, `/account/${part}`);
+    await photograph(`own-${part.split('?')[0]}-fakes`);
   }
   console.log(`     one post on ${all.map((it) => it.title).join(', ')}`);
   return accounts;

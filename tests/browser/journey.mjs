@@ -28,7 +28,7 @@ if (options.help || !options['ready-file'] || !options.screenshots) {
 const ready = JSON.parse(readFileSync(options['ready-file'], 'utf8'));
 mkdirSync(options.screenshots, { recursive: true });
 
-const PHONE = { width: 390, height: 844 };
+const PHONE = { width: 375, height: 812 };
 const run = Date.now();
 let passed = 0;
 let failed = 0;

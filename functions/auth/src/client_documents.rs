@@ -182,23 +182,33 @@ mod tests {
         assert!(read(&document).is_ok());
     }
 
+    /// The document with so many bytes.
+    fn padded(document: &str, bytes: usize) -> String {
+        format!("{document:bytes$}")
+    }
+
     #[tokio::test]
     async fn a_document_is_fetched_from_its_own_address_within_bounds() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let own = format!("http://{address}/own");
-        let own = json!({"client_id": own, "client_name": "Planner", "redirect_uris": ["http://[::1]/"]}).to_string();
+        let at = |path: &str| {
+            let id = format!("http://{address}{path}");
+            json!({"client_id": id, "client_name": "Planner", "redirect_uris": ["http://[::1]/"]}).to_string()
+        };
+        let (own, full, large) = (at("/own"), at("/full"), at("/large"));
         let router = Router::new()
             .route("/own", get(move || async { own }))
             .route("/moved", get(|| async { Redirect::temporary("/own") }))
-            .route("/large", get(|| async { " ".repeat(MAX_BYTES + 1) }));
+            .route("/full", get(async move || padded(&full, 16_384)))
+            .route("/large", get(async move || padded(&large, 16_385)));
         tokio::spawn(async move { axum::serve(listener, router).await });
         let id = |path: &str| ClientId::parse(&format!("http://{address}{path}")).unwrap();
         let documents = ClientDocuments::new(AddressPolicy::Also(vec![address]));
 
         assert_eq!(documents.read(&id("/own")).await.unwrap().name.as_str(), "Planner");
         assert_eq!(documents.read(&id("/moved")).await, Err(NoDocument::Status(307)));
+        assert!(documents.read(&id("/full")).await.is_ok(), "16 KiB are read");
         assert_eq!(documents.read(&id("/large")).await, Err(NoDocument::TooLarge));
         assert_eq!(documents.read(&id("/none")).await, Err(NoDocument::Status(404)));
         let public = ClientDocuments::new(AddressPolicy::PublicOnly);

@@ -260,34 +260,4 @@ fn basic(request: RequestBuilder, id: &str, secret: &SecretString) -> RequestBui
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn provider(issuer: &str, token_endpoint: &str) -> Provider {
-        Provider {
-            issuer: issuer.to_owned(),
-            authorization_endpoint: Url::parse("https://issuer.example/authorize").unwrap(),
-            token_endpoint: Url::parse(token_endpoint).unwrap(),
-            token_endpoint_auth_methods_supported: None,
-            end_session_endpoint: None,
-        }
-    }
-
-    #[test]
-    fn a_description_of_another_issuer_is_refused() {
-        let issuer = "https://issuer.example";
-        assert!(provider(issuer, "https://issuer.example/token").check(issuer).is_ok());
-        assert!(provider("https://other.example", "https://issuer.example/token").check(issuer).is_err());
-    }
-
-    #[test]
-    fn a_code_is_sent_only_where_nobody_else_hears_it() {
-        let issuer = "https://issuer.example";
-        for endpoint in ["http://localhost:3000/token", "http://127.0.0.1/token", "http://[::1]/token"] {
-            assert!(provider(issuer, endpoint).check(issuer).is_ok(), "{endpoint}");
-        }
-        for endpoint in ["http://issuer.example/token", "http://localhost.evil.example/token", "ftp://localhost/"] {
-            assert!(provider(issuer, endpoint).check(issuer).is_err(), "{endpoint}");
-        }
-    }
-}
+mod tests;

@@ -170,6 +170,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_field_value_has_2048_bytes_at_most() {
+        let world = World::new().await;
+        let begun = world.begin("asking").await;
+
+        let too_long = world.send(&begun, &format!("server=good.example&password={}", "7".repeat(2049))).await;
+        assert_eq!((too_long.status, world.platform.asked()), (422, 0));
+        let longest = world.send(&begun, &format!("server=good.example&password={}", "7".repeat(2048))).await;
+        assert_eq!((longest.status, world.platform.asked()), (303, 1));
+    }
+
+    #[tokio::test]
     async fn what_was_typed_may_be_enough_and_is_never_sent_back() {
         let world = World::new().await;
         let begun = world.begin("asking").await;

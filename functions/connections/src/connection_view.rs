@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::rule_view::{WhenView, YES, unit_name, value_of};
+use crate::rule_view::{WhenView, YES, is_shown, unit_name, value_of};
 
 /// An account on a platform that the user connected.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -97,10 +97,10 @@ fn meta(connection: &Connection) -> Vec<MetaEntry> {
         entry("scopes", json!(connection.scopes)),
         entry("token_expires_at", json!(connection.token_expires_at.map(show))),
     ];
-    entries.extend(connection.rules.rules.iter().flat_map(entries_of));
+    entries.extend(connection.rules.rules.iter().filter(|it| is_shown(it)).flat_map(entries_of));
     for depending in &connection.rules.depending {
         let when = |it: MetaEntry| MetaEntry { when: Some(WhenView::of(&depending.when)), ..it };
-        entries.extend(depending.rules.iter().flat_map(entries_of).map(when));
+        entries.extend(depending.rules.iter().filter(|it| is_shown(it)).flat_map(entries_of).map(when));
     }
     entries
 }
@@ -127,7 +127,7 @@ fn entry(name: &'static str, value: Value) -> MetaEntry {
 #[cfg(test)]
 mod tests {
     use domain::media::MimeType;
-    use domain::rules::{Counting, PostRule, Rules, When};
+    use domain::rules::{Counting, FileRule, PostRule, Rules, When};
     use domain::testing::{a_connection, a_user};
 
     use super::*;
@@ -169,6 +169,8 @@ mod tests {
             Rule::NotMixed,
             Rule::mime_types([MimeType::Jpeg, MimeType::Mp4]),
             Rule::max_video_bytes(60 << 20),
+            Rule::OfFiles(FileRule::FittedImageBytes { max: 1_000_000 }),
+            Rule::OfFiles(FileRule::FittedImageSide { max: 4096 }),
             Rule::max_alt_text(1500, Counting::code_points()),
             Rule::min_alt_text(10, Counting::code_points()),
         ];

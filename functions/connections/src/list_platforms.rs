@@ -13,7 +13,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::App;
-use crate::rule_view::{WhenView, unit_of, value_of};
+use crate::rule_view::{WhenView, is_shown, unit_of, value_of};
 
 /// The platforms that there are.
 #[derive(Debug, Serialize, ToSchema)]
@@ -123,9 +123,9 @@ impl PlatformView {
 impl RuleView {
     /// First those that hold always.
     fn all(rules: &Rules) -> Vec<Self> {
-        let depending =
-            rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| Self::of(rule, Some(&it.when))));
-        rules.rules.iter().map(|it| Self::of(it, None)).chain(depending).collect()
+        let depending = rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
+        let always = rules.rules.iter().map(|it| (it, None));
+        always.chain(depending).filter(|(it, _)| is_shown(it)).map(|(it, when)| Self::of(it, when)).collect()
     }
 
     fn of(rule: &Rule, when: Option<&When>) -> Self {
@@ -143,9 +143,22 @@ impl FieldView {
 
 #[cfg(test)]
 mod tests {
+    use domain::rules::{FileRule, PostRule, Rule, Rules, When};
     use serde_json::json;
 
+    use super::RuleView;
     use crate::testing::World;
+
+    #[test]
+    fn only_rules_that_limit_a_post_are_listed() {
+        let fitted = || Rule::OfFiles(FileRule::FittedImageSide { max: 4096 });
+        let rules = Rules::of("Example", [Rule::max_media(4), fitted()])
+            .and_where(When::option("kind", ["reel"]), [fitted(), Rule::OfPost(PostRule::TextNotShown)]);
+
+        let names: Vec<_> = RuleView::all(&rules).into_iter().map(|it| it.name).collect();
+
+        assert_eq!(names, ["max_media", "text_not_shown"]);
+    }
 
     #[tokio::test]
     async fn platforms_are_listed_with_what_a_post_can_say_there() {

@@ -30,6 +30,11 @@ impl WhenView {
     }
 }
 
+/// Whether clients see a rule. The size to which the service reduces pictures before it sends them limits no post.
+pub(crate) fn is_shown(rule: &Rule) -> bool {
+    !matches!(rule, Rule::OfFiles(FileRule::FittedImageBytes { .. } | FileRule::FittedImageSide { .. }))
+}
+
 /// The value of a rule as it is shown.
 pub(crate) fn value_of(rule: &Rule) -> Value {
     match rule {

@@ -124,7 +124,22 @@ fn without_state() -> PageError {
 mod tests {
     use serde_json::json;
 
+    use super::*;
     use crate::testing::{Mood, World};
+
+    #[test]
+    fn only_a_local_service_that_is_reached_by_a_loopback_address_redirects_to_its_name() {
+        let headers = |host: &str| [(HOST, host.parse().unwrap())].into_iter().collect();
+        let local = "http://localhost:3000";
+        for host in ["127.0.0.1:3000", "127.0.0.1", "[::1]:3000"] {
+            assert!(is_reached_by_address(local, &headers(host)), "{host}");
+            assert!(!is_reached_by_address("https://social.example", &headers(host)), "{host}");
+        }
+        for host in ["localhost:3000", "192.0.2.1:3000", "[2001:db8::1]:3000", "social.example", "a b"] {
+            assert!(!is_reached_by_address(local, &headers(host)), "{host}");
+        }
+        assert!(!is_reached_by_address(local, &HeaderMap::new()));
+    }
 
     #[tokio::test]
     async fn two_answers_at_once_connect_once() {

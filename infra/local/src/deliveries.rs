@@ -28,6 +28,7 @@ use storage::Store;
 
 pub(crate) use self::history::History;
 use crate::sandbox::Sandbox;
+use crate::stand_ins::StandIns;
 
 /// Everything that the pages are made from.
 #[derive(Clone)]
@@ -38,6 +39,8 @@ pub(crate) struct Deliveries {
     pub(crate) store: Store,
     /// What was asked and answered.
     pub(crate) network: Sandbox,
+    /// Fakes of other platforms, which are asked for their posts.
+    pub(crate) stand_ins: StandIns,
     /// The time.
     pub(crate) clock: Clock,
 }

@@ -51,6 +51,9 @@ use self::calls::{Call, Calls};
 use self::faults::Faults;
 use self::ledger::Ledger;
 
+/// The name of the sandbox among the platforms.
+pub(crate) const PLATFORM: &str = "sandbox";
+
 /// The one client that the network knows.
 pub const CLIENT_ID: &str = "social-publishing";
 

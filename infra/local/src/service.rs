@@ -110,7 +110,7 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     let tunnel = port_of(&outside_listeners).ok().map(|port| format!("http://localhost:{port}"));
     let hosts = Hosts::new(port, options.listen).refusing_forwarded(outside.is_some());
     let stand_ins = if options.stand_ins {
-        StandIns::start(outside.as_deref().unwrap_or(&origin)).await
+        StandIns::start(outside.as_deref().unwrap_or(&origin), &origin).await
     } else {
         StandIns::default()
     };
@@ -225,6 +225,7 @@ impl Stack {
         let policy = reachable(options, &stand_ins);
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
         let settings_of_platforms = options.platform_settings(origin, stand_ins.settings())?;
+        let stand_ins = stand_ins.named_in(&settings_of_platforms);
         let budgets = platforms::budgets(&settings_of_platforms)?;
         let setup = Setup::new(settings_of_platforms, sources(options, &stand_ins)?, vault, policy.clone());
         let api = api_at(&reached_at, options, &store, &ids, &clock);
@@ -256,7 +257,7 @@ impl Stack {
             .merge(auth::router(auth_app(&api, origin, policy.clone())))
             .merge(connections::router(connections::App {
                 api: api.clone(),
-                platforms: Registry::new(&setup)?,
+                platforms: stand_ins.registry(&setup)?,
                 vocabulary: platforms::vocabulary(),
                 sealer,
                 events: Arc::new(bus.clone()),
@@ -282,17 +283,12 @@ impl Stack {
             None => files,
         });
         let laptop = Router::new()
-            .merge(deliveries::router(Deliveries {
-                history,
-                store: api.store.clone(),
-                network: network.clone(),
-                clock: clock.clone(),
-            }))
+            .merge(deliveries::router(deliveries_app(&api, history, &network, &stand_ins)))
             .merge(sandbox::router(network))
-            .merge(stand_ins.router())
+            .merge(stand_ins.clone().router())
             .merge(issuer::router(origin.to_owned(), &reached_at, clock))
             .merge(events::router(bus))
-            .merge(erasure::router(publishing.clone(), Registry::new(&setup)?))
+            .merge(erasure::router(publishing.clone(), stand_ins.registry(&setup)?))
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(from_fn(hosts::own_pages_only));
         let here = public.clone().merge(laptop).layer(from_fn_with_state((hosts, origin.to_owned()), by_name_alone));
@@ -301,8 +297,8 @@ impl Stack {
             stores,
             publishing,
             delivering,
-            platforms: Registry::new(&setup)?,
-            renewable: Registry::new(&setup)?,
+            platforms: stand_ins.registry(&setup)?,
+            renewable: stand_ins.registry(&setup)?,
             lanes,
             here: with_addresses(here),
             outside: with_addresses(public),
@@ -327,6 +323,16 @@ fn media_app(api: Api, bucket: Bucket, policy: AddressPolicy, file_key: FileKey)
         plans: Plans::default(),
         file_key: Some(file_key),
         max_file_bytes: u64::MAX,
+    }
+}
+
+fn deliveries_app(api: &Api, history: History, network: &Sandbox, stand_ins: &StandIns) -> Deliveries {
+    Deliveries {
+        history,
+        store: api.store.clone(),
+        network: network.clone(),
+        stand_ins: stand_ins.clone(),
+        clock: api.clock.clone(),
     }
 }
 
@@ -401,7 +407,9 @@ fn sources(
 fn app(named: &BTreeMap<String, AppCredentials>, platform: &str) -> Arc<dyn AppSource> {
     match named.get(platform) {
         Some(app) => Arc::new(app.clone()),
-        None if platform == "sandbox" => Arc::new(AppCredentials::new(sandbox::CLIENT_ID, sandbox::CLIENT_SECRET)),
+        None if platform == sandbox::PLATFORM => {
+            Arc::new(AppCredentials::new(sandbox::CLIENT_ID, sandbox::CLIENT_SECRET))
+        }
         None => Arc::new(Withheld),
     }
 }

@@ -130,3 +130,41 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
         Ok(Self { ip: seen.ip })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+
+    fn seen(token: Credential, budget: Option<Budget>) -> Seen {
+        Seen { ip: [192, 0, 2, 1].into(), at: noon(), token, budget }
+    }
+
+    #[test]
+    fn a_store_that_does_not_answer_is_neither_a_limit_nor_a_wrong_token() {
+        assert!(matches!(seen(Credential::Unknown, None).within_limit(), Err(ApiError::Unavailable)));
+        assert!(matches!(seen(Credential::Unknown, None).token(), Err(ApiError::Unavailable)));
+        for token in [Credential::Absent, Credential::Rejected] {
+            assert!(matches!(seen(token, None).token(), Err(ApiError::Unauthenticated)));
+        }
+    }
+
+    #[test]
+    fn a_missing_scope_is_named_with_the_one_that_includes_it() {
+        assert_eq!(lacks(Scope::PostsRead), "The token lacks the scope posts:read. Ask for a token that has it.");
+        let draft = lacks(Scope::PostsDraft);
+        assert!(draft.contains("posts:write") && draft.contains("posts:draft for drafts"), "{draft}");
+    }
+
+    #[test]
+    fn what_a_plan_does_not_allow_is_forbidden_with_its_reason() {
+        let caller = Caller::<crate::need::PostsRead> {
+            user: domain::testing::a_user().user_id,
+            ip: [192, 0, 2, 1].into(),
+            scopes: Scopes::of(&[]),
+            need: PhantomData,
+        };
+        assert!(matches!(caller.not_in_plan("no more".to_owned()), ApiError::Forbidden(why) if why == "no more"));
+    }
+}

@@ -77,6 +77,16 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_without_a_secret_proves_nothing() {
+        let open = TrustedProxy { secret: "".into(), ..proxy() };
+        let mut headers = HeaderMap::new();
+        headers.insert(PROOF, "".parse().unwrap());
+        headers.insert("cloudfront-viewer-address", "198.51.100.7".parse().unwrap());
+
+        assert_eq!(open.address_of(&headers), None);
+    }
+
+    #[test]
     fn what_a_client_wrote_before_the_proxy_does_not_count() {
         let forged = ("cloudfront-viewer-address", "203.0.113.1");
         let listed = ("cloudfront-viewer-address", "203.0.113.1, 198.51.100.7");

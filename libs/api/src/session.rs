@@ -295,6 +295,74 @@ mod tests {
             assert_eq!(local_path(next), "/account", "{next:?}");
         }
         assert_eq!(local_path("/device?user_code=WDJB-MJHT"), "/device?user_code=WDJB-MJHT");
+        let longest = format!("/{}", "a".repeat(2047));
+        assert_eq!(local_path(&longest), longest);
+        assert_eq!(local_path(&format!("{longest}a")), "/account");
+    }
+
+    #[test]
+    fn only_this_origin_can_read_a_cookie_and_no_script() {
+        let set = set_cookie(COOKIE_NAME, &"7.secret".into(), TimeDelta::minutes(2));
+        let rest = "Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=";
+
+        assert_eq!(set, format!("__Host-session=7.secret; {rest}120"));
+        assert!(set.is_sensitive());
+        assert_eq!(signed_out(), format!("__Host-session=; {rest}0"));
+    }
+
+    #[tokio::test]
+    async fn a_session_is_known_by_the_hash_of_its_secret() {
+        let api = api().await;
+        let cookie = SignedIn::start(&api, joined(&api).await, HERE).await.unwrap();
+        let secret = cookie.to_str().unwrap().split(['.', ';']).nth(1).unwrap();
+
+        let session = find(&api, &cookie).await.unwrap();
+
+        assert!(session.is(&token::hash(secret)));
+        assert!(!session.is(secret) && !session.is(""));
+    }
+
+    #[tokio::test]
+    async fn a_page_leads_to_the_sign_in_and_a_form_does_not() {
+        async fn extract(api: &Api, method: Method, cookie: &str) -> Result<SignedIn, Response> {
+            let request = http::Request::builder().method(method).uri("/account?tab=2").header(COOKIE, cookie);
+            let (mut parts, ()) = request.body(()).unwrap().into_parts();
+            <SignedIn as FromRequestParts<Api>>::from_request_parts(&mut parts, api).await
+        }
+        let api = api().await;
+        let user = joined(&api).await;
+        let cookie = SignedIn::start(&api, user, HERE).await.unwrap();
+
+        let signed_in = extract(&api, Method::POST, cookie.to_str().unwrap()).await;
+        let form = extract(&api, Method::POST, "").await.unwrap_err();
+
+        assert_eq!(signed_in.unwrap().user, user);
+        assert_eq!(form.status(), 401);
+        for method in [Method::GET, Method::HEAD] {
+            let page = extract(&api, method, "").await.unwrap_err();
+            assert_eq!(page.status(), 303);
+            assert_eq!(page.headers()["location"], "/sign-in?next=/account%3Ftab%3D2");
+        }
+    }
+
+    #[tokio::test]
+    async fn where_a_session_is_optional_a_browser_without_one_passes() {
+        let api = api().await;
+        let user = joined(&api).await;
+        let cookie = SignedIn::start(&api, user, HERE).await.unwrap();
+        let extract = async |cookie: &str| {
+            let (mut parts, ()) = http::Request::get("/").header(COOKIE, cookie).body(()).unwrap().into_parts();
+            let found = <SignedIn as OptionalFromRequestParts<Api>>::from_request_parts(&mut parts, &api).await;
+            found.unwrap().map(|it| it.user)
+        };
+
+        assert_eq!(extract(cookie.to_str().unwrap()).await, Some(user));
+        assert_eq!(extract("").await, None);
+    }
+
+    #[test]
+    fn a_sign_in_as_another_user_asks_the_issuer_anew() {
+        assert_eq!(sign_in_anew("/a?b"), "/sign-in?anew=true&next=/a%3Fb");
     }
 
     proptest! {

@@ -79,6 +79,11 @@ impl Event {
     /// `connection.created`, `connection.needs_reconnection` or `connection.deleted`.
     pub fn of_connection(detail_type: &'static str, connection: &Connection, now: DateTime<Utc>) -> Self {
         let id = format!("{detail_type}:{}:{}", connection.connection_id, connection.generation);
+        let status = match detail_type {
+            "connection.deleted" => "deleted",
+            "connection.needs_reconnection" => "needs_reconnection",
+            _ => "active",
+        };
         Self {
             detail_type,
             detail: json!({
@@ -88,6 +93,7 @@ impl Event {
                 "sequence": connection.generation,
                 "connection_id": connection.connection_id,
                 "platform": connection.provider,
+                "status": status,
                 "created_at": show(connection.created_at),
             }),
         }
@@ -147,6 +153,20 @@ mod tests {
     use super::*;
     use crate::delivery::{Delivery, Setback};
     use crate::testing::{a_connection, a_post, a_user, noon};
+
+    #[test]
+    fn connection_events_have_the_status_that_they_lead_to() {
+        let connection = a_connection(&a_user());
+        for (event, status) in [
+            (Event::connected(&connection, noon()), "active"),
+            (Event::expiring(&connection, noon(), noon()), "active"),
+            (Event::of_connection("connection.needs_reconnection", &connection, noon()), "needs_reconnection"),
+            (Event::disconnected(&connection, noon()), "deleted"),
+        ] {
+            assert_eq!(event.detail["status"], status, "{}", event.detail_type);
+            assert_eq!(event.detail["platform"], "sandbox");
+        }
+    }
 
     #[test]
     fn a_failure_is_told_with_its_words_and_its_class_and_never_with_the_text() {

@@ -3,6 +3,7 @@
 //! of all of them, is here:
 //!
 //! - `here`: the state that handlers share, and how a fake starts
+//! - `consent`: the frame of the pages on which users decide
 //! - [`oauth`]: apps, the page with its accounts, codes, tokens, renewal, revocation
 //! - [`front`] and [`troubles`]: calls that fail as a test has ordered, also with pages of
 //!   intermediaries
@@ -16,6 +17,7 @@
 //! Nothing here knows the service: what it refuses, it refuses by the documents.
 
 pub mod arrivals;
+pub(crate) mod consent;
 mod cut;
 pub mod echo;
 pub mod exchanges;

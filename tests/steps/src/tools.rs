@@ -107,6 +107,9 @@ pub const CARGO_DENY: CargoTool = CargoTool { program: "cargo-deny", version: "0
 /// Finds dependencies that nothing uses.
 pub const CARGO_MACHETE: CargoTool = CargoTool { program: "cargo-machete", version: "0.9.2" };
 
+/// Changes sources and runs their tests.
+pub const CARGO_MUTANTS: CargoTool = CargoTool { program: "cargo-mutants", version: "27.0.0" };
+
 /// A Rust program, built from its sources.
 #[derive(Clone, Copy, Debug)]
 pub struct CargoTool {

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
+use domain::delivery::{Delivery, Published, State as DeliveryState};
 use domain::id::PostId;
 use domain::post::Post;
 use futures::future::join_all;
@@ -11,8 +12,9 @@ use serde::Deserialize;
 
 use super::Deliveries;
 use super::history::Record;
-use super::verdict::{Tone, Verdict};
-use crate::sandbox::pages;
+use super::verdict::{Seen, Tone, Verdict};
+use crate::sandbox::{self, pages};
+use crate::stand_ins::PublicPosts;
 
 /// Deliveries on the page.
 const SHOWN: usize = 50;
@@ -52,14 +54,15 @@ pub(super) async fn list_deliveries(
     // A query that cannot be read shows the deliveries of all posts.
     let post = wanted.ok().and_then(|Query(it)| it.post);
     let records = deliveries.history.recent(SHOWN, post);
-    let rows = join_all(records.iter().map(|it| row(&deliveries, it))).await;
+    let fakes = deliveries.stand_ins.public_posts();
+    let rows = join_all(records.iter().map(|it| row(&deliveries, it, &fakes))).await;
     pages::show(&DeliveriesPage { rows })
 }
 
-async fn row(deliveries: &Deliveries, record: &Record) -> Row {
+async fn row(deliveries: &Deliveries, record: &Record, fakes: &PublicPosts) -> Row {
     let post = post_of(deliveries, record).await;
     let (words, account) = post_words(post.as_ref(), record);
-    let verdict = deliveries.verdict(record);
+    let verdict = deliveries.verdict(record, fakes);
     let attempts = verdict.delivery.as_ref().filter(|it| it.prepared).map_or(0, |it| it.attempts);
     let (said, tone) = verdict.words(deliveries.clock.now());
     Row { said, tone, reference: record.reference.to_string(), words, account, attempts, verdict }
@@ -84,7 +87,9 @@ pub(super) fn post_words(post: Option<&Post>, record: &Record) -> (String, Strin
     let Some(target) = post.target(record.reference.target) else {
         return (shortened(post.text.as_str()), "–".to_owned());
     };
-    let account = target.username.as_ref().map_or_else(|| target.provider.clone(), |it| format!("@{it}"));
+    let known = platforms::known().iter().find(|it| it.name == target.provider);
+    let platform = known.map_or(target.provider.as_str(), |it| it.title);
+    let account = target.username.as_ref().map_or_else(|| platform.to_owned(), |it| format!("{it} on {platform}"));
     (shortened(post.text_of(target).as_str()), account)
 }
 
@@ -97,14 +102,24 @@ fn shortened(text: &str) -> String {
 }
 
 impl Deliveries {
-    /// What became of a delivery.
-    pub(super) fn verdict(&self, record: &Record) -> Verdict {
+    /// The result of a delivery.
+    pub(super) fn verdict(&self, record: &Record, fakes: &PublicPosts) -> Verdict {
         let reference = record.reference;
         let newest = self.history.latest_revision(reference.post, reference.target);
+        let delivery = record.latest().cloned();
         Verdict {
-            public: self.network.public_with(&reference.to_string()),
-            delivery: record.latest().cloned(),
+            seen: match &delivery {
+                Some(delivery) if delivery.provider != sandbox::PLATFORM => seen_elsewhere(delivery, fakes),
+                _ => Seen::Sandbox(self.network.public_with(&reference.to_string())),
+            },
+            delivery,
             is_void: record.removed_at.is_some() || newest.is_some_and(|it| reference.revision < it),
         }
     }
+}
+
+fn seen_elsewhere(delivery: &Delivery, fakes: &PublicPosts) -> Seen {
+    let Some(posts) = fakes.get(delivery.provider.as_str()) else { return Seen::Unseen };
+    let is_shown = |it: &Published| posts.contains(&it.platform_post_id);
+    Seen::Fake { shows_it: matches!(&delivery.state, DeliveryState::Published(it) if is_shown(it)) }
 }

@@ -14,6 +14,7 @@ use super::{Deliveries, History, Reference, router};
 use crate::clients::Secret;
 use crate::dynamodb;
 use crate::sandbox::Sandbox;
+use crate::stand_ins::StandIns;
 
 struct Rig {
     deliveries: Deliveries,
@@ -28,7 +29,7 @@ impl Rig {
         let user = a_user();
         let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
         let post = Post { text: text("<b>Hello</b> from the harbour"), ..post };
-        Self { deliveries: Deliveries { history, store, network, clock }, post }
+        Self { deliveries: Deliveries { history, store, network, stand_ins: StandIns::default(), clock }, post }
     }
 
     /// Writes the delivery of the post as it is planned.

@@ -9,7 +9,7 @@ use super::chain::chain;
 use super::history::Record;
 use super::list_deliveries::{post_of, post_words};
 use super::story::{Entry, calls_of, story};
-use super::verdict::{Tone, Verdict};
+use super::verdict::{Seen, Tone, Verdict};
 use super::{Deliveries, Reference, step, time};
 use crate::sandbox::pages;
 
@@ -22,7 +22,8 @@ struct DeliveryPage {
     said: String,
     tone: Tone,
     verdict: Verdict,
-    chain: String,
+    /// The calls in one line, where the sandbox has recorded them.
+    chain: Option<String>,
     standing: Vec<(&'static str, String)>,
     story: Vec<Entry>,
 }
@@ -41,16 +42,16 @@ pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(ref
         None => (format!("Post {}", reference.post), String::new()),
     };
     let verdict = match &record {
-        Some(record) => deliveries.verdict(record),
-        None => Verdict { public: deliveries.network.public_with(&name), delivery: None, is_void: false },
+        Some(record) => deliveries.verdict(record, &deliveries.stand_ins.public_posts()),
+        None => Verdict { seen: Seen::Sandbox(deliveries.network.public_with(&name)), delivery: None, is_void: false },
     };
     let (said, tone) = verdict.words(deliveries.clock.now());
     pages::show(&DeliveryPage {
         words,
         account,
-        chain: chain(&calls, verdict.public.len()),
+        chain: matches!(verdict.seen, Seen::Sandbox(_)).then(|| chain(&calls, verdict.posts().len())),
         standing: standing(&deliveries, record.as_ref()).await,
-        story: story(record.as_ref(), &calls, &verdict.public),
+        story: story(record.as_ref(), &calls, verdict.posts()),
         verdict,
         reference: name,
         said,

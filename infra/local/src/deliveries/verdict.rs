@@ -1,19 +1,29 @@
-//! What became of a delivery, as the network has it: whether it is public,
-//! how often, and how late.
+//! The result of a delivery, as the platform shows it: whether it is public, how often, and how late.
 
 use chrono::{DateTime, Utc};
 use domain::delivery::{Delivery, State};
 
 use super::time;
 
-/// What became of a delivery.
+/// The result of a delivery.
 pub(super) struct Verdict {
-    /// Its posts on the network: id and time, the oldest first.
-    pub(super) public: Vec<(usize, DateTime<Utc>)>,
+    /// What its platform shows.
+    pub(super) seen: Seen,
     /// As the service wrote it last; `None` when that is forgotten.
     pub(super) delivery: Option<Delivery>,
     /// Whether it will not go out any more, because the user changed the post.
     pub(super) is_void: bool,
+}
+
+/// What a platform shows of a delivery.
+#[derive(Debug)]
+pub(super) enum Seen {
+    /// The posts that the sandbox made of it: id and time, the oldest first.
+    Sandbox(Vec<(usize, DateTime<Utc>)>),
+    /// Whether a fake shows the post that the service has recorded.
+    Fake { shows_it: bool },
+    /// The platform is not in this process, so only the service's own record is known.
+    Unseen,
 }
 
 /// How the verdict is coloured.
@@ -38,12 +48,16 @@ impl Tone {
 impl Verdict {
     /// A few words, and their colour.
     pub(super) fn words(&self, now: DateTime<Utc>) -> (String, Tone) {
-        match (self.public.len(), &self.delivery) {
+        match (self.posts().len(), &self.delivery) {
             (0, None) => ("not public".to_owned(), Tone::Quiet),
             (0, Some(delivery)) => match &delivery.state {
                 State::Failed { .. } => ("failed".to_owned(), Tone::Wrong),
-                // The service takes it for public, but the network has no such post.
-                State::Published(_) => ("not public".to_owned(), Tone::Wrong),
+                State::Published(_) => match self.seen {
+                    Seen::Fake { shows_it: true } => ("public".to_owned(), Tone::Good),
+                    Seen::Unseen => ("published".to_owned(), Tone::Good),
+                    // The service has recorded it as public, but the platform has no such post.
+                    Seen::Fake { shows_it: false } | Seen::Sandbox(_) => ("not public".to_owned(), Tone::Wrong),
+                },
                 State::Waiting if self.is_void => ("taken back".to_owned(), Tone::Quiet),
                 State::Waiting if delivery.intent.is_some() => ("not known yet".to_owned(), Tone::Quiet),
                 State::Waiting if now < delivery.publish_at => ("planned".to_owned(), Tone::Quiet),
@@ -54,10 +68,26 @@ impl Verdict {
         }
     }
 
+    /// Its posts on the sandbox.
+    pub(super) fn posts(&self) -> &[(usize, DateTime<Utc>)] {
+        match &self.seen {
+            Seen::Sandbox(posts) => posts,
+            Seen::Fake { .. } | Seen::Unseen => &[],
+        }
+    }
+
+    /// When it became public: by the sandbox's clock, elsewhere as the service has recorded it.
+    fn first_public_at(&self) -> Option<DateTime<Utc>> {
+        match (&self.seen, self.delivery.as_ref().map(|it| &it.state)) {
+            (Seen::Sandbox(posts), _) => posts.first().map(|(_, at)| *at),
+            (Seen::Fake { shows_it: true } | Seen::Unseen, Some(State::Published(published))) => Some(published.at),
+            (Seen::Fake { .. } | Seen::Unseen, _) => None,
+        }
+    }
+
     /// How long after its second it became public; negative is early.
     pub(super) fn late_ms(&self) -> Option<i64> {
-        let (_, public_at) = self.public.first()?;
-        Some((*public_at - self.delivery.as_ref()?.publish_at).num_milliseconds())
+        Some((self.first_public_at()? - self.delivery.as_ref()?.publish_at).num_milliseconds())
     }
 
     /// [`Verdict::late_ms`] in words.
@@ -77,7 +107,7 @@ impl Verdict {
 
     /// When it became public.
     pub(super) fn public_at(&self) -> String {
-        self.public.first().map_or_else(|| "–".to_owned(), |(_, at)| time(*at))
+        self.first_public_at().map_or_else(|| "–".to_owned(), time)
     }
 
     /// Whether nothing more will happen to it.
@@ -89,14 +119,14 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::delivery::Setback;
+    use domain::delivery::{Published, Setback};
     use domain::testing::{a_delivery, noon};
 
     use super::*;
 
     fn verdict(public_ms: &[i64], delivery: Delivery) -> Verdict {
         let public = public_ms.iter().zip(1..).map(|(ms, id)| (id, noon() + TimeDelta::milliseconds(*ms))).collect();
-        Verdict { public, delivery: Some(delivery), is_void: false }
+        Verdict { seen: Seen::Sandbox(public), delivery: Some(delivery), is_void: false }
     }
 
     #[test]
@@ -107,6 +137,27 @@ mod tests {
         assert_eq!(once.words(noon()), ("public once".to_owned(), Tone::Good));
         assert_eq!((once.lateness(), once.public_at()), ("12 ms".to_owned(), "12:00:00.012".to_owned()));
         assert_eq!(twice.words(noon()), ("public 2 times".to_owned(), Tone::Wrong));
+    }
+
+    #[test]
+    fn a_post_on_another_platform_is_public_where_its_fake_shows_it() {
+        let at = noon() + TimeDelta::milliseconds(12);
+        let delivery = a_delivery().intended(noon()).settled(Ok(Published::new("at://a/post/1", at)), at, 0);
+        let late = noon() + TimeDelta::seconds(1);
+        let seen = |seen: Seen, delivery: &Delivery| {
+            let verdict = Verdict { seen, delivery: Some(delivery.clone()), is_void: false };
+            (verdict.words(late).0, verdict.words(late).1, verdict.lateness())
+        };
+
+        let shown = seen(Seen::Fake { shows_it: true }, &delivery);
+        let lost = seen(Seen::Fake { shows_it: false }, &delivery);
+        let unseen = seen(Seen::Unseen, &delivery);
+        let waits = seen(Seen::Unseen, &a_delivery());
+
+        assert_eq!(shown, ("public".to_owned(), Tone::Good, "12 ms".to_owned()));
+        assert_eq!(lost, ("not public".to_owned(), Tone::Wrong, "–".to_owned()));
+        assert_eq!(unseen, ("published".to_owned(), Tone::Good, "12 ms".to_owned()));
+        assert_eq!(waits, ("waiting".to_owned(), Tone::Quiet, "–".to_owned()));
     }
 
     #[test]

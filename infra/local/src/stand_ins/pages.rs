@@ -1,12 +1,13 @@
 //! What arrived at the stand-ins, for people who look.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use domain::media::FileType;
 use platforms::conformance::network::{Network, PublicMedium, PublicPost};
 use secrecy::ExposeSecret;
+use serde::Deserialize;
 
 use super::StandIns;
 use crate::sandbox::pages;
@@ -24,7 +25,16 @@ struct ListPage {
 #[template(path = "stand_ins/stand_in.html")]
 struct StandInPage {
     stand_in: StandInView,
+    /// Whether one post was asked for.
+    is_of_one: bool,
     posts: Vec<PostView>,
+}
+
+/// Which posts are asked for.
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    /// The platform's id of one; all of them without it.
+    post: Option<String>,
 }
 
 /// A platform.
@@ -52,11 +62,15 @@ struct FileView {
 
 impl StandInView {
     fn new(network: &dyn Network) -> Self {
-        let name = network.name();
-        let title = platforms::known().iter().find(|it| it.name == name).map_or(name, |it| it.title);
+        let (name, title) = (network.name(), Self::title(network));
         let answers = network.answers().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
         let answers = answers.filter(|(_, it)| !it.is_empty()).collect();
         Self { name, title, answers, posts: network.public().len() }
+    }
+
+    fn title(network: &dyn Network) -> &'static str {
+        let name = network.name();
+        platforms::known().iter().find(|it| it.name == name).map_or(name, |it| it.title)
     }
 }
 
@@ -75,15 +89,42 @@ impl PostView {
 
 /// All of them.
 pub(super) async fn list_stand_ins(State(all): State<StandIns>) -> Response {
-    pages::show(&ListPage { stand_ins: all.0.iter().map(|it| StandInView::new(it.as_ref())).collect() })
+    pages::show(&ListPage { stand_ins: all.networks.iter().map(|it| StandInView::new(it.as_ref())).collect() })
 }
 
-/// One, with its posts.
-pub(super) async fn show_stand_in(State(all): State<StandIns>, Path(name): Path<String>) -> Response {
+/// One, with its posts, or with one of them.
+pub(super) async fn show_stand_in(
+    State(all): State<StandIns>,
+    Path(name): Path<String>,
+    Query(Wanted { post }): Query<Wanted>,
+) -> Response {
     let Some(network) = all.get(&name) else { return pages::not_found() };
-    let posts = network.public().into_iter().enumerate().rev().take(PAGE);
-    let posts = posts.map(|(place, post)| PostView::new(&name, place, post)).collect();
-    pages::show(&StandInPage { stand_in: StandInView::new(network), posts })
+    let is_wanted = |it: &PublicPost| post.as_ref().is_none_or(|wanted| *wanted == it.id);
+    let posts = network.public().into_iter().enumerate().rev().filter(|(_, it)| is_wanted(it)).take(PAGE);
+    let posts: Vec<_> = posts.map(|(place, post)| PostView::new(&name, place, post)).collect();
+    if post.is_some() && posts.is_empty() {
+        return pages::not_found();
+    }
+    pages::show(&StandInPage { stand_in: StandInView::new(network), is_of_one: post.is_some(), posts })
+}
+
+/// The picture of every account there: the first letter of the platform.
+pub(super) async fn get_avatar(State(all): State<StandIns>, Path(name): Path<String>) -> Response {
+    let Some(network) = all.get(&name) else { return pages::not_found() };
+    let title = StandInView::title(network);
+    let letter = title.chars().next().unwrap_or_default();
+    let svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 64 64\"><rect width=\"64\" height=\"64\" rx=\"32\" \
+         fill=\"#4a5a6a\"/><text x=\"32\" y=\"43\" font-family=\"sans-serif\" font-size=\"32\" text-anchor=\"middle\" \
+         fill=\"#fff\">{letter}</text></svg>"
+    );
+    let headers = [
+        (header::CONTENT_TYPE, "image/svg+xml"),
+        (header::CONTENT_SECURITY_POLICY, pages::NO_SCRIPT),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "max-age=3600"),
+    ];
+    (headers, svg).into_response()
 }
 
 /// A file of a post, by their places.

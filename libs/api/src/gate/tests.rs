@@ -345,6 +345,61 @@ async fn pages_are_counted_to_the_address_apart_from_the_api_and_their_style_is_
 }
 
 #[tokio::test]
+async fn only_posts_to_media_count_as_uploads() {
+    let service = service().await;
+    let token = service.token(&[]).await;
+
+    for (method, path) in [("POST", "/api/v1/open"), ("GET", "/api/v1/media"), ("POST", "/api/v1/media/1")] {
+        let answer = service.send(method, path, Some(&token), "").await;
+        assert_eq!(answer.header("x-ratelimit-limit"), "60", "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_platforms_fetch_are_not_counted() {
+    let service = service().await;
+
+    let file = service.send("GET", &format!("{}nothing", FileAddress::PREFIX), None, "").await;
+
+    assert_eq!((file.status, file.header("x-ratelimit-remaining")), (404, ""));
+}
+
+#[tokio::test]
+async fn an_unknown_path_is_a_page_for_browsers_but_not_below_the_api() {
+    let service = service().await;
+    let content_type = async |path: &str, accept: &str| {
+        let request = Request::get(path).header("accept", accept).body(Body::empty()).unwrap();
+        service.answer(request).await.header("content-type").to_owned()
+    };
+
+    assert!(content_type("/nothing", "text/html,*/*").await.starts_with("text/html"));
+    assert_eq!(content_type("/nothing", "application/json").await, "application/json");
+    assert_eq!(content_type("/api/v1/nothing", "text/html").await, "application/json");
+}
+
+#[tokio::test]
+async fn answers_of_the_api_are_not_cached_and_https_is_required_where_it_is_used() {
+    let service = service().await;
+    let plain = service_of(Api { origin: "http://localhost:3000".to_owned(), ..api().await });
+
+    let answer = service.send("GET", "/api/v1/nothing", None, "").await;
+    let local = plain.send("GET", "/api/v1/nothing", None, "").await;
+
+    assert_eq!((answer.header("cache-control"), answer.header("x-content-type-options")), ("no-store", "nosniff"));
+    assert_eq!(answer.header("strict-transport-security"), "max-age=31536000");
+    assert_eq!((local.header("cache-control"), local.header("strict-transport-security")), ("no-store", ""));
+}
+
+#[tokio::test]
+async fn a_request_keeps_the_id_that_the_gateway_gave_it() {
+    let service = service().await;
+    let mut request = Request::get("/api/v1/nothing").body(Body::empty()).unwrap();
+    request.extensions_mut().insert(RequestId("gateway-7".to_owned()));
+
+    assert_eq!(service.answer(request).await.header("x-request-id"), "gateway-7");
+}
+
+#[tokio::test]
 async fn head_is_answered_where_get_is() {
     let service = service().await;
     let token = service.token(&[]).await;

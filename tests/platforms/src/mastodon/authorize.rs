@@ -16,7 +16,7 @@ pub(crate) async fn page(State(here): Here, params: Params) -> Result<Response, 
     if here.differences.shows_page_to_all && matches!(asked, Err(Fault::UnknownClient | Fault::Missing(_))) {
         return Ok(Html("<!DOCTYPE html>\n<html><body><p>Sign in</p></body></html>\n").into_response());
     }
-    Ok(Html(asked.map_err(|it| refusal(&it))?.page(&[account::USERNAME])).into_response())
+    Ok(Html(asked.map_err(|it| refusal(&it))?.page("mastodon", &[account::USERNAME])).into_response())
 }
 
 /// `POST /oauth/authorize`: the person agrees, or declines.

@@ -18,6 +18,8 @@ use super::wire;
 
 /// A fake with the memory `M`, as its handlers see it. `K` does not change after the start.
 pub(crate) struct Here<M, K = ()> {
+    /// The platform's name in the registry.
+    name: &'static str,
     pub(crate) kind: K,
     pub(crate) clock: Clock,
     pub(crate) address: SocketAddr,
@@ -34,9 +36,9 @@ impl<M: Send + 'static> Here<M>
 where
     Self: Front,
 {
-    /// Starts a fake on a free port. `name` is the platform's name in the service's redirect URI.
+    /// Starts a fake on a free port. `name` is the platform's name in the registry, and so in the redirect URI.
     pub(crate) async fn serve(
-        name: &str,
+        name: &'static str,
         clock: Clock,
         rules: Rules,
         memory: M,
@@ -53,7 +55,7 @@ where
     /// Like `serve`, for a platform with variants, or with a layer of its own that calls in trouble pass as well.
     pub(crate) async fn serve_as(
         kind: K,
-        name: &str,
+        name: &'static str,
         clock: Clock,
         rules: Rules,
         memory: M,
@@ -64,6 +66,7 @@ where
         let mut oauth = OAuth::new(rules);
         let app = oauth.register(&format!("{ORIGIN}/connect/callback/{name}"));
         let here = Arc::new(Self {
+            name,
             kind,
             clock,
             address,
@@ -126,5 +129,9 @@ impl<M: Send + 'static, K: Send + Sync + 'static> HasOAuth for Here<M, K> {
 
     fn now(&self) -> DateTime<Utc> {
         self.clock.now()
+    }
+
+    fn platform(&self) -> &str {
+        self.name
     }
 }

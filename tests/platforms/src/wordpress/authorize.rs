@@ -10,6 +10,7 @@ use url::Url;
 
 use super::refusal::page;
 use super::{Here, Oddity, USER};
+use crate::stand_in::consent::{self, escape};
 use crate::stand_in::oauth::secret;
 use crate::stand_in::params::Params;
 use crate::stand_in::wire::browser;
@@ -51,19 +52,20 @@ fn asked(here: &Here, params: &Params) -> Response {
     let nonce = secret();
     memory.nonces.push(nonce.clone());
     let field = |name: &str| {
-        let value = params.text(name).unwrap_or_default().replace('&', "&amp;").replace('"', "&quot;");
+        let value = escape(&params.text(name).unwrap_or_default());
         format!("<input type=\"hidden\" name=\"{name}\" value=\"{value}\" />")
     };
     let fields: String = ["app_name", "app_id", "success_url", "reject_url"].map(field).concat();
-    Html(format!(
-        "<!DOCTYPE html>\n<html><body><form action=\"{}/wp-admin/authorize-application.php\" method=\"post\">\
+    let form = format!(
+        "<p>{} would like to connect to your site as <strong>{USER}</strong>.</p>\n<form action=\"{}/wp-admin/authorize-application.php\" method=\"post\">\
          <input type=\"hidden\" name=\"_wpnonce\" value=\"{nonce}\" />{fields}\
          <input type=\"hidden\" name=\"action\" value=\"authorize_application_password\" />\
          <input type=\"submit\" name=\"approve\" value=\"Yes, I approve of this connection\" />\
-         <input type=\"submit\" name=\"reject\" value=\"No, I do not approve of this connection\" /></form></body></html>\n",
+         <input type=\"submit\" name=\"reject\" value=\"No, I do not approve of this connection\" /></form>",
+        escape(&params.text("app_name").unwrap_or_else(|| "An app".to_owned())),
         here.home()
-    ))
-    .into_response()
+    );
+    Html(consent::page("wordpress", &form)).into_response()
 }
 
 /// What the person has decided.

@@ -10,6 +10,7 @@ use crate::bluesky::account;
 use crate::bluesky::refusal::Refusal;
 use crate::bluesky::world::Shared;
 use crate::bluesky::world::requests::Asked;
+use crate::stand_in::consent::{self, escape};
 
 #[derive(Deserialize)]
 pub(super) struct Shown {
@@ -24,12 +25,16 @@ pub(super) async fn show(State(world): State<Shared>, Query(shown): Query<Shown>
     let query = [("client_id", &shown.client_id), ("request_uri", &shown.request_uri.unwrap_or_default())];
     let query: String = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
     let query = escape(&query);
-    Ok(Html(format!(
-        "<h1>Authorize</h1><p>{}</p><p>{hint}</p><p>{}</p>\
-         <form method=post action=\"/oauth/authorize/accept?{query}\"><button>Accept</button></form>\
-         <form method=post action=\"/oauth/authorize/reject?{query}\"><button>Deny access</button></form>",
-        escape(&shown.client_id),
-        escape(&asked.scope)
+    Ok(Html(consent::page(
+        "bluesky",
+        &format!(
+            "<p>The app <code>{}</code> asks for access to {}: <code>{}</code></p>\n\
+             <form method=\"post\" action=\"/oauth/authorize/accept?{query}\"><button>Accept</button></form>\
+             <form method=\"post\" action=\"/oauth/authorize/reject?{query}\"><button>Deny access</button></form>",
+            escape(&shown.client_id),
+            if hint.is_empty() { "your account".to_owned() } else { escape(&hint) },
+            escape(&asked.scope)
+        ),
     )))
 }
 
@@ -73,8 +78,4 @@ fn back(asked: &Asked, issuer: &str, answer: &[(&str, String)]) -> String {
     let mut url = Url::parse(&asked.redirect_uri).expect("a checked redirect is a URL");
     url.query_pairs_mut().append_pair("iss", issuer).append_pair("state", &asked.state).extend_pairs(answer);
     url.into()
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }

@@ -6,6 +6,7 @@ use platforms::conformance::network::Decision;
 use url::Url;
 
 use super::{App, Code, Fault, OAuth, Pkce, secret};
+use crate::stand_in::consent;
 use crate::stand_in::params::Params;
 use crate::stand_in::wire::browser;
 
@@ -91,16 +92,21 @@ impl Asked {
         self.back(&[("error", error), ("error_description", "The resource owner denied the request.")])
     }
 
-    /// The page.
-    pub fn page(&self, accounts: &[&str]) -> String {
-        let choice = |it: &&str| format!("<label><input type=radio name=account value=\"{it}\">{it}</label>");
-        let choices: String = accounts.iter().map(choice).collect();
-        format!(
-            "<!DOCTYPE html>\n<html><body><p>An app asks for: {}</p><form method=post>{choices}\
-             <button name=decision value=allow>Allow</button><button name=decision value=deny>Deny</button></form>\
-             </body></html>\n",
-            self.scopes.join(" ")
-        )
+    /// The page at the fake of the platform with this name. The first account is selected.
+    pub fn page(&self, platform: &str, accounts: &[&str]) -> String {
+        let choice = |(at, it): (usize, &&str)| {
+            let checked = if at == 0 { " checked" } else { "" };
+            format!("<label><input type=\"radio\" name=\"account\" value=\"{it}\"{checked}> {it}</label>")
+        };
+        let choices: String = accounts.iter().enumerate().map(choice).collect();
+        let scopes = consent::escape(&self.scopes.join(" "));
+        let content = format!(
+            "<p>An app asks for: {scopes}</p>\n<form method=\"post\">\
+             <fieldset><legend>Which account?</legend>{choices}</fieldset>\
+             <button name=\"decision\" value=\"allow\">Allow</button>\
+             <button name=\"decision\" value=\"deny\">Deny</button></form>"
+        );
+        consent::page(platform, &content)
     }
 
     fn back(&self, answer: &[(&str, &str)]) -> Url {

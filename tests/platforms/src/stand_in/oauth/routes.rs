@@ -21,6 +21,9 @@ pub trait HasOAuth: Send + Sync + 'static {
 
     /// What its clock shows.
     fn now(&self) -> DateTime<Utc>;
+
+    /// The platform's name in the registry.
+    fn platform(&self) -> &str;
 }
 
 /// A platform that authorizes apps.
@@ -73,7 +76,7 @@ pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) 
 async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
     let asked = platform.oauth().asked(&params);
     match asked {
-        Ok(asked) => Html(asked.page(platform.accounts())).into_response(),
+        Ok(asked) => Html(asked.page(platform.platform(), platform.accounts())).into_response(),
         Err(fault) => platform.page_refusal(&params, &fault),
     }
 }

@@ -1,0 +1,199 @@
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use axum::extract::{Form, State};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use domain::testing::noon;
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::*;
+
+const ISSUER: &str = "https://issuer.example";
+
+fn provider(issuer: &str, token_endpoint: &str) -> Provider {
+    Provider {
+        issuer: issuer.to_owned(),
+        authorization_endpoint: Url::parse("https://issuer.example/authorize").unwrap(),
+        token_endpoint: Url::parse(token_endpoint).unwrap(),
+        token_endpoint_auth_methods_supported: None,
+        end_session_endpoint: None,
+    }
+}
+
+/// An issuer at loopback, and what it received.
+struct Issuer {
+    url: String,
+    received: Arc<Received>,
+}
+
+#[derive(Default)]
+struct Received {
+    discoveries: Mutex<usize>,
+    exchanges: Mutex<Vec<Exchange>>,
+    /// The response to exchanges; without one, 400.
+    id_token: Mutex<Option<String>>,
+}
+
+/// A request of a token.
+struct Exchange {
+    /// The `Authorization` header.
+    header: Option<String>,
+    form: HashMap<String, String>,
+}
+
+impl Issuer {
+    /// Starts one that calls itself `name`, with these methods of client authentication.
+    async fn start(name: &str, methods: Option<&[&str]>) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let mut description = json!({
+            "issuer": name,
+            "authorization_endpoint": format!("{url}/authorize"),
+            "token_endpoint": format!("{url}/token"),
+        });
+        if let Some(methods) = methods {
+            description["token_endpoint_auth_methods_supported"] = json!(methods);
+        }
+        let received = Arc::new(Received::default());
+        let describe = async move |State(received): State<Arc<Received>>| {
+            *received.discoveries.lock().unwrap() += 1;
+            Json(description)
+        };
+        let router = Router::new()
+            .route("/.well-known/openid-configuration", get(describe))
+            .route("/token", post(exchange))
+            .with_state(Arc::clone(&received));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, received }
+    }
+
+    /// A client of it that expects [`ISSUER`].
+    fn client(&self, secret: Option<&str>) -> Oidc {
+        let settings = OidcSettings {
+            issuer: ISSUER.to_owned(),
+            discovery: Some(format!("{}/", self.url)),
+            client_id: "cli:ent".to_owned(),
+            client_secret: secret.map(|it| ClientSecret::Given(it.into())),
+        };
+        Oidc::new(settings, "https://social.example")
+    }
+
+    fn discoveries(&self) -> usize {
+        *self.received.discoveries.lock().unwrap()
+    }
+
+    /// How a client with this secret proved itself: the header, and the form's client id and secret.
+    async fn proof(&self, secret: Option<&str>) -> (Option<String>, Option<String>, Option<String>) {
+        let refused = self.client(secret).person("the code", &Attempt::new(), noon()).await;
+        assert!(matches!(refused, Err(OidcError::Refused(400))), "{refused:?}");
+        let Exchange { header, mut form } = self.received.exchanges.lock().unwrap().pop().unwrap();
+        assert_eq!((form["grant_type"].as_str(), form["code"].as_str()), ("authorization_code", "the code"));
+        assert_eq!(form["redirect_uri"], "https://social.example/sign-in/callback");
+        (header, form.remove("client_id"), form.remove("client_secret"))
+    }
+}
+
+async fn exchange(
+    State(received): State<Arc<Received>>,
+    headers: HeaderMap,
+    Form(form): Form<HashMap<String, String>>,
+) -> Result<Json<Value>, StatusCode> {
+    let header = headers.get("authorization").map(|it| it.to_str().unwrap().to_owned());
+    received.exchanges.lock().unwrap().push(Exchange { header, form });
+    let token = received.id_token.lock().unwrap().clone();
+    token.map(|it| Json(json!({ "id_token": it }))).ok_or(StatusCode::BAD_REQUEST)
+}
+
+#[test]
+fn a_description_of_another_issuer_is_refused() {
+    assert!(provider(ISSUER, "https://issuer.example/token").check(ISSUER).is_ok());
+    assert!(provider("https://other.example", "https://issuer.example/token").check(ISSUER).is_err());
+}
+
+#[test]
+fn a_code_is_sent_only_where_nobody_else_hears_it() {
+    for endpoint in ["http://localhost:3000/token", "http://127.0.0.1/token", "http://[::1]/token"] {
+        assert!(provider(ISSUER, endpoint).check(ISSUER).is_ok(), "{endpoint}");
+    }
+    for endpoint in ["http://issuer.example/token", "http://localhost.evil.example/token", "ftp://localhost/"] {
+        assert!(provider(ISSUER, endpoint).check(ISSUER).is_err(), "{endpoint}");
+    }
+    let end_session_endpoint = Url::parse("http://issuer.example/logout").ok();
+    let unencrypted = Provider { end_session_endpoint, ..provider(ISSUER, "https://issuer.example/token") };
+    assert!(unencrypted.check(ISSUER).is_err());
+}
+
+#[tokio::test]
+async fn an_issuer_that_names_itself_otherwise_gets_neither_a_browser_nor_a_code() {
+    let other = Issuer::start("https://other.example", None).await;
+    let client = other.client(Some("secret"));
+
+    let authorization = client.authorization_url(&Attempt::new(), noon()).await;
+    let person = client.person("the code", &Attempt::new(), noon()).await;
+
+    assert!(matches!(authorization, Err(OidcError::Discovery(_))), "{authorization:?}");
+    assert!(matches!(person, Err(OidcError::Discovery(_))), "{person:?}");
+    assert!(other.received.exchanges.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_id_token_of_another_issuer_signs_nobody_in() {
+    let issuer = Issuer::start(ISSUER, None).await;
+    let client = issuer.client(Some("secret"));
+    let attempt = Attempt::new();
+    let person = async |iss: &str| {
+        let claims = json!({
+            "iss": iss,
+            "sub": "1",
+            "aud": "cli:ent",
+            "exp": noon().timestamp() + 300,
+            "nonce": attempt.nonce(),
+            "email": "one@example.com",
+        });
+        let token = format!("e30.{}.sig", URL_SAFE_NO_PAD.encode(claims.to_string()));
+        *issuer.received.id_token.lock().unwrap() = Some(token);
+        client.person("the code", &attempt, noon()).await
+    };
+
+    assert_eq!(person(ISSUER).await.unwrap().email, "one@example.com");
+    assert!(matches!(person("https://other.example").await, Err(OidcError::Token(_))));
+}
+
+/// RFC 6749, section 2.3.1: id and secret are form-encoded before they are put into the header.
+#[tokio::test]
+async fn a_client_proves_itself_in_the_way_that_the_issuer_names() {
+    let basic = Some(format!("Basic {}", STANDARD.encode("cli%3Aent:s%26crt")));
+    let id = Some("cli:ent".to_owned());
+    let in_form = (None, id.clone(), Some("s&crt".to_owned()));
+    for (methods, expected) in [
+        (None, (basic.clone(), None, None)),
+        (Some(&["client_secret_post", "client_secret_basic"][..]), (basic, None, None)),
+        (Some(&["client_secret_post"][..]), in_form),
+    ] {
+        let issuer = Issuer::start(ISSUER, methods).await;
+        assert_eq!(issuer.proof(Some("s&crt")).await, expected, "{methods:?}");
+        assert_eq!(
+            issuer.proof(None).await,
+            (None, id.clone(), None),
+            "a public client names itself only: {methods:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_description_of_an_issuer_is_fetched_once_an_hour() {
+    let issuer = Issuer::start(ISSUER, None).await;
+    let client = issuer.client(None);
+    let ask = async |at: DateTime<Utc>| client.authorization_url(&Attempt::new(), at).await.unwrap();
+
+    ask(noon()).await;
+    ask(noon() + TimeDelta::minutes(59)).await;
+    assert_eq!(issuer.discoveries(), 1);
+    ask(noon() + TimeDelta::hours(1)).await;
+    assert_eq!(issuer.discoveries(), 2);
+}
