@@ -156,7 +156,7 @@ fn texts(list: &Value) -> Vec<String> {
 
 fn secure(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
-    let is_loopback = url.host_str() == Some("127.0.0.1");
+    let is_loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost"));
     (url.scheme() == "https" || url.scheme() == "http" && is_loopback).then_some(url)
 }
 
