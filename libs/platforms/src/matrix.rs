@@ -3,12 +3,14 @@
 //! What it relies on (client-server API of the specification, version 1.18; source of
 //! Synapse 1.163 where it says nothing):
 //!
-//! - A password is given once, for a device of its own, or the homeserver's page gives a
-//!   login token in its place (`m.login.sso`, which homeservers with OAuth 2.0 also have
-//!   for clients that do not speak that). The device's tokens end with the device,
-//!   and where the homeserver gives a refresh token, the access token ends by itself
-//!   (Synapse: after five minutes). "The old refresh token remains valid until the new
-//!   access token or refresh token is used."
+//! - People sign in on a page of OAuth 2.0, where their homeserver has it. Elsewhere a
+//!   password is given once, for a device of its own. The old page (`m.login.sso`) gives a
+//!   login token to any address that it is sent, without a word of who gave it: any
+//!   homeserver could have the login token of another one brought to itself. So it is used
+//!   only where the operator trusts the homeserver not to.
+//! - The device's tokens end with the device, and where the homeserver gives a refresh
+//!   token, the access token ends by itself (after five minutes). "The old refresh token
+//!   remains valid until the new access token or refresh token is used."
 //! - A message is sent under a transaction id. The same one from the same device is
 //!   answered with the same event: Synapse remembers it for 24 hours, Dendrite in memory
 //!   for half an hour to an hour. How long, the specification does not say.
@@ -21,13 +23,14 @@
 //!
 //! `matrix/api.rs` knows addresses and answers, `errors.rs` what errors mean, `user.rs`
 //! how users and homeservers are named, `connect.rs` how an account is connected,
-//! `rooms.rs` which rooms can be posted to, `content.rs` what a post is sent as.
+//! `oauth.rs` what of that is OAuth 2.0, `rooms.rs` which rooms can be posted to, `content.rs` what a post is sent as.
 
 mod api;
 mod connect;
 mod content;
 mod errors;
 mod grant;
+mod oauth;
 mod publish;
 mod rooms;
 mod user;
@@ -47,7 +50,8 @@ use serde::Deserialize;
 
 use self::api::{Api, Device};
 use self::errors::{is_gone, not_renewed};
-use self::grant::Grant;
+use self::grant::{Grant, Session};
+use self::user::Homeserver;
 use crate::account::{About, Account, Credentials};
 use crate::choices::{Choice, Choosing};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
@@ -111,6 +115,10 @@ struct Settings {
     /// The name of our device, which people read in the list of theirs.
     #[serde(default = "client_name")]
     client_name: String,
+    /// Homeservers without OAuth 2.0 on whose page people may sign in. The operator trusts
+    /// them not to send people on to another homeserver.
+    #[serde(default)]
+    sso_homeservers: Vec<Homeserver>,
 }
 
 fn client_name() -> String {
@@ -119,14 +127,15 @@ fn client_name() -> String {
 
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Matrix>, SetupError> {
-    let Some(Settings { client_name }) = setup.settings(NAME)? else { return Ok(None) };
-    Ok(Some(Matrix { api: Api::new(setup.http.clone()), client_name }))
+    let Some(Settings { client_name, sso_homeservers }) = setup.settings(NAME)? else { return Ok(None) };
+    Ok(Some(Matrix { api: Api::new(setup.http.clone()), client_name, sso_homeservers }))
 }
 
 /// Every homeserver.
 pub(crate) struct Matrix {
     api: Api,
     client_name: String,
+    sso_homeservers: Vec<Homeserver>,
 }
 
 /// What is taken by a homeserver that takes files of so many bytes.
@@ -160,6 +169,9 @@ impl Platform for Matrix {
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         let gone = |reason: String| RefreshRefusal::Gone(reason);
         let grant = Grant::of(old).map_err(|it| gone(it.into_reason()))?;
+        if let Session::OAuth(client) = &grant.session {
+            return client.oauth(&self.api.http).refresh(old, now).await;
+        }
         let token = old.refresh_token.as_ref().ok_or_else(|| gone("there is no refresh token".to_owned()))?;
         let refreshed = self.api.refresh(&grant.server, token, REFRESH_WITHIN, now).await;
         let tokens = refreshed.map_err(not_renewed)?;
@@ -214,8 +226,10 @@ impl Connect for Matrix {
     /// An access token that has ended, as most have by then, is renewed for it.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
         let grant = Grant::of(credentials)?;
-        if !grant.is_ours {
-            return Ok(());
+        match &grant.session {
+            Session::Pasted => return Ok(()),
+            Session::Login => {}
+            Session::OAuth(client) => return client.oauth(&self.api.http).revoke(credentials, now).await,
         }
         let log_out = async |token| self.api.log_out(Device { server: &grant.server, token, now }).await;
         let ended = match (log_out(&credentials.access_token).await, &credentials.refresh_token) {

@@ -2,9 +2,9 @@
 //! with PKCE, RFC 7636), and how that is renewed and given back (RFC 7009).
 //!
 //! What a platform does in its own way, an adapter says as data, in its
-//! [`Dialect`]. [`OAuth2`] is for platforms whose addresses stand in the code or
-//! in the settings. Where users name the server, an adapter takes the parts: the
-//! dialect writes requests, and [`Tokens`] reads answers.
+//! [`Dialect`]. [`OAuth2`] makes the calls. Where our app has a secret at a server that
+//! users name, an adapter takes the parts: the dialect writes requests, and [`Tokens`]
+//! reads answers.
 //!
 //! The crate `oauth2` does the same for one reading of the RFCs: its answers have a
 //! `token_type` that it knows and scopes with blanks between them, its requests are
@@ -24,6 +24,7 @@ use chrono::{DateTime, Utc};
 use domain::delivery::Setback;
 use reqwest::Method;
 use secrecy::ExposeSecret;
+use url::Url;
 
 pub use self::dialect::{Carried, ClientAuth, Dialect, Of, TokenCall};
 pub use self::tokens::{NoTokens, Tokens};
@@ -33,7 +34,7 @@ use self::failure::Failure;
 use self::refused::{Blame, Refused};
 use crate::account::Credentials;
 use crate::answer;
-use crate::app::AppSource;
+use crate::app::{AppCredentials, AppSource};
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
 use crate::http_clients::{self, HttpClients};
 
@@ -62,6 +63,8 @@ pub struct OAuth2 {
     dialect: &'static Dialect,
     endpoints: Endpoints,
     user_agent: Option<String>,
+    /// Whether a user named the server: no address inside our network is called.
+    is_named: bool,
 }
 
 impl OAuth2 {
@@ -71,7 +74,18 @@ impl OAuth2 {
         dialect: &'static Dialect,
         endpoints: Endpoints,
     ) -> Self {
-        Self { http, app, dialect, endpoints, user_agent: None }
+        Self { http, app, dialect, endpoints, user_agent: None, is_named: false }
+    }
+
+    /// That of a server that a user named, where our app has no secret.
+    pub(crate) fn of_named(
+        http: HttpClients,
+        client_id: &str,
+        dialect: &'static Dialect,
+        endpoints: Endpoints,
+    ) -> Self {
+        let app = Arc::new(AppCredentials::new(client_id, ""));
+        Self { is_named: true, ..Self::new(http, app, dialect, endpoints) }
     }
 
     /// Our id and secret over there.
@@ -100,7 +114,7 @@ impl OAuth2 {
         further: &[(&str, &str)],
     ) -> Result<String, HandOffRefusal> {
         let app = self.app.credentials().await?;
-        let page = url::Url::parse(&self.endpoints.authorization).map_err(|_| HandOffRefusal::Unreachable)?;
+        let page = Url::parse(&self.endpoints.authorization).map_err(|_| HandOffRefusal::Unreachable)?;
         Ok(self.dialect.authorization_url(page, &app.client_id, request, scopes, further))
     }
 
@@ -159,7 +173,13 @@ impl OAuth2 {
         now: Option<DateTime<Utc>>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let method = if call.carried == Carried::Query { Method::GET } else { Method::POST };
-        let mut request = self.http.to_known(method, url)?.header(http::header::ACCEPT, "application/json");
+        let request = if self.is_named {
+            let url = Url::parse(url).map_err(|_| Failure::NotReached)?;
+            self.http.to_named(method, url).map_err(|_| Failure::NotReached)?
+        } else {
+            self.http.to_known(method, url)?
+        };
+        let mut request = request.header(http::header::ACCEPT, "application/json");
         if let Some(user_agent) = &self.user_agent {
             request = request.header(http::header::USER_AGENT, user_agent);
         }
@@ -170,7 +190,9 @@ impl OAuth2 {
         let (status, retry_at) = (response.status(), now.and_then(|it| answer::retry_at(response.headers(), it)));
         let body = answer::body(response).await.ok();
         let Some(refused) = Refused::read(self.dialect, status, retry_at, body.as_deref()) else { return Ok(body) };
+        // An operator cannot help where anybody's server does not know us.
         if refused.blame() == Blame::Us
+            && !self.is_named
             && let Some(app) = &app
         {
             self.app.refused(app);

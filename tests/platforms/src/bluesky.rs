@@ -42,7 +42,7 @@ use chrono::SecondsFormat;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use platforms::Answers;
-use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::conformance::network::{Call, Decision, Detour, Network, PublicMedium, PublicPost, Trouble};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -283,6 +283,11 @@ impl Network for Bluesky {
     /// With the address of a server, it asks there who it is.
     fn answers_naming_it(&self) -> Option<Answers> {
         Some(Answers::from([("handle".to_owned(), self.pds().into())]))
+    }
+
+    /// Its page is opened only for a request that a client has pushed with a key of its own.
+    fn lead_users_to(&self, _: &Self, _: Detour) -> bool {
+        false
     }
 
     async fn send_back(&self, url: &str, decision: Decision) -> Url {

@@ -1,5 +1,8 @@
 //! A homeserver of Matrix: one user, the rooms that they have joined, and files.
 //!
+//! `Matrix` has its own sign-in, by password, and on its page where a test says so. `Matrix<true>` has OAuth 2.0, as
+//! Matrix Authentication Service 1.20 gives it to Synapse: there, neither takes passwords, and the old page stays.
+//!
 //! Made from the specification (client-server API 1.18), and where it leaves something
 //! open, stricter than Synapse: a transaction id is forgotten after half an hour, access
 //! tokens end after five minutes for who can renew them, and parameters and fields that a
@@ -11,6 +14,7 @@ mod front;
 mod media;
 mod messages;
 mod network;
+mod oauth;
 pub mod questions;
 mod refusal;
 mod rooms;
@@ -24,14 +28,14 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get, post, put};
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use platforms::conformance::network::Trouble;
+use platforms::conformance::network::{Detour, Trouble};
 use serde_json::Value;
 
 use self::media::File;
 use self::tokens::Device;
 use crate::stand_in::here;
 use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::Rules;
+use crate::stand_in::oauth::press;
 use crate::stand_in::troubles::Troubles;
 
 /// The user.
@@ -55,8 +59,8 @@ pub const ELSEWHERE: &str = "!open-sea:lighthouse.example";
 /// The largest file, in bytes.
 pub const MAX_FILE_BYTES: usize = 52_428_800;
 
-/// A homeserver.
-pub struct Matrix {
+/// A homeserver, with or without OAuth 2.0.
+pub struct Matrix<const OAUTH: bool = false> {
     here: Arc<Here>,
 }
 
@@ -77,6 +81,14 @@ struct Memory {
     well_known: Option<Value>,
     /// Where it moves its readers.
     moved_to: Option<String>,
+    offers_oauth: bool,
+    /// Whether its authorization server names itself when it sends people back. Matrix Authentication Service does not.
+    names_itself: bool,
+    registers_nobody: bool,
+    /// Which clients are registered, by what they said of themselves.
+    clients: BTreeMap<String, String>,
+    /// How it leads users to which other homeserver, where it is hostile.
+    leads_to: Option<(Detour, String)>,
     takes_no_passwords: bool,
     /// Whether its sign-in is OAuth 2.0 alone, so that it lacks the calls below `/login`.
     has_no_older_sign_in: bool,
@@ -118,7 +130,7 @@ struct Event {
     transaction: Option<(String, String)>,
 }
 
-impl Matrix {
+impl<const OAUTH: bool> Matrix<OAUTH> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
         let room = "/_matrix/client/v3/rooms/{room}";
@@ -128,6 +140,11 @@ impl Matrix {
             .route("/_matrix/client/versions", get(access::versions))
             .route("/_matrix/client/v3/login", get(access::flows).post(access::log_in))
             .route("/_matrix/client/v3/login/sso/redirect", get(access::sign_in))
+            .route("/_matrix/client/v1/auth_metadata", get(oauth::metadata))
+            .route("/authorize", get(oauth::page).post(press::<Here>))
+            .route("/oauth2/registration", post(oauth::register))
+            .route("/oauth2/token", post(oauth::token))
+            .route("/oauth2/revoke", post(oauth::revoke))
             .route("/_matrix/client/v3/refresh", post(access::refresh))
             .route("/_matrix/client/v3/logout", post(access::log_out))
             .route("/_matrix/client/v3/account/whoami", get(access::who_am_i))
@@ -142,7 +159,32 @@ impl Matrix {
             .method_not_allowed_fallback(access::unrecognized_method)
             // What is too large is refused in `media`.
             .layer(DefaultBodyLimit::disable());
-        Self { here: Here::serve("matrix", clock, Rules::STANDARD, Memory::default(), routes).await }
+        let memory = Memory { offers_oauth: OAUTH, takes_no_passwords: OAUTH, has_page: OAUTH, ..Memory::default() };
+        Self { here: Here::serve("matrix", clock, oauth::RULES, memory, routes).await }
+    }
+
+    /// From now on its authorization server names itself when it sends people back, and promises to (RFC 9207).
+    pub fn names_itself(&self) {
+        self.here.memory().names_itself = true;
+    }
+
+    /// Its authorization server forgets all clients, and ends their sessions.
+    pub fn forgets_clients(&self) {
+        self.here.oauth().forget();
+        let mut memory = self.here.memory();
+        memory.clients.clear();
+        memory.log_all_out();
+    }
+
+    /// From now on its authorization server registers no client.
+    pub fn registers_nobody(&self) {
+        self.here.memory().registers_nobody = true;
+    }
+
+    /// What its authorization server was told of its clients.
+    pub fn clients(&self) -> Vec<Value> {
+        let memory = self.here.memory();
+        memory.clients.keys().map(|it| serde_json::from_str(it).expect("only JSON is kept")).collect()
     }
 
     /// What stands in front of it.

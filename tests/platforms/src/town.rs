@@ -28,7 +28,7 @@ pub async fn one_of_each(clock: &Clock) -> Vec<Arc<dyn Network>> {
         Arc::new(<Instagram>::start(clock.clone()).await),
         Arc::new(<LinkedIn>::start(clock.clone()).await),
         Arc::new(<mastodon::Server>::start(clock.clone()).await),
-        Arc::new(Matrix::start(clock.clone()).await),
+        Arc::new(<Matrix>::start(clock.clone()).await),
         Arc::new(Pinterest::start(clock.clone()).await),
         Arc::new(<Slack>::start(clock.clone()).await),
         Arc::new(Telegram::start(clock.clone()).await),

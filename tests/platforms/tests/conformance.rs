@@ -69,6 +69,10 @@ mod matrix {
     platforms::conformance!(networks::matrix::Matrix);
 }
 
+mod matrix_with_oauth {
+    platforms::conformance!(networks::matrix::Matrix<true>);
+}
+
 mod pinterest {
     platforms::conformance!(networks::pinterest::Pinterest);
 }

@@ -1,9 +1,12 @@
 //! Attempts to have the code of one server brought to another.
 
+use std::collections::BTreeMap;
+
 use domain::clock::Clock;
-use networks::mastodon::Server;
-use platforms::conformance::network::{Call, Decision, Network};
+use networks::{mastodon::Server, matrix::Matrix};
+use platforms::conformance::network::{Call, Decision, Detour, Network};
 use reqwest::Method;
+use secrecy::ExposeSecret;
 use serde_json::Value;
 
 use super::{Arena, Attack};
@@ -12,7 +15,7 @@ use crate::{
     attacks, ensure,
     fault::Result,
     harness::{Harness, LIFTED},
-    platforms::connecting::departs,
+    platforms::connecting::{departs, types},
     world::{User, World},
 };
 
@@ -20,6 +23,12 @@ pub(super) fn attacks() -> Vec<Attack> {
     attacks!(2, [
         "a hostile server sends the person on to an honest one, with the state of its own hand-off",
             "the hand-off fails, and no code is sent to either server" => the_code_of_another_server;
+        "a hostile homeserver sends the person on to the old page of an honest one, which gives its token to any address",
+            "nobody leaves for the hostile page" => old_page_of_another_homeserver;
+        "a hostile homeserver names the authorization server of an honest one as its own",
+            "nobody leaves for it" => authorization_server_of_another_homeserver;
+        "a hostile homeserver sends the person on to the page of an honest one, where it registered as this service",
+            "the hand-off fails, and nothing secret is sent to the hostile one" => page_of_another_homeserver;
     ])
 }
 
@@ -59,4 +68,76 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
     let all = user.api.get("/connections").await?.ok(200)?;
     ensure!(list(&all, "data")?.is_empty(), "connected: {all}");
     Ok("failed, no call".to_owned())
+}
+
+/// The local stack, beside a hostile homeserver that leads people to an honest one.
+struct Homeservers<N> {
+    hostile: N,
+    honest: N,
+    world: World,
+    _stack: Harness,
+}
+
+impl<N: Network> Homeservers<N> {
+    async fn start(detour: Detour) -> Result<Self> {
+        let (hostile, honest) = (N::start(Clock::System).await, N::start(Clock::System).await);
+        let addresses = [hostile.addresses(), honest.addresses()].concat();
+        let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+        let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
+        arguments.extend(LIFTED);
+        let stack = Harness::start(&arguments).await?;
+        let world = World::new(stack.ready().clone()).await?;
+        ensure!(hostile.lead_users_to(&honest, detour), "it does not lead anybody there");
+        Ok(Self { hostile, honest, world, _stack: stack })
+    }
+
+    /// A hand-off in which the person names the hostile homeserver; what was begun, and what they type.
+    async fn name_hostile(&self, user: &User<'_>) -> Result<(Value, BTreeMap<String, String>)> {
+        let begun = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
+        let answers = self.hostile.answers_naming_it().unwrap_or_default();
+        Ok((begun, answers.into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect()))
+    }
+
+    /// Our page asks for something else, and the hostile homeserver was told nothing.
+    async fn nobody_leaves(self) -> Result<String> {
+        let user = self.world.new_user().await?;
+        let (begun, answers) = self.name_hostile(&user).await?;
+        let page = types(&user, &begun, &answers).await?;
+        ensure!(page.form_with_field("password").is_some(), "{}", page.fault("it asks for no password or token"));
+        ensure!(page.url.as_str().starts_with(user.world.origin()), "{}", page.fault("the person left"));
+        self.hostile_has_nothing("")?;
+        Ok("our page asks for a token".to_owned())
+    }
+
+    fn hostile_has_nothing(&self, proof: &str) -> Result {
+        let secrets = self.honest.secrets().into_iter().chain([proof.to_owned()]).filter(|it| !it.is_empty());
+        let received = secrets.filter(|it| self.hostile.has_received(it)).count();
+        ensure!(received == 0, "the hostile homeserver was sent {received} secrets of the honest one");
+        Ok(())
+    }
+}
+
+async fn old_page_of_another_homeserver(_: &Arena) -> Result<String> {
+    Homeservers::<Matrix>::start(Detour::Redirected).await?.nobody_leaves().await
+}
+
+async fn authorization_server_of_another_homeserver(_: &Arena) -> Result<String> {
+    Homeservers::<Matrix<true>>::start(Detour::Named).await?.nobody_leaves().await
+}
+
+async fn page_of_another_homeserver(_: &Arena) -> Result<String> {
+    let homeservers = Homeservers::<Matrix<true>>::start(Detour::Redirected).await?;
+    let user = homeservers.world.new_user().await?;
+    let (begun, answers) = homeservers.name_hostile(&user).await?;
+    let page = departs(&user, &begun, &answers).await?;
+
+    let back = homeservers.honest.send_back(page.as_str(), Decision::Allow).await;
+    user.browser.clone().open(back.as_str()).await?;
+
+    let code = back.query_pairs().find(|it| it.0 == "code").map(|it| it.1.into_owned()).unwrap_or_default();
+    ensure!(!code.is_empty(), "the honest homeserver gave no code");
+    homeservers.hostile_has_nothing(&code)?;
+    let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
+    ensure!(status["status"] == "failed", "the hand-off is {status}");
+    Ok("failed, the code was not sent".to_owned())
 }

@@ -62,8 +62,8 @@ pub trait Network: Send + Sync {
         None
     }
 
-    /// What the person types to name this very server; `None` where users name
-    /// none.
+    /// What the person types to name this very server, and to sign in on its page; `None`
+    /// where users name none.
     fn answers_naming_it(&self) -> Option<Answers> {
         None
     }
@@ -179,15 +179,28 @@ pub trait Network: Send + Sync {
     }
 
     /// From now on it is hostile, and leads users in this way to the page of `honest`, with
-    /// the redirect URI of its own flow. False where users name no servers, and where the
-    /// page has to know the client that asks, so that
-    /// `the_code_of_one_server_is_not_brought_to_another` is all that can be played.
+    /// the redirect URI of its own flow. False where it cannot name another page, and where
+    /// that page knows its clients by keys of theirs, so that
+    /// `the_code_of_one_server_is_not_brought_to_another` is all that can be played. Needed where [`Network::answers_naming_it`].
     fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool
     where
         Self: Sized,
     {
-        let _ = (honest, detour);
-        false
+        let _ = honest;
+        unreachable!("users of {} name servers, and {detour:?} is not played", self.name())
+    }
+
+    /// Every token that it has given out, and every password for programs. Needed where
+    /// [`Network::answers_naming_it`].
+    fn secrets(&self) -> Vec<String> {
+        unreachable!("users of {} name servers", self.name())
+    }
+
+    /// Whether a request with this secret has arrived. Needed where
+    /// [`Network::answers_naming_it`].
+    fn has_received(&self, secret: &str) -> bool {
+        let _ = secret;
+        unreachable!("users of {} name servers", self.name())
     }
 
     /// Everything the account has made public, oldest first.

@@ -16,6 +16,7 @@ use domain::testing::noon;
 use domain::token::{Pkce, random_token};
 use outbound::AddressPolicy;
 use secrecy::ExposeSecret;
+use serde_json::Value;
 use url::{Position, Url};
 
 pub use self::delivery::{Passage, Post, Shelf, Tunnel};
@@ -71,6 +72,15 @@ impl<N: Network> Stage<N> {
         Self::of(network, &[], vault, clock)
     }
 
+    /// A fresh network, with settings that name its address.
+    pub async fn with_settings(settings: impl FnOnce(&N) -> Value) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let clock = Clock::manual(noon());
+        let network = N::start(clock.clone()).await;
+        let settings = settings(&network);
+        Self::set_up(network, settings, &[], Arc::new(MemoryVault::default()), clock)
+    }
+
     /// A fresh network, and another one beside it that can be called as well.
     pub async fn beside_another() -> (Self, N) {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -88,8 +98,13 @@ impl<N: Network> Stage<N> {
     }
 
     fn of(network: N, beside: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
+        let settings = network.settings();
+        Self::set_up(network, settings, beside, vault, clock)
+    }
+
+    fn set_up(network: N, settings: Value, beside: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
         let repeats = network.echo();
-        let settings = PlatformSettings::from([(network.name().to_owned(), network.settings())]);
+        let settings = PlatformSettings::from([(network.name().to_owned(), settings)]);
         let app = network.app();
         let app = move |_: &str| -> Arc<dyn AppSource> {
             app.clone().map_or_else(|| Arc::new(Withheld) as Arc<dyn AppSource>, |it| Arc::new(it))

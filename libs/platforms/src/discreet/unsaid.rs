@@ -93,7 +93,7 @@ impl Unsaid {
     pub(super) fn of_callback(callback: &Callback) -> Self {
         let mut unsaid = Self { secrets: Vec::new() };
         unsaid.add_secret(callback.verifier.expose_secret());
-        for name in ["code", "password", "state"] {
+        for name in ["code", "loginToken", "password", "state"] {
             if let Some(value) = callback.query.get(name) {
                 unsaid.add_secret(value);
             }

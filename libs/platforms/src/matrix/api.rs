@@ -17,6 +17,7 @@ use url::Url;
 use super::errors::ERRORS;
 use super::grant::Grant;
 use super::user::{Homeserver, UserId};
+use crate::account::Credentials;
 use crate::answer;
 use crate::http_clients::{self, HttpClients};
 use crate::job::{Job, MediaBytes};
@@ -43,7 +44,7 @@ pub(super) const CREATE: &str = "m.room.create";
 /// The client-server API.
 #[derive(Clone)]
 pub(super) struct Api {
-    http: HttpClients,
+    pub(super) http: HttpClients,
 }
 
 /// A device, at its homeserver.
@@ -67,7 +68,7 @@ pub(super) enum Proof<'a> {
     FromPage(&'a str),
 }
 
-/// What a device is given to prove itself.
+/// What a device is given to prove itself, without OAuth 2.0.
 #[derive(Deserialize)]
 pub(super) struct Tokens {
     pub(super) access_token: SecretString,
@@ -78,6 +79,12 @@ pub(super) struct Tokens {
 impl Tokens {
     pub(super) fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.expires_in_ms.map(|it| now + TimeDelta::milliseconds(it.into()))
+    }
+
+    /// As the credentials of an account.
+    pub(super) fn credentials(self, now: DateTime<Utc>) -> Credentials {
+        let expires_at = self.expires_at(now);
+        Credentials { refresh_token: self.refresh_token, expires_at, ..Credentials::of(self.access_token) }
     }
 }
 
@@ -351,7 +358,7 @@ impl Api {
         self.client(device.server).call(Auth::token(device.token, device.now), method, path)
     }
 
-    fn client(&self, server: &Homeserver) -> ApiClient {
+    pub(super) fn client(&self, server: &Homeserver) -> ApiClient {
         ApiClient::named(self.http.clone(), server.base().clone(), &ERRORS)
     }
 }

@@ -6,16 +6,17 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::api::{Api, Device, Proof, Tokens};
-use super::grant::Grant;
-use super::user::{Homeserver, UserId, link};
+use super::grant::{Grant, Session};
+use super::user::{Home, Homeserver, UserId, link};
 use super::{MAX_FILE_BYTES, Matrix, rules};
 use crate::account::{About, Account, Credentials};
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 use crate::kit::{CallError, ErrorKind};
+use crate::platform::Connect;
 
 const USER: &str = "user";
-const PASSWORD: &str = "password";
+pub(super) const PASSWORD: &str = "password";
 const HOMESERVER: &str = "homeserver";
 
 /// The way to sign in on a page that leads back to a client.
@@ -30,8 +31,8 @@ pub(super) const FIELDS: &[Field] = &[
         example: "",
         secret: true,
         optional: Some(
-            "Leave it empty to sign in on your homeserver's own page, where it has one, which is safer. A password is used \
-             once and not kept.",
+            "Leave it empty to sign in on your homeserver's own page, as on matrix.org, which is safer. Homeservers \
+             without OAuth 2.0 need one of the two. A password is used once and not kept.",
         ),
     },
     Field {
@@ -45,7 +46,7 @@ pub(super) const FIELDS: &[Field] = &[
 
 /// What a device may do, in the name that the specification has for it: there are no
 /// smaller grants.
-const SCOPE: &str = "urn:matrix:client:api:*";
+pub(super) const SCOPE: &str = "urn:matrix:client:api:*";
 
 /// The most times that a domain leads elsewhere.
 const MAX_MOVES: usize = 3;
@@ -62,87 +63,142 @@ impl Matrix {
         let user = UserId::parse(&typed(USER)).ok_or_else(|| {
             wrong(USER, "Type your Matrix ID, such as @alice:example.org. Your app shows it in its settings.")
         })?;
-        let server = find(&self.api, &user, &typed(HOMESERVER), now).await?;
+        let home = find(&self.api, &user, &typed(HOMESERVER), now).await?;
         // As it was typed: a password may end with a space.
         let password = answers.get(PASSWORD).filter(|it| !it.expose_secret().trim().is_empty());
-        let Some(password) = password else { return self.depart(server, user, request, now).await };
-        let (tokens, is_ours) = self.enter(&server, &user, password, now).await?;
-        Ok(Departure::Arrived(vec![self.arrived(Grant { server, user, is_ours }, tokens, now).await?]))
+        let Some(password) = password else { return self.depart(home, user, request, now).await };
+        let Home { server, .. } = home;
+        let (tokens, session) = self.enter(&server, &user, password, now).await?;
+        let grant = Grant { server, user, session };
+        Ok(Departure::Arrived(vec![self.connected(grant, tokens.credentials(now), now).await?]))
     }
 
-    /// Sends the person to the page of their homeserver, which knows nothing of who asks:
-    /// where it sends them back to says which hand-off it is.
+    /// Sends the person to the page of their homeserver.
     async fn depart(
         &self,
-        server: Homeserver,
+        home: Home,
         user: UserId,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        let flows = match self.api.flows(&server, now).await {
+        let here = request.here.for_server(&home.server.to_string());
+        let request = AuthorizationRequest { here, ..request.clone() };
+        let (session, url) = match self.api.auth_metadata(&home.server, now).await {
+            Ok(metadata) if metadata.is_of(&home, &self.api.http) => {
+                let registered = metadata.register(&self.api.http, &self.client_name, &request, now).await?;
+                (Session::OAuth(registered.0), registered.1)
+            }
+            Ok(_) => return Err(signs_in_elsewhere(&home.server)),
+            Err(error) if is_unsupported(&error) => (Session::Login, self.old_page(&home.server, &request, now).await?),
+            Err(error) => return Err(error.into()),
+        };
+        let memory = Grant { server: home.server, user, session }.store();
+        Ok(Departure::Page { url, memory: Some(memory) })
+    }
+
+    /// The page of a homeserver without OAuth 2.0, which knows nothing of who asks: where
+    /// it sends people back to says which hand-off it is.
+    async fn old_page(
+        &self,
+        server: &Homeserver,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<String, HandOffRefusal> {
+        let flows = match self.api.flows(server, now).await {
             Ok(flows) => flows,
-            Err(error) if is_unsupported(&error) => return Err(no_passwords(&server, false)),
+            Err(error) if is_unsupported(&error) => return Err(no_passwords(server, false)),
             Err(error) => return Err(error.into()),
         };
         let has = |kind: &str| flows.iter().any(|it| it == kind);
-        match (has(PAGE), has("m.login.password")) {
+        match (has(PAGE) && self.trusts(server), has("m.login.password")) {
             (true, _) => {}
             (false, true) => return Err(wrong(PASSWORD, "Type your password, or an access token.")),
-            (false, false) => return Err(no_passwords(&server, false)),
+            (false, false) => return Err(no_passwords(server, false)),
         }
-        let here = request.here.for_server(&server.to_string());
-        let back = Url::parse_with_params(&here.redirect_uri, [("state", request.state.expose_secret())]);
+        let back = Url::parse_with_params(&request.here.redirect_uri, [("state", request.state.expose_secret())]);
         let back = back.map_err(|_| HandOffRefusal::Unreachable)?;
         let mut page = server.url(&["_matrix", "client", "v3", "login", "sso", "redirect"]);
         page.query_pairs_mut().append_pair("redirectUrl", back.as_str()).append_pair("action", "login");
-        let memory = Grant { server, user, is_ours: true }.store();
-        Ok(Departure::Page { url: page.into(), memory: Some(memory) })
+        Ok(page.into())
+    }
+
+    /// Whether the operator named this homeserver.
+    fn trusts(&self, server: &Homeserver) -> bool {
+        self.sso_homeservers.iter().any(|it| it.base().origin() == server.base().origin())
     }
 
     /// The account of who comes back from there.
     pub(super) async fn come_back(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
-        let Some(Grant { server, user, is_ours }) = callback.memory.as_ref().and_then(Grant::read) else {
+        let Some(grant) = callback.memory.as_ref().and_then(Grant::read) else {
             return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
         };
-        callback.check_arrival(&callback.here.for_server(&server.to_string()))?;
-        let token = callback.query.get("loginToken").ok_or(HandOffRefusal::Denied)?;
-        let entered = self.api.log_in(&server, Proof::FromPage(token), &self.client_name, now).await?;
-        // On the page, they may have signed in as somebody else of this homeserver.
-        let who = UserId::parse(&entered.user_id).filter(|it| it.domain() == user.domain());
-        let Some(user) = who else {
-            self.api.log_out(Device { server: &server, token: &entered.tokens.access_token, now }).await.ok();
-            return Err(HandOffRefusal::of_another_server());
+        let here = callback.here.for_server(&grant.server.to_string());
+        callback.check_arrival(&here)?;
+        let credentials = match &grant.session {
+            Session::OAuth(client) => {
+                client.check_issuer(callback)?;
+                let callback = Callback { here, ..callback.clone() };
+                client.oauth(&self.api.http).complete(&callback).await?.credentials(None, now)
+            }
+            Session::Login | Session::Pasted => {
+                let token = callback.query.get("loginToken").ok_or(HandOffRefusal::Denied)?;
+                let proof = Proof::FromPage(token);
+                self.api.log_in(&grant.server, proof, &self.client_name, now).await?.tokens.credentials(now)
+            }
         };
-        self.arrived(Grant { server, user, is_ours }, entered.tokens, now).await
-    }
-
-    async fn arrived(&self, grant: Grant, tokens: Tokens, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
-        let device = Device { server: &grant.server, token: &tokens.access_token, now };
-        let told = self.about_user(device, &grant.user).await;
-        if told.is_err() && grant.is_ours {
-            // The device will not be used. Whether this succeeds does not matter.
-            self.api.log_out(device).await.ok();
+        let device = Device { server: &grant.server, token: &credentials.access_token, now };
+        let who = self.api.who_am_i(device).await;
+        let who = who.map_err(|it| without_token(it, &credentials.access_token)).and_then(|it| {
+            // On the page, they may have signed in as somebody else of this homeserver.
+            let user = UserId::parse(&it).filter(|it| it.domain() == grant.user.domain());
+            user.ok_or_else(HandOffRefusal::of_another_server)
+        });
+        match who {
+            Ok(user) => self.connected(Grant { user, ..grant }, credentials, now).await,
+            Err(refusal) => {
+                self.end(&grant, &credentials, now).await;
+                Err(refusal)
+            }
         }
-        let About { profile, rules } = told.map_err(|it| without_token(it, &tokens.access_token))?;
-        let expires_at = tokens.expires_at(now);
-        let Tokens { access_token, refresh_token, .. } = tokens;
-        let extra = Some(grant.store());
-        let credentials = Credentials { refresh_token, expires_at, extra, ..Credentials::of(access_token) };
-        Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules, grant: None, credentials })
     }
 
-    /// A device, and whether it is ours. What looks like a token is tried as one first.
+    async fn connected(
+        &self,
+        grant: Grant,
+        credentials: Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Account, HandOffRefusal> {
+        let device = Device { server: &grant.server, token: &credentials.access_token, now };
+        match self.about_user(device, &grant.user).await {
+            Ok(About { profile, rules }) => {
+                let credentials = Credentials { extra: Some(grant.store()), ..credentials };
+                Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules, grant: None, credentials })
+            }
+            Err(error) => {
+                self.end(&grant, &credentials, now).await;
+                Err(without_token(error, &credentials.access_token))
+            }
+        }
+    }
+
+    /// Ends a device that will not be used. Whether this succeeds does not matter.
+    async fn end(&self, grant: &Grant, credentials: &Credentials, now: DateTime<Utc>) {
+        let credentials = Credentials { extra: Some(grant.store()), ..credentials.clone() };
+        self.revoke(&credentials, now).await.ok();
+    }
+
+    /// A device, and where it comes from. What looks like a token is tried as one first.
     async fn enter(
         &self,
         server: &Homeserver,
         user: &UserId,
         password: &SecretString,
         now: DateTime<Utc>,
-    ) -> Result<(Tokens, bool), HandOffRefusal> {
+    ) -> Result<(Tokens, Session), HandOffRefusal> {
         let pasted = SecretString::from(password.expose_secret().trim());
         if looks_like_a_token(pasted.expose_secret()) {
             match self.api.who_am_i(Device { server, token: &pasted, now }).await {
-                Ok(whose) if whose == user.as_str() => return Ok((Tokens::lasting(pasted), false)),
+                Ok(whose) if whose == user.as_str() => return Ok((Tokens::lasting(pasted), Session::Pasted)),
                 Ok(whose) => {
                     let whose = UserId::parse(&whose).ok_or(HandOffRefusal::Unreachable)?;
                     let message = format!("This access token is of {}. Type that Matrix ID.", whose.as_str());
@@ -156,7 +212,7 @@ impl Matrix {
         let entered = match entered {
             Ok(entered) => entered,
             Err(error) if is_unsupported(&error) => {
-                let has_page = self.api.flows(server, now).await.is_ok_and(|it| it.iter().any(|it| it == PAGE));
+                let has_page = self.trusts(server) || self.api.auth_metadata(server, now).await.is_ok();
                 return Err(no_passwords(server, has_page));
             }
             Err(error) => return Err(refused_login(error)),
@@ -167,7 +223,7 @@ impl Matrix {
             let whose = UserId::parse(&entered.user_id).ok_or(HandOffRefusal::Unreachable)?;
             return Err(wrong(USER, &format!("This is the password of {}. Type that Matrix ID.", whose.as_str())));
         }
-        Ok((entered.tokens, true))
+        Ok((entered.tokens, Session::Login))
     }
 
     /// What an account says of itself.
@@ -202,20 +258,20 @@ fn looks_like_a_token(typed: &str) -> bool {
 
 /// The homeserver of a user: at the address that they typed, or at that of their domain,
 /// or where one of these says (`/.well-known/matrix/client`).
-async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Result<Homeserver, HandOffRefusal> {
+async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Result<Home, HandOffRefusal> {
     let (field, origin, itself) = if typed.is_empty() {
         (USER, user.origin(), user.itself())
     } else {
         let typed = Homeserver::parse(typed);
         (HOMESERVER, typed.clone(), typed)
     };
-    let (Some(origin), Some(itself)) = (origin, itself) else {
+    let (Some(found_at), Some(itself)) = (origin, itself) else {
         return Err(wrong(field, "Type the address of your homeserver, such as https://matrix.example.org."));
     };
-    let server = said_to_be(api, &origin).await.unwrap_or(itself);
+    let server = said_to_be(api, &found_at).await.unwrap_or(itself);
     let name = server.name();
     match api.is_homeserver(&server, now).await {
-        Ok(true) => Ok(server),
+        Ok(true) => Ok(Home { server, found_at }),
         Err(error) if !error.status.is_some_and(|it| it.is_client_error()) => {
             Err(wrong(field, &format!("{name} was not found: {}. {}", error.message, advice(field))))
         }
@@ -254,13 +310,25 @@ fn is_unsupported(error: &CallError) -> bool {
     error.kind == ErrorKind::InvalidPost && error.has_code(&["M_UNKNOWN", "M_UNRECOGNIZED", "M_NOT_FOUND"])
 }
 
-/// `has_page` is whether its page leads back to this service. Where its sign-in is OAuth 2.0 alone, none does.
+/// `has_page` is whether people can sign in on its page instead.
 fn no_passwords(server: &Homeserver, has_page: bool) -> HandOffRefusal {
     let instead = if has_page { "Leave this field empty to sign in there, or paste" } else { "Paste" };
     let name = server.name();
     wrong(
         PASSWORD,
         &format!("{name} takes no passwords here: it offers sign-in on its own page only. {instead} an access token."),
+    )
+}
+
+/// Its authorization server could be that of another homeserver: see `oauth.rs`.
+fn signs_in_elsewhere(server: &Homeserver) -> HandOffRefusal {
+    let name = server.name();
+    wrong(
+        PASSWORD,
+        &format!(
+            "{name} signs people in at an address that is neither its own nor below the domain where it was found. Leave \
+             its address empty if you typed it, or paste an access token."
+        ),
     )
 }
 

@@ -4,6 +4,7 @@ use domain::delivery::Setback;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
+use super::oauth::Client;
 use super::user::{Homeserver, UserId};
 use crate::account::Credentials;
 
@@ -12,9 +13,19 @@ use crate::account::Credentials;
 pub(super) struct Grant {
     pub(super) server: Homeserver,
     pub(super) user: UserId,
-    /// Whether this service made the device by a password. Otherwise somebody pasted
-    /// its token, who may use it for other things.
-    pub(super) is_ours: bool,
+    pub(super) session: Session,
+}
+
+/// Where the tokens of a device come from.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Session {
+    /// A person pasted the token of a device of their own.
+    Pasted,
+    /// This service made the device, by a password or a login token.
+    Login,
+    /// This service made the device by OAuth 2.0.
+    OAuth(Client),
 }
 
 impl Grant {

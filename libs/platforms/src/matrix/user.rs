@@ -124,6 +124,26 @@ impl Homeserver {
     }
 }
 
+/// A homeserver, and the address that was typed or made of the user's domain, where it was found.
+pub(super) struct Home {
+    pub(super) server: Homeserver,
+    pub(super) found_at: Homeserver,
+}
+
+impl Home {
+    /// Whether an address is of who has this homeserver: at its origin, or by https at or below the domain where it was
+    /// found.
+    pub(super) fn owns(&self, address: &Url) -> bool {
+        let is_below =
+            |host: &str, domain: &str| host.strip_suffix(domain).is_some_and(|it| it.is_empty() || it.ends_with('.'));
+        let is_at_domain = match (address.domain(), self.found_at.0.domain()) {
+            (Some(host), Some(domain)) => address.scheme() == "https" && is_below(host, domain),
+            _ => false,
+        };
+        is_at_domain || address.origin() == self.server.0.origin()
+    }
+}
+
 impl fmt::Display for Homeserver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.as_str())

@@ -86,6 +86,8 @@ pub enum ClientAuth {
     Body,
     /// The secret alone.
     Secret,
+    /// The id alone: our app has no secret (RFC 6749, section 2.1).
+    Public,
     /// Not at all.
     None,
 }
@@ -166,6 +168,7 @@ impl Dialect {
             }
             ClientAuth::Body => parameters.extend([id, secret]),
             ClientAuth::Secret => parameters.push(secret),
+            ClientAuth::Public => parameters.push(id),
             ClientAuth::None => {}
         }
         request

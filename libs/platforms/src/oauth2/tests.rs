@@ -1,6 +1,7 @@
 mod server;
 
 use domain::testing::noon;
+use outbound::AddressPolicy;
 use serde_json::{Value, json};
 
 use self::server::Server;
@@ -49,6 +50,9 @@ const BASIC: Dialect = Dialect {
 }
 .with_client(ClientAuth::Basic);
 
+/// As Matrix has it.
+const PUBLIC: Dialect = Dialect::STANDARD.with_client(ClientAuth::Public);
+
 /// As Instagram has it.
 const LENGTHENED: Dialect = Dialect {
     pkce: false,
@@ -94,6 +98,11 @@ async fn a_code_is_brought_as_each_platform_wants_it() {
             &KEYS,
             json!({"grant_type": "authorization_code", "code": "c", "redirect_uri": REDIRECT, "client_key": "us:1",
                 "client_secret": "our secret+"}),
+        ),
+        (
+            &PUBLIC,
+            json!({"grant_type": "authorization_code", "code": "c", "redirect_uri": REDIRECT,
+                "code_verifier": "verifier", "client_id": "us:1"}),
         ),
         (
             &BASIC,
@@ -346,4 +355,17 @@ fn tokens_are_read_in_every_form_and_never_print() {
     let read = tokens(&json!({"access_token": "very-secret", "webhook": {"token": "also-secret"}})).unwrap();
     assert_eq!(read.field("webhook").unwrap()["token"], "also-secret");
     assert_eq!(format!("{read:?}"), r#"Tokens(["access_token", "webhook"])"#);
+}
+
+#[tokio::test]
+async fn address_inside_our_network_is_not_called_for_a_server_that_a_user_named() {
+    let server = Server::start().await;
+    server.answers(200, json!({"access_token": "new"}));
+    let endpoints = Endpoints { token: format!("{}/token", server.url), ..Endpoints::default() };
+    let oauth = OAuth2::of_named(HttpClients::new(AddressPolicy::PublicOnly), "us:1", &PUBLIC, endpoints);
+
+    let refusal = oauth.complete(&callback(&[("code", "c")])).await.unwrap_err();
+
+    assert!(matches!(refusal, HandOffRefusal::Unreachable), "{refusal:?}");
+    assert_eq!(server.saw(), []);
 }

@@ -3,15 +3,24 @@
 use axum::extract::{RawQuery, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
+use platforms::conformance::network::Detour;
+use serde_json::json;
 
 use super::account;
 use super::instance::Here;
 use super::refusal::Refusal;
-use crate::stand_in::oauth::Fault;
+use crate::stand_in::oauth::{Fault, lead_on};
 use crate::stand_in::params::Params;
 
 /// `GET /oauth/authorize`: the page, or what is wrong with the request.
-pub(crate) async fn page(State(here): Here, params: Params) -> Result<Response, Refusal> {
+pub(crate) async fn page(State(here): Here, RawQuery(query): RawQuery, params: Params) -> Result<Response, Refusal> {
+    let leads_to = here.memory().leads_to.clone();
+    if let Some((Detour::Redirected, honest)) = leads_to {
+        let (scopes, redirect_uri) = (params.text("scope"), params.text("redirect_uri"));
+        let client = json!({ "client_name": "Social Publishing", "redirect_uris": redirect_uri, "scopes": scopes });
+        let (registration, page) = (format!("{honest}/api/v1/apps"), format!("{honest}/oauth/authorize"));
+        return Ok(lead_on(&registration, &client, &page, &query.unwrap_or_default()).await);
+    }
     let asked = here.memory().oauth.asked(&params);
     if here.differences.shows_page_to_all && matches!(asked, Err(Fault::UnknownClient | Fault::Missing(_))) {
         return Ok(Html("<!DOCTYPE html>\n<html><body><p>Sign in</p></body></html>\n").into_response());

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
+use platforms::conformance::network::Detour;
 
 use self::media::Medium;
 use self::statuses::Status;
@@ -51,6 +52,8 @@ pub(crate) struct Memory {
     /// The name that it promises to give in its answers; `None` where it
     /// promises none.
     pub(crate) issuer: Option<String>,
+    /// How it leads users to which other server, where it is hostile.
+    pub(crate) leads_to: Option<(Detour, String)>,
     /// The least characters of the description of a file.
     pub(crate) least_description: usize,
     /// The domain of its accounts; `None` where that is its address.
@@ -84,6 +87,7 @@ impl Instance {
             limits: Limits::default(),
             polls_until_ready: 2,
             issuer: None,
+            leads_to: None,
             visibility: None,
             hides_visibility: false,
             last_id: 0,

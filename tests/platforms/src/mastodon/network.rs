@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use platforms::Answers;
-use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::conformance::network::{Call, Decision, Detour, Network, PublicMedium, PublicPost, Trouble};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -40,6 +40,25 @@ impl<F: Known> Network for Server<F> {
 
     fn answers_naming_it(&self) -> Option<Answers> {
         Some(self.answers())
+    }
+
+    /// The honest server names itself (RFC 9207). Where a server does not, its answer says nothing of who gave it: the
+    /// hostile server has registered our redirect URI there.
+    fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool {
+        if detour == Detour::Named && !self.here.differences.metadata {
+            return false;
+        }
+        honest.promises_to_be(honest.base_url());
+        self.here.memory().leads_to = Some((detour, honest.base_url().to_owned()));
+        true
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.access_tokens()
+    }
+
+    fn has_received(&self, secret: &str) -> bool {
+        self.here.arrivals.has(secret)
     }
 
     async fn send_back(&self, url: &str, decision: Decision) -> Url {

@@ -4,6 +4,7 @@
 use axum::Json;
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
+use platforms::conformance::network::Detour;
 use serde_json::{Value, json};
 
 use super::account;
@@ -19,6 +20,7 @@ pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> 
     }
     let base = here.base_url();
     let issuer = here.memory().issuer.clone();
+    let leads_to = here.memory().leads_to.clone();
     let mut metadata = json!({
         "issuer": issuer.clone().unwrap_or_else(|| format!("{base}/")),
         "authorization_endpoint": format!("{base}/oauth/authorize"),
@@ -35,6 +37,9 @@ pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> 
     });
     if issuer.is_some() {
         metadata["authorization_response_iss_parameter_supported"] = true.into();
+    }
+    if let Some((Detour::Named, honest)) = leads_to {
+        metadata["authorization_endpoint"] = format!("{honest}/oauth/authorize").into();
     }
     Ok(Json(metadata))
 }

@@ -69,7 +69,7 @@ pub(super) fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Val
 }
 
 /// Refuses fields that a call does not have.
-fn check_fields(fields: &Map<String, Value>, known: &[&str]) -> Result<(), Refusal> {
+pub(super) fn check_fields(fields: &Map<String, Value>, known: &[&str]) -> Result<(), Refusal> {
     match fields.keys().find(|it| !known.contains(&it.as_str())) {
         None => Ok(()),
         Some(name) => Err(Refusal::bad(&format!("there is no field {name}"))),
@@ -142,6 +142,11 @@ pub(super) async fn sign_in(
 ) -> Result<Response, Refusal> {
     let now = here.clock.now();
     let mut memory = here.memory();
+    if let Some((_, honest)) = &memory.leads_to {
+        let page = format!("{honest}/_matrix/client/v3/login/sso/redirect");
+        let page = Url::parse_with_params(&page, &query).expect("a homeserver's address is a URL");
+        return Ok((StatusCode::FOUND, [(header::LOCATION, page.to_string())]).into_response());
+    }
     if !memory.has_page {
         return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
@@ -158,12 +163,17 @@ pub(super) async fn sign_in(
     Ok((StatusCode::FOUND, [(header::LOCATION, back.to_string())]).into_response())
 }
 
-/// A user who is signed in there opens the page. Returns where they are sent.
+/// A user who is signed in there opens the page, which may lead to that of another homeserver. Returns where they are
+/// sent.
 pub(super) async fn sign_in_at(url: &str) -> Url {
-    let page = browser().get(url).send().await.expect("the page is there");
-    let location = page.headers().get(header::LOCATION).and_then(|it| it.to_str().ok()).map(str::to_owned);
-    let Some(location) = location else { panic!("no way back: {}", page.text().await.unwrap_or_default()) };
-    Url::parse(&location).expect("the way back is a URL")
+    let mut url = Url::parse(url).expect("the page is a URL");
+    while url.query_pairs().all(|it| it.0 != "loginToken") {
+        let page = browser().get(url).send().await.expect("the page is there");
+        let location = page.headers().get(header::LOCATION).and_then(|it| it.to_str().ok()).map(str::to_owned);
+        let Some(location) = location else { panic!("no way back: {}", page.text().await.unwrap_or_default()) };
+        url = Url::parse(&location).expect("the way back is a URL");
+    }
+    url
 }
 
 fn tokens(pair: &Pair, now: chrono::DateTime<chrono::Utc>) -> Value {
@@ -182,7 +192,7 @@ pub(super) async fn refresh(State(here): State<Arc<Here>>, headers: HeaderMap, b
     let missing = || Refusal::new(400, "M_MISSING_PARAM", "there is no refresh_token");
     let token = fields.get("refresh_token").and_then(Value::as_str).ok_or_else(missing)?;
     let now = here.clock.now();
-    let pair = here.memory().renew(token, now)?;
+    let pair = here.memory().renew(token, None, now)?;
     Ok(Json(tokens(&pair, now)))
 }
 

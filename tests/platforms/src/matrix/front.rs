@@ -8,12 +8,18 @@ use platforms::conformance::network::{Call, Trouble};
 use super::Here;
 use super::refusal::Refusal;
 use crate::stand_in::front::Front;
+use crate::stand_in::oauth::{Fault, token_call};
 
 impl Front for Here {
-    const TRANSLATED: &'static [&'static str] = &["/error"];
+    const TRANSLATED: &'static [&'static str] = &["/error", "/error_description"];
 
-    fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
+    fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
+        match path {
+            "/oauth2/token" => return Some(token_call(head, body)),
+            "/oauth2/revoke" => return Some(Call::Revoke),
+            _ => {}
+        }
         match path.strip_prefix("/_matrix/client/v3/") {
             None if path == "/_matrix/media/v3/upload" => Some(Call::Upload),
             Some("login") if head.method == Method::POST => Some(Call::Exchange),
@@ -39,6 +45,10 @@ impl Front for Here {
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {
+        let is_of_oauth = self.memory().offers_oauth && matches!(call, Call::Exchange | Call::Refresh);
+        if is_of_oauth && trouble == Trouble::Unwanted {
+            return Fault::InvalidGrant("the grant has ended").into_response();
+        }
         match (call, trouble) {
             (_, Trouble::Limited { retry_after }) => Refusal::too_many(retry_after.num_milliseconds()),
             (_, Trouble::Unavailable) => Refusal::new(503, "M_UNKNOWN", "Service unavailable"),

@@ -10,9 +10,10 @@ use url::Url;
 
 use super::{Event, Matrix, Memory, PASSWORD, ROOM, USER, access};
 use crate::stand_in::network::network;
+use crate::stand_in::oauth::decide;
 
 #[async_trait]
-impl Network for Matrix {
+impl<const OAUTH: bool> Network for Matrix<OAUTH> {
     network!("matrix");
 
     fn settings(&self) -> Value {
@@ -20,12 +21,13 @@ impl Network for Matrix {
     }
 
     fn answers(&self) -> Answers {
-        let typed = [("user", USER), ("password", PASSWORD), ("homeserver", &self.base_url())];
+        let password = if OAUTH { "" } else { PASSWORD };
+        let typed = [("user", USER), ("password", password), ("homeserver", &self.base_url())];
         typed.map(|(name, it)| (name.to_owned(), it.into())).into()
     }
 
     fn direct_answers(&self) -> Option<Answers> {
-        Some(self.answers())
+        (!OAUTH).then(|| self.answers())
     }
 
     /// Users can sign in on its page from now on.
@@ -35,15 +37,19 @@ impl Network for Matrix {
     }
 
     fn has_page(&self) -> bool {
-        false
+        OAUTH
+    }
+
+    fn proof(&self) -> &'static str {
+        if OAUTH { "code" } else { "loginToken" }
     }
 
     fn options(&self) -> Options {
         [("room".to_owned(), OptionValue::Text(ROOM.to_owned()))].into_iter().collect()
     }
 
-    async fn send_back(&self, url: &str, _: Decision) -> Url {
-        access::sign_in_at(url).await
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+        if OAUTH { decide(url, USER, decision).await } else { access::sign_in_at(url).await }
     }
 
     fn can(&self, call: Call, _: Trouble) -> bool {
@@ -59,10 +65,18 @@ impl Network for Matrix {
         self.here.memory().end_access_tokens(now);
     }
 
-    /// Not played yet: its page can send users on to the page of any homeserver, which gives
-    /// its login token to any address, and the adapter then brings it to this one.
-    fn lead_users_to(&self, _: &Self, _: Detour) -> bool {
-        false
+    /// The old page leads on in either way. The honest authorization server names itself (RFC 9207). Where one does
+    /// not, its answer says nothing of who gave it: the hostile homeserver has registered our redirect URI there.
+    fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool {
+        honest.has_a_page();
+        honest.names_itself();
+        self.here.memory().leads_to = Some((detour, honest.base_url()));
+        true
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let memory = self.here.memory();
+        memory.tokens().into_iter().chain(memory.login_tokens.keys().cloned()).collect()
     }
 
     fn posts_by_hand(&self, text: &str) {

@@ -16,7 +16,16 @@ pub(super) struct Device {
     pub(super) id: String,
     pub(super) name: Option<String>,
     pairs: Vec<Pair>,
+    /// Where it came of OAuth 2.0.
+    pub(super) session: Option<Session>,
     is_out: bool,
+}
+
+/// Whose it is, and what it came of.
+pub(super) struct Session {
+    pub(super) client_id: String,
+    pub(super) code: String,
+    pub(super) made_at: DateTime<Utc>,
 }
 
 /// An access token, and what renews it.
@@ -50,8 +59,20 @@ impl Device {
 impl Memory {
     /// Makes a device.
     pub(super) fn log_in(&mut self, renewable: bool, now: DateTime<Utc>) -> Pair {
-        let (id, pair) = (format!("DEVICE{}", self.next()), Pair::new(renewable, now));
-        self.devices.push(Device { id, name: None, pairs: vec![pair.clone()], is_out: false });
+        let id = format!("DEVICE{}", self.next());
+        self.add_device(id, None, renewable, now)
+    }
+
+    /// Makes a device with this id.
+    pub(super) fn add_device(
+        &mut self,
+        id: String,
+        session: Option<Session>,
+        renewable: bool,
+        now: DateTime<Utc>,
+    ) -> Pair {
+        let pair = Pair::new(renewable, now);
+        self.devices.push(Device { id, name: None, pairs: vec![pair.clone()], session, is_out: false });
         pair
     }
 
@@ -74,9 +95,10 @@ impl Memory {
         Err(Refusal::unknown_token(false))
     }
 
-    /// A new pair for a refresh token.
-    pub(super) fn renew(&mut self, refresh: &str, now: DateTime<Utc>) -> Result<Pair, Refusal> {
-        for device in self.devices.iter_mut().filter(|it| !it.is_out) {
+    /// A new pair for a refresh token of a device that `client` may renew: a client of OAuth 2.0, or none.
+    pub(super) fn renew(&mut self, refresh: &str, client: Option<&str>, now: DateTime<Utc>) -> Result<Pair, Refusal> {
+        let is_its = |it: &&mut Device| it.session.as_ref().map(|it| it.client_id.as_str()) == client;
+        for device in self.devices.iter_mut().filter(|it| !it.is_out).filter(is_its) {
             let is_it = |it: &Pair| it.refresh.as_deref() == Some(refresh);
             let Some(at) = device.pairs.iter().position(is_it) else { continue };
             if device.pairs[at].is_spent {
@@ -86,6 +108,14 @@ impl Memory {
                 return Err(Refusal::locked());
             }
             device.use_pair(at);
+            if client.is_some() {
+                // Matrix Authentication Service ends what it gave for the same refresh token before, and the access
+                // token beside it.
+                device.pairs[at].ends_at = Some(now);
+                for unused in device.pairs.iter_mut().skip(at + 1) {
+                    unused.is_spent = true;
+                }
+            }
             let pair = Pair::new(true, now);
             device.pairs.push(pair.clone());
             return Ok(pair);
@@ -97,6 +127,37 @@ impl Memory {
     pub(super) fn log_out(&mut self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<(), Refusal> {
         self.device(headers, now)?.is_out = true;
         Ok(())
+    }
+
+    /// Ends the device of a token, where `client` has it. False where another client has it.
+    pub(super) fn end_session(&mut self, token: &str, client: &str) -> bool {
+        let has = |it: &Device| {
+            !it.is_out
+                && it
+                    .pairs
+                    .iter()
+                    .any(|it| !it.is_spent && (it.access == token || it.refresh.as_deref() == Some(token)))
+        };
+        let Some(device) = self.devices.iter_mut().find(|it| has(it)) else { return true };
+        let is_its = device.session.as_ref().is_some_and(|it| it.client_id == client);
+        device.is_out |= is_its;
+        is_its
+    }
+
+    /// Somebody brings a code again. Matrix Authentication Service ends its session, but for the first 20 seconds.
+    pub(super) fn code_comes_again(&mut self, code: &str, now: DateTime<Utc>) {
+        let is_of = |it: &Device| {
+            it.session.as_ref().is_some_and(|it| it.code == code && it.made_at + TimeDelta::seconds(20) < now)
+        };
+        for device in self.devices.iter_mut().filter(|it| is_of(it)) {
+            device.is_out = true;
+        }
+    }
+
+    /// Every token that it gave.
+    pub(super) fn tokens(&self) -> Vec<String> {
+        let pairs = self.devices.iter().flat_map(|it| &it.pairs);
+        pairs.flat_map(|it| [Some(it.access.clone()), it.refresh.clone()]).flatten().collect()
     }
 
     /// The user logs all devices out.

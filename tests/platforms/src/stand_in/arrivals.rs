@@ -10,6 +10,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use http::{HeaderMap, header};
+use url::form_urlencoded::byte_serialize;
 
 use super::wire::Cut;
 
@@ -48,6 +49,15 @@ impl Arrivals {
     pub fn latest(&self, method_and_path: &str) -> Option<Arrival> {
         let is_it = |it: &Arrival| it.asked.split('?').next() == Some(method_and_path);
         self.all().into_iter().rfind(is_it)
+    }
+
+    /// Whether this stands in a request, as it is or as in a form or an address.
+    pub fn has(&self, what: &str) -> bool {
+        let in_a_form: String = byte_serialize(what.as_bytes()).collect();
+        let says = |it: &str| it.contains(what) || it.contains(&in_a_form);
+        self.all().iter().any(|Arrival { asked, headers, body, .. }| {
+            says(asked) || says(body) || headers.values().filter_map(|it| it.to_str().ok()).any(says)
+        })
     }
 
     fn page(&self) -> String {

@@ -37,6 +37,10 @@ macro_rules! network {
             self.here.troubles().calls(call)
         }
 
+        fn has_received(&self, secret: &str) -> bool {
+            self.here.arrivals.has(secret)
+        }
+
         fn echo(&self) -> bool {
             self.here.repeat_requests()
         }

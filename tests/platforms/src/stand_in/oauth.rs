@@ -19,8 +19,8 @@ use secrecy::ExposeSecret;
 
 pub use self::fault::Fault;
 pub use self::grant::Grant;
-pub use self::page::{Asked, decide};
-pub use self::routes::{Authorizes, HasOAuth, page_at, routes};
+pub use self::page::{Asked, decide, lead_on};
+pub use self::routes::{Authorizes, HasOAuth, page_at, press, routes, show};
 
 use super::params::{Params, basic, bearer};
 
@@ -33,7 +33,7 @@ pub struct Rules {
     pub clients: &'static [Client],
     /// Whether codes are bound to a challenge.
     pub pkce: Pkce,
-    /// The scopes that there are.
+    /// The scopes that there are. `{id}` at the end stands for an id of the app's choice.
     pub scopes: &'static [&'static str],
     /// What stands between two of them.
     pub separator: char,
@@ -58,6 +58,8 @@ pub enum Client {
     Basic,
     /// Among the parameters.
     Body,
+    /// By its id alone: it has no secret (RFC 6749, section 2.1).
+    Public,
 }
 
 /// Whether codes are bound to a challenge, S256 alone.
@@ -179,6 +181,10 @@ impl OAuth {
     /// The app that a request proves to come from, removed ones too.
     pub fn authenticated(&self, headers: &HeaderMap, params: &Params) -> Option<App> {
         let may = |client| self.rules.clients.contains(&client);
+        if may(Client::Public) && params.text("client_secret").is_none() {
+            let id = params.text(self.rules.client_id)?;
+            return self.apps.iter().find(|it| it.client_id == id && it.client_secret.is_empty()).cloned();
+        }
         let in_body = || Some((params.text(self.rules.client_id)?, params.text("client_secret")?));
         let (id, secret) =
             basic(headers).filter(|_| may(Client::Basic)).or_else(|| in_body().filter(|_| may(Client::Body)))?;
@@ -224,6 +230,17 @@ impl OAuth {
     pub fn usable(&self) -> usize {
         self.grants.iter().filter(|it| !it.revoked).count()
     }
+}
+
+/// Whether a scope is one of these, of which those that end with `{id}` stand for many.
+fn is_scope(known: &[impl AsRef<str>], scope: &str) -> bool {
+    known.iter().map(AsRef::as_ref).any(|known| match known.strip_suffix("{id}") {
+        // As long as Matrix Authentication Service demands, of the unreserved characters of RFC 3986.
+        Some(prefix) => scope.strip_prefix(prefix).is_some_and(|id| {
+            10 <= id.len() && id.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._~".contains(&it))
+        }),
+        None => known == scope,
+    })
 }
 
 /// A string that nobody else gives out.

@@ -81,6 +81,10 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
         true
     }
 
+    fn secrets(&self) -> Vec<String> {
+        self.here.memory().passwords.iter().map(|it| it.secret.clone()).collect()
+    }
+
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
         memory.posts.iter().filter(|it| it.status == "publish").map(|it| public_post(&memory, it)).collect()

@@ -165,12 +165,30 @@ async fn signs_in(stage: &Stage<Matrix>) -> Callback {
     returning(callback, &back)
 }
 
-#[tokio::test]
-async fn a_person_may_sign_in_on_their_homeservers_page() {
-    let stage = Stage::<Matrix>::new().await;
-    let (name, _) = refused(&stage, &typed(USER, "", &stage.network.base_url())).await;
-    assert_eq!(name, "password", "it has no page");
+/// A homeserver on whose old page people may sign in, because the operator named it.
+async fn named() -> Stage<Matrix> {
+    let stage = Stage::<Matrix>::with_settings(|it| json!({ "sso_homeservers": [it.base_url()] })).await;
     stage.network.has_a_page();
+    stage
+}
+
+#[tokio::test]
+async fn old_page_is_used_only_where_the_operator_names_the_homeserver() {
+    for sso_homeservers in [json!([]), json!(["https://matrix.example.org", "lighthouse.example"])] {
+        let stage = Stage::<Matrix>::with_settings(|_| json!({ "sso_homeservers": sso_homeservers })).await;
+        stage.network.has_a_page();
+        let (name, message) = refused(&stage, &typed(USER, "", &stage.network.base_url())).await;
+        assert_eq!((name, message.as_str()), ("password", "Type your password, or an access token."));
+
+        stage.network.takes_no_passwords();
+        let (name, message) = refused(&stage, &typed(USER, "", &stage.network.base_url())).await;
+        assert!(name == "password" && message.ends_with("Paste an access token."), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_may_sign_in_on_the_page_of_a_homeserver_that_the_operator_names() {
+    let stage = named().await;
     stage.network.takes_no_passwords();
 
     let callback = signs_in(&stage).await;
@@ -187,8 +205,7 @@ async fn a_person_may_sign_in_on_their_homeservers_page() {
 
 #[tokio::test]
 async fn what_a_page_gives_is_taken_once_and_where_it_was_asked_for() {
-    let stage = Stage::<Matrix>::new().await;
-    stage.network.has_a_page();
+    let stage = named().await;
     let callback = signs_in(&stage).await;
     let arrived_at = format!("{}/elsewhere", callback.arrived_at);
     let elsewhere = stage.complete(&Callback { arrived_at, ..callback.clone() }).await.unwrap_err();

@@ -4,6 +4,7 @@
 mod connecting;
 mod files;
 mod messages;
+mod oauth;
 
 use domain::options::{OptionValue, Options};
 use networks::matrix::questions::Asked;

@@ -19,7 +19,7 @@ const KNOWN: Known = Known {
 async fn matrix_answers_as_recorded() {
     let further = async {
         let stage = Stage::<Matrix>::new().await;
-        stage.depart(&stage.network.answers_naming_it().unwrap()).await.unwrap();
+        stage.depart(&stage.network.answers_naming_it().unwrap()).await.unwrap_err();
         let mut typed = stage.network.answers();
         typed.insert("password".to_owned(), stage.network.own_token().into());
         stage.depart(&typed).await.unwrap();

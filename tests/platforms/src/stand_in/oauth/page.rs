@@ -1,11 +1,13 @@
 //! The page on which the person chooses an account and decides.
 
+use axum::response::{IntoResponse, Redirect, Response};
 use chrono::{DateTime, Utc};
 use http::header::LOCATION;
 use platforms::conformance::network::Decision;
-use url::Url;
+use serde_json::Value;
+use url::{Url, form_urlencoded};
 
-use super::{App, Code, Fault, OAuth, Pkce, secret};
+use super::{App, Code, Fault, OAuth, Pkce, is_scope, secret};
 use crate::stand_in::consent;
 use crate::stand_in::params::Params;
 use crate::stand_in::wire::browser;
@@ -39,7 +41,7 @@ impl OAuth {
         }
         let scope = params.text("scope").or_else(|| rules.default_scope.map(str::to_owned));
         let scopes = self.scopes(&scope.ok_or_else(|| Fault::Missing("scope".to_owned()))?);
-        let may_ask = |it: &String| app.scopes.contains(it) && rules.scopes.contains(&it.as_str());
+        let may_ask = |it: &String| is_scope(&app.scopes, it) && is_scope(rules.scopes, it);
         if !scopes.iter().all(may_ask) {
             return Err(Fault::WrongScope);
         }
@@ -119,6 +121,21 @@ impl Asked {
     }
 }
 
+/// The page of a hostile server, which leads the person on to the `page` of an honest one. There, the hostile server
+/// registers as our service with `client`: with our redirect URI for the hostile server. All else is as it was `asked`.
+///
+/// # Panics
+/// When the honest server does not register it.
+pub async fn lead_on(registration: &str, client: &Value, page: &str, asked: &str) -> Response {
+    let registered = browser().post(registration).json(client).send().await.expect("the honest server answers");
+    let registered: Value = registered.json().await.expect("the client is registered");
+    let client_id = registered["client_id"].as_str().expect("the client is registered");
+    let mut page = Url::parse(page).expect("the page is a URL");
+    let asked = form_urlencoded::parse(asked.as_bytes()).filter(|(name, _)| name != "client_id");
+    page.query_pairs_mut().extend_pairs(asked).append_pair("client_id", client_id);
+    Redirect::to(page.as_str()).into_response()
+}
+
 /// The person opens the page, chooses an account and presses a button. Returns
 /// where they are sent.
 ///
@@ -126,7 +143,12 @@ impl Asked {
 /// When the page shows an error, or the account is not there.
 pub async fn decide(url: &str, account: &str, decision: Decision) -> Url {
     let browser = browser();
-    let page = browser.get(url).send().await.expect("the page is there");
+    let mut page = browser.get(url).send().await.expect("the page is there");
+    let elsewhere = page.headers().get(LOCATION).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let url = elsewhere.as_deref().unwrap_or(url);
+    if elsewhere.is_some() {
+        page = browser.get(url).send().await.expect("the other page is there");
+    }
     let status = page.status();
     let says = page.text().await.expect("the page arrives");
     assert!(status.is_success(), "the person sees an error: {status} {says}");

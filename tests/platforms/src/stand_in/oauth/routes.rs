@@ -48,6 +48,11 @@ pub trait Authorizes: HasOAuth {
         (fault.status(), fault.words()).into_response()
     }
 
+    /// How it names itself when it sends somebody back (RFC 9207); `None` where it does not.
+    fn issuer(&self) -> Option<String> {
+        None
+    }
+
     /// The `error` with which somebody who declines is sent back.
     fn denial(&self) -> &'static str {
         "access_denied"
@@ -73,7 +78,8 @@ pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) 
     }
 }
 
-async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
+/// The page.
+pub async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
     let asked = platform.oauth().asked(&params);
     match asked {
         Ok(asked) => Html(asked.page(platform.platform(), platform.accounts())).into_response(),
@@ -81,7 +87,8 @@ async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> 
     }
 }
 
-async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): RawQuery, form: Params) -> Response {
+/// The person presses a button of the page.
+pub async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): RawQuery, form: Params) -> Response {
     let query = Params::read(&query.unwrap_or_default(), &HeaderMap::new(), &[]).unwrap_or_default();
     let mut oauth = platform.oauth();
     let asked = match oauth.asked(&query) {
@@ -89,11 +96,14 @@ async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): R
         Err(fault) => return (fault.status(), fault.words()).into_response(),
     };
     let account = form.text("account").and_then(|it| platform.accounts().iter().find(|known| **known == it));
-    let target = match (form.text("decision").as_deref(), account) {
+    let mut target = match (form.text("decision").as_deref(), account) {
         (Some("allow"), Some(account)) => oauth.allow(asked, account, platform.now()),
         (Some("deny"), _) => asked.deny(platform.denial()),
         _ => return (StatusCode::UNPROCESSABLE_ENTITY, "Choose an account.").into_response(),
     };
+    if let Some(issuer) = platform.issuer() {
+        target.query_pairs_mut().append_pair("iss", &issuer);
+    }
     (StatusCode::FOUND, [(header::LOCATION, String::from(target))]).into_response()
 }
 

@@ -1,0 +1,222 @@
+//! Sign-in by OAuth 2.0, which homeservers have since version 1.15 of the specification, most of them by Matrix
+//! Authentication Service.
+//!
+//! "Clients MUST perform a new client registration at the start of each authorisation flow": a homeserver answers the
+//! same metadata with the same id, and may forget clients that have no session. So the id is kept with the grant.
+//!
+//! The specification binds an authorization server to no homeserver. Without such a bond, a hostile homeserver could
+//! name the authorization server of an honest one, and would be sent the token that this one gives. So each address has
+//! to be of the homeserver, or at or below the domain that the user typed.
+//!
+//! A hostile homeserver can also lead users on to the page of an honest one, where it has registered our redirect URI as
+//! its own client: everybody can. Only `iss` in the answer (RFC 9207) tells the two apart. It is checked wherever it is
+//! sent. Matrix Authentication Service does not send it as of August 2026.
+
+use chrono::{DateTime, Utc};
+use domain::token::random_token;
+use http::Method;
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use url::Url;
+
+use super::api::Api;
+use super::connect::{PASSWORD, SCOPE};
+use super::user::{Home, Homeserver};
+use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
+use crate::http_clients::HttpClients;
+use crate::kit::{ApiClient, Auth, CallError, Effect, ErrorKind, ErrorTable};
+use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2};
+
+/// Registered clients have no secret. One that is not known any more has no session.
+const DIALECT: Dialect = Dialect {
+    page: &[("response_mode", "query")],
+    gone: &["invalid_grant", "invalid_client", "unauthorized_client"],
+    ours: &[],
+    ..Dialect::STANDARD
+}
+.with_client(ClientAuth::Public);
+
+/// The errors of RFC 7591.
+const ERRORS: ErrorTable = ErrorTable {
+    title: "its homeserver",
+    code_at: &["/error"],
+    message_at: &["/error_description", "/error"],
+    ..ErrorTable::STANDARD
+};
+
+/// Beside [`SCOPE`], with the id of the device at its end.
+const DEVICE_SCOPE: &str = "urn:matrix:client:device:";
+
+/// Characters of the id of a device. Ten "are enough to stand a sufficient chance of being unique per user".
+const DEVICE_ID: usize = 16;
+
+/// The authorization server of a homeserver (RFC 8414).
+#[derive(Deserialize)]
+pub(super) struct Metadata {
+    issuer: String,
+    authorization_endpoint: Url,
+    token_endpoint: Url,
+    revocation_endpoint: Url,
+    registration_endpoint: Url,
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
+}
+
+#[derive(Deserialize)]
+struct Registered {
+    client_id: String,
+}
+
+/// This service as an authorization server knows it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Client {
+    client_id: String,
+    issuer: String,
+    /// Whether the server promises to send `iss` (RFC 9207).
+    names_itself: bool,
+    token_endpoint: Url,
+    revocation_endpoint: Url,
+}
+
+impl Api {
+    /// The authorization server that a homeserver names.
+    pub(super) async fn auth_metadata(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<Metadata, CallError> {
+        self.client(server).get(Auth::anonymous(now), &["_matrix", "client", "v1", "auth_metadata"]).read().await
+    }
+}
+
+impl Metadata {
+    /// Whether every address is of who has the homeserver, and can be called.
+    pub(super) fn is_of(&self, home: &Home, http: &HttpClients) -> bool {
+        let issuer = Url::parse(&self.issuer).ok().filter(|it| it.query().is_none() && it.fragment().is_none());
+        let endpoints = [
+            &self.authorization_endpoint,
+            &self.token_endpoint,
+            &self.revocation_endpoint,
+            &self.registration_endpoint,
+        ];
+        issuer.as_ref().is_some_and(|issuer| {
+            endpoints.into_iter().chain([issuer]).all(|it| home.owns(it) && http.check_named(it).is_ok())
+        })
+    }
+
+    /// Registers this service, and returns it with the page on which the user decides.
+    pub(super) async fn register(
+        self,
+        http: &HttpClients,
+        client_name: &str,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<(Client, String), HandOffRefusal> {
+        let url = self.registration_endpoint;
+        let us = json!({
+            "client_name": client_name,
+            "client_uri": request.here.origin,
+            "redirect_uris": [request.here.redirect_uri],
+            "token_endpoint_auth_method": "none",
+            "response_types": ["code"],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "application_type": "web",
+        });
+        let call =
+            ApiClient::named(http.clone(), url.clone(), &ERRORS).call_url(Auth::anonymous(now), Method::POST, url);
+        let registered = call.effect(Effect::Private).json(&us).read().await;
+        let Registered { client_id } = registered.map_err(|error| match error.kind {
+            // It takes https alone, and its operator may have banned this service.
+            ErrorKind::InvalidPost | ErrorKind::Forbidden => not_registered(&error.message),
+            _ => error.into(),
+        })?;
+        let client = Client {
+            client_id,
+            issuer: self.issuer,
+            names_itself: self.authorization_response_iss_parameter_supported,
+            token_endpoint: self.token_endpoint,
+            revocation_endpoint: self.revocation_endpoint,
+        };
+        let id: String = random_token().expose_secret().chars().take(DEVICE_ID).collect();
+        let device = format!("{DEVICE_SCOPE}{id}");
+        let oauth = client.at(http, self.authorization_endpoint.into());
+        let page = oauth.authorization_url(request, &[SCOPE, &device], &[]).await?;
+        Ok((client, page))
+    }
+}
+
+impl Client {
+    /// Its calls for tokens.
+    pub(super) fn oauth(&self, http: &HttpClients) -> OAuth2 {
+        self.at(http, String::new())
+    }
+
+    fn at(&self, http: &HttpClients, authorization: String) -> OAuth2 {
+        let endpoints = Endpoints {
+            authorization,
+            token: self.token_endpoint.to_string(),
+            revocation: Some(self.revocation_endpoint.to_string()),
+            ..Endpoints::default()
+        };
+        OAuth2::of_named(http.clone(), &self.client_id, &DIALECT, endpoints)
+    }
+
+    /// Refuses the answer of another authorization server (RFC 9207).
+    pub(super) fn check_issuer(&self, callback: &Callback) -> Result<(), HandOffRefusal> {
+        let is_its_own = callback.query.get("iss").map_or(!self.names_itself, |it| *it == self.issuer);
+        if is_its_own { Ok(()) } else { Err(HandOffRefusal::of_another_server()) }
+    }
+}
+
+fn not_registered(words: &str) -> HandOffRefusal {
+    let message = format!("Your homeserver does not register this service ({words}). Paste an access token.");
+    HandOffRefusal::Field { name: PASSWORD, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use outbound::AddressPolicy;
+
+    use super::*;
+    use crate::matrix::user::UserId;
+
+    fn metadata(issuer: &str, token_endpoint: &str) -> Metadata {
+        serde_json::from_value(json!({
+            "issuer": issuer,
+            "authorization_endpoint": "https://account.example.org/authorize",
+            "token_endpoint": token_endpoint,
+            "revocation_endpoint": "https://account.example.org/oauth2/revoke",
+            "registration_endpoint": "https://account.example.org/oauth2/registration",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn authorization_server_of_somebody_else_is_not_used() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = HttpClients::new(AddressPolicy::PublicOnly);
+        let user = UserId::parse("@alice:example.org").unwrap();
+        let server = Homeserver::parse("https://matrix.hosting.example/of/alice/").unwrap();
+        let home = Home { server, found_at: user.origin().unwrap() };
+        let is_used = |issuer, token_endpoint| metadata(issuer, token_endpoint).is_of(&home, &http);
+
+        for (issuer, token_endpoint) in [
+            ("https://account.example.org/", "https://account.example.org/oauth2/token"),
+            ("https://example.org/", "https://example.org/token"),
+            ("https://matrix.hosting.example/", "https://matrix.hosting.example/token"),
+        ] {
+            assert!(is_used(issuer, token_endpoint), "{issuer} {token_endpoint}");
+        }
+        let own = "https://account.example.org/oauth2/token";
+        for (issuer, token_endpoint) in [
+            ("https://account.example.org/", "https://evil.example/token"),
+            ("https://account.example.org/", "https://evilexample.org/token"),
+            ("https://account.example.org/", "https://other.hosting.example/token"),
+            ("https://account.example.org/", "http://account.example.org/token"),
+            ("https://account.example.org/", "https://a:b@account.example.org/token"),
+            ("https://evil.example/", own),
+            ("http://account.example.org/", own),
+            ("https://account.example.org/?a", own),
+            ("account.example.org", own),
+        ] {
+            assert!(!is_used(issuer, token_endpoint), "{issuer} {token_endpoint}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Signing in by OAuth 2.0.
+
+use std::collections::BTreeMap;
+
+use networks::matrix::{Matrix, USER};
+use networks::stand_in::wire::browser;
+use platforms::conformance::network::{Call, Decision, Network, Trouble};
+use platforms::conformance::stage::{ORIGIN, Stage};
+use platforms::{Answers, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use secrecy::ExposeSecret;
+use serde_json::json;
+use url::Url;
+
+type Homeserver = Matrix<true>;
+
+async fn page(stage: &Stage<Homeserver>) -> Url {
+    let (departure, _) = stage.depart(&stage.network.answers()).await.unwrap();
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    url.parse().unwrap()
+}
+
+fn parameters(page: &Url) -> BTreeMap<String, String> {
+    page.query_pairs().into_owned().collect()
+}
+
+#[tokio::test]
+async fn this_service_is_registered_for_one_homeserver_and_each_account_is_a_device() {
+    let stage = Stage::<Homeserver>::new().await;
+    let (first, second) = (parameters(&page(&stage).await), parameters(&page(&stage).await));
+
+    let redirect_uri = &first["redirect_uri"];
+    assert!(redirect_uri.starts_with(&format!("{ORIGIN}/connect/callback/matrix/")), "{redirect_uri}");
+    let registered = json!({
+        "client_name": "Social Publishing", "client_uri": ORIGIN, "redirect_uris": [redirect_uri],
+        "token_endpoint_auth_method": "none", "response_types": ["code"],
+        "grant_types": ["authorization_code", "refresh_token"], "application_type": "web",
+    });
+    assert_eq!(stage.network.clients(), [registered], "the same for both");
+    assert_eq!(first["client_id"], second["client_id"]);
+    assert_eq!((first["response_mode"].as_str(), first["code_challenge_method"].as_str()), ("query", "S256"));
+    let device = |of: &BTreeMap<String, String>| {
+        of["scope"].strip_prefix("urn:matrix:client:api:* urn:matrix:client:device:").map(str::to_owned).unwrap()
+    };
+    assert_ne!(device(&first), device(&second));
+    let account = stage.connect().await;
+    assert_eq!(
+        (account.profile.account_id.as_str(), &account.scopes[..]),
+        (USER, &["urn:matrix:client:api:*".to_owned()][..])
+    );
+}
+
+#[tokio::test]
+async fn authorization_server_refuses_other_redirect_uris_and_other_verifiers() {
+    let stage = Stage::<Homeserver>::new().await;
+    let mut elsewhere = page(&stage).await;
+    let other = parameters(&elsewhere).into_iter().map(|(name, value)| match name.as_str() {
+        "redirect_uri" => (name, format!("{value}0")),
+        _ => (name, value),
+    });
+    let other: Vec<_> = other.collect();
+    elsewhere.query_pairs_mut().clear().extend_pairs(other);
+    assert_eq!(browser().get(elsewhere).send().await.unwrap().status(), 400);
+
+    let callback = stage.decided(Decision::Allow).await;
+    let refusal = stage.complete(&Callback { verifier: "another verifier".into(), ..callback }).await.unwrap_err();
+    assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+    assert_eq!(stage.network.grants(), 0);
+}
+
+#[tokio::test]
+async fn an_answer_of_another_issuer_connects_nothing() {
+    for promises in [false, true] {
+        let stage = Stage::<Homeserver>::new().await;
+        if promises {
+            stage.network.names_itself();
+        }
+        let own = format!("{}/", stage.network.base_url());
+        for (iss, is_taken) in [(None, !promises), (Some("https://honest.example/"), false), (Some(own.as_str()), true)]
+        {
+            let mut callback = stage.decided(Decision::Allow).await;
+            let before = stage.network.calls(Call::Exchange);
+            callback.query.remove("iss");
+            callback.query.extend(iss.map(|it| ("iss".to_owned(), it.to_owned())));
+
+            let connected = stage.complete(&callback).await;
+
+            assert_eq!(connected.is_ok(), is_taken, "promises: {promises}, {iss:?}: {connected:?}");
+            assert_eq!(stage.network.calls(Call::Exchange) - before, usize::from(is_taken), "{iss:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_user_of_another_domain_is_not_connected() {
+    let stage = Stage::<Homeserver>::new().await;
+    let typed = [("user", "@captain:harbour.example"), ("homeserver", &stage.network.base_url())];
+    let answers: Answers = typed.map(|(name, it)| (name.to_owned(), it.into())).into();
+    let (departure, callback) = stage.depart(&answers).await.unwrap();
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let back = stage.network.send_back(&url, Decision::Allow).await;
+
+    let refusal = stage.complete(&platforms::conformance::stage::returning(callback, &back)).await.unwrap_err();
+
+    assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+    assert_eq!(stage.network.grants(), 0, "its tokens are revoked");
+}
+
+#[tokio::test]
+async fn a_renewal_whose_answer_is_lost_is_repeated() {
+    let stage = Stage::<Homeserver>::new().await;
+    let account = stage.connect().await;
+    stage.network.trouble(Call::Refresh, Trouble::LoseAnswer, 1);
+    let lost = stage.renew().await.map(|_| ()).unwrap_err();
+    assert!(matches!(lost, RefreshRefusal::Unreachable(_)), "{lost:?}");
+
+    let renewed = stage.renew().await.unwrap();
+
+    let mut post = stage.post(&account, "by the tokens of the second answer", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+    assert_ne!(
+        renewed.refresh_token.unwrap().expose_secret(),
+        account.credentials.refresh_token.as_ref().unwrap().expose_secret()
+    );
+    let spent = stage.publishing().refresh(&account.credentials, stage.clock.now()).await.map(|_| ()).unwrap_err();
+    assert!(matches!(spent, RefreshRefusal::Gone(_)), "{spent:?}");
+}
+
+/// Only clients without a session are forgotten.
+#[tokio::test]
+async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
+    let stage = Stage::<Homeserver>::new().await;
+    stage.connect().await;
+    stage.network.forgets_clients();
+
+    let refusal = stage.renew().await.map(|_| ()).unwrap_err();
+
+    assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{refusal:?}");
+    stage.connect().await;
+}
+
+#[tokio::test]
+async fn a_homeserver_that_does_not_register_this_service_asks_for_a_token() {
+    let stage = Stage::<Homeserver>::new().await;
+    stage.network.registers_nobody();
+
+    let refusal = stage.depart(&stage.network.answers()).await.map(|it| it.0).unwrap_err();
+
+    let HandOffRefusal::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
+    assert!(message.ends_with("Paste an access token."), "{message}");
+    let mut answers = stage.network.answers();
+    answers.insert("password".to_owned(), stage.network.own_token().into());
+    let (departure, _) = stage.depart(&answers).await.unwrap();
+    assert!(matches!(departure, Departure::Arrived(_)), "{departure:?}");
+}
+
+#[tokio::test]
+async fn a_password_is_not_taken_where_the_page_does() {
+    let stage = Stage::<Homeserver>::new().await;
+    let mut answers = stage.network.answers();
+    answers.insert("password".to_owned(), "a password".into());
+
+    let refusal = stage.depart(&answers).await.map(|it| it.0).unwrap_err();
+
+    let HandOffRefusal::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
+    assert!(message.contains("Leave this field empty"), "{message}");
+}
