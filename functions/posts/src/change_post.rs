@@ -78,11 +78,7 @@ pub(crate) async fn change_post(
     let request = ChangePost {
         text,
         targets,
-        scheduled_at: match reading::scheduled_at(&mut fields, app.api.clock.now()) {
-            Given::Value(at) => Some(Some(at)),
-            Given::Null => Some(None),
-            Given::Absent | Given::Faulty => None,
-        },
+        scheduled_at: reading::scheduled_at(&mut fields, app.api.clock.now()),
         media,
         faults: std::mem::take(fields.faults()),
         authority: Authority::of(&caller.scopes),

@@ -178,7 +178,7 @@ pub(crate) fn read(mut fields: Fields, now: DateTime<Utc>) -> CreatePost {
     CreatePost {
         text,
         targets,
-        scheduled_at: reading::scheduled_at(&mut fields, now).value(),
+        scheduled_at: reading::scheduled_at(&mut fields, now).flatten(),
         media,
         faults: std::mem::take(fields.faults()),
         key: None,
