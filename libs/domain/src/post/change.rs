@@ -29,6 +29,7 @@ impl Post {
             user_id: user.user_id,
             post_id: ids.fresh(),
             revision: 1,
+            written_by: new.authority,
             stamp: 1,
             text: new.text,
             status: PostStatus::Draft,
@@ -61,7 +62,8 @@ impl Post {
         let mut faults = Faults::new();
         let mut files = added;
         files.extend(self.files().cloned());
-        let mut post = Self { revision: self.revision + 1, updated_at: now, ..self.clone() };
+        let mut post =
+            Self { revision: self.revision + 1, written_by: changes.authority, updated_at: now, ..self.clone() };
         let named = changes.targets.as_deref();
         if let Some(targets) = named {
             post.keep_published(targets, &mut faults);
