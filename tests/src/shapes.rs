@@ -127,10 +127,21 @@ fn check_time_or_null(value: &Value, name: &str) -> Result {
 
 /// Checks every field of a post.
 pub fn check_post(post: &Value) -> Result {
-    let fields =
-        ["id", "content", "status", "scheduled_at", "created_at", "updated_at", "creator", "platforms", "media"];
+    let fields = [
+        "id",
+        "revision",
+        "content",
+        "status",
+        "scheduled_at",
+        "created_at",
+        "updated_at",
+        "creator",
+        "platforms",
+        "media",
+    ];
     check_keys(post, &fields, "a post")?;
     check_id(post, "id")?;
+    ensure!(0 < integer(post, "revision")?, "the revision of {post}");
     ensure!(non_empty(&post["content"]), "the content is blank in {post}");
     check_one_of(post, "status", &["draft", "scheduled", "publishing", "published", "failed"])?;
     check_time_or_null(post, "scheduled_at")?;

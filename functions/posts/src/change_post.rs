@@ -1,19 +1,21 @@
 //! `PATCH /posts/{post}`.
 
 use api::need::PostsDraft;
-use api::openapi::{BadBody, Missing, POSTS, Refused};
-use api::{ApiError, ApiResult, Caller, Given, Id, Incoming};
-use axum::Json;
+use api::openapi::{BadBody, Missing, POSTS, Refused, Stale};
+use api::{ApiError, ApiResult, Caller, ErrorBody, Given, Id, Incoming};
 use axum::extract::State;
+use axum::response::Response;
 use domain::id::PostId;
 use domain::post::Authority;
+use http::StatusCode;
 use publishing::{ChangePost, Changed};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::create_post::{MediumBody, PlatformBody, PostTime};
-use crate::post_view::PostView;
-use crate::{App, drafts_only, failed, reading};
+use crate::if_match::Condition;
+use crate::post_view::{PostView, respond};
+use crate::{App, drafts_only, failed, needs_revision, reading};
 
 /// What changes; what is left out stays as it is.
 #[derive(Deserialize, ToSchema)]
@@ -45,22 +47,29 @@ pub(crate) struct ChangesBody {
     summary = "Change a post",
     description = "What is left out stays. `scheduled_at: null` takes the post back to draft; a new `scheduled_at` on a failed post tries again what is not public. A change that was answered is never overtaken by an older version going out.",
     security(("token" = [])),
-    params(("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
+    params(
+        ("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
+        ("If-Match" = Option<String>, Header, description = "Changes the post only while it has this `etag`, or one of a list. Needed to schedule a draft that a token for drafts wrote.", example = "\"1\""),
+    ),
     request_body(content = ChangesBody),
     responses(
-        (status = 200, description = "The post as it is now", body = PostView),
+        (status = 200, description = "The post as it is now", body = PostView, headers(("etag" = String, description = "The `revision` in quotes, for `If-Match`"))),
         Refused,
         Missing,
+        Stale,
         BadBody,
+        (status = 428, description = "A token for drafts wrote the draft, and `If-Match` does not name its revision", body = ErrorBody, example = json!({"message": "A token for drafts wrote this draft, so it may have changed since you saw it. Read the post, and schedule it with its etag in If-Match; or have its user schedule it on /account/posts."})),
     )
 )]
 pub(crate) async fn change_post(
     State(app): State<App>,
     caller: Caller<PostsDraft>,
     Id(post): Id<PostId>,
+    condition: Condition,
     incoming: Incoming,
-) -> ApiResult<Json<PostView>> {
+) -> ApiResult<Response> {
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
+    condition.check(&post)?;
     let mut fields = incoming.fields(reading::FIELDS)?;
     if fields.is_given("scheduled_at") && !Authority::of(&caller.scopes).schedules() {
         return Err(drafts_only());
@@ -83,23 +92,22 @@ pub(crate) async fn change_post(
     let request = ChangePost {
         text,
         targets,
-        scheduled_at: match reading::scheduled_at(&mut fields, app.api.clock.now()) {
-            Given::Value(at) => Some(Some(at)),
-            Given::Null => Some(None),
-            Given::Absent | Given::Faulty => None,
-        },
+        scheduled_at: reading::scheduled_at(&mut fields, app.api.clock.now()),
         media,
         faults: std::mem::take(fields.faults()),
         authority: Authority::of(&caller.scopes),
+        if_match: condition.0,
     };
 
     let changed = app.publishing.change_post(post, request).await.map_err(failed)?;
     let post = match changed {
         Changed::Done(post) => *post,
         Changed::NotThere => return Err(ApiError::NotFound),
+        Changed::Stale => return Err(ApiError::PreconditionFailed),
+        Changed::NeedsRevision => return Err(needs_revision()),
         Changed::DraftsOnly => return Err(drafts_only()),
         Changed::NotInPlan(why) => return Err(caller.not_in_plan(why)),
         Changed::Invalid(faults) => return Err(faults.into()),
     };
-    Ok(Json(PostView::of(&app, &post).await))
+    Ok(respond(&app, StatusCode::OK, &post).await)
 }

@@ -3,9 +3,8 @@
 use api::need::PostsDraft;
 use api::openapi::{BadBody, POSTS, Refused};
 use api::{ApiError, ApiResult, Caller, ErrorBody, Fields, Given, Incoming};
-use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use chrono::{DateTime, Utc};
 use domain::faults::Faults;
 use domain::id::UserId;
@@ -19,7 +18,7 @@ use serde_json::Value;
 use storage::IdempotencyUse;
 use utoipa::ToSchema;
 
-use crate::post_view::PostView;
+use crate::post_view::{PostView, respond};
 use crate::{App, drafts_only, failed, reading};
 
 /// What a new post says, where it goes, when, and what it carries.
@@ -132,7 +131,7 @@ pub(crate) struct PlatformBody {
     ),
     request_body(content = NewPostBody),
     responses(
-        (status = 201, description = "The post", body = PostView),
+        (status = 201, description = "The post", body = PostView, headers(("etag" = String, description = "The `revision` in quotes, for `If-Match`"))),
         Refused,
         BadBody,
         (status = 409, description = "The first request with this key is still running", body = ErrorBody, example = json!({"message": "The first request with this Idempotency-Key is still running"})),
@@ -146,11 +145,12 @@ pub(crate) async fn create_post(
 ) -> ApiResult<Response> {
     let body = incoming.bytes()?;
     let mut fields = incoming.fields(reading::FIELDS)?;
-    if fields.is_given("scheduled_at") && !Authority::of(&caller.scopes).schedules() {
+    let authority = Authority::of(&caller.scopes);
+    if fields.is_given("scheduled_at") && !authority.schedules() {
         return Err(drafts_only());
     }
     let key = idempotency(&headers, caller.user, &body, fields.faults());
-    let request = CreatePost { key, ..read(fields, app.api.clock.now()) };
+    let request = CreatePost { key, ..read(fields, authority, app.api.clock.now()) };
 
     let created = app.publishing.create_post(caller.user, request).await.map_err(failed)?;
     let (post, replayed) = match created {
@@ -158,8 +158,7 @@ pub(crate) async fn create_post(
         Created::Replayed(post) => (*post, true),
         Created::Refused(why) => return Err(refused(why, &caller)),
     };
-    let view = PostView::of(&app, &post).await;
-    let mut response = (StatusCode::CREATED, Json(view)).into_response();
+    let mut response = respond(&app, StatusCode::CREATED, &post).await;
     if replayed {
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
     }
@@ -167,7 +166,7 @@ pub(crate) async fn create_post(
 }
 
 /// The post that a body asks for, with what is wrong with it.
-pub(crate) fn read(mut fields: Fields, now: DateTime<Utc>) -> CreatePost {
+pub(crate) fn read(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> CreatePost {
     let text = match reading::content(&mut fields) {
         Given::Absent | Given::Null => {
             fields.add("content", "is required");
@@ -181,10 +180,11 @@ pub(crate) fn read(mut fields: Fields, now: DateTime<Utc>) -> CreatePost {
     CreatePost {
         text,
         targets,
-        scheduled_at: reading::scheduled_at(&mut fields, now).value(),
+        scheduled_at: reading::scheduled_at(&mut fields, now).flatten(),
         media,
         faults: std::mem::take(fields.faults()),
         key: None,
+        authority,
     }
 }
 

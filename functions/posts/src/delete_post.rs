@@ -1,7 +1,7 @@
 //! `DELETE /posts/{post}`.
 
 use api::need::PostsDraft;
-use api::openapi::{Invalid, Missing, POSTS, Refused};
+use api::openapi::{Invalid, Missing, POSTS, Refused, Stale};
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::extract::State;
 use domain::id::PostId;
@@ -9,7 +9,8 @@ use domain::post::Authority;
 use http::StatusCode;
 use publishing::Changed;
 
-use crate::{App, drafts_only, failed};
+use crate::if_match::Condition;
+use crate::{App, drafts_only, failed, needs_revision};
 
 /// Removes a post of which nothing is public.
 #[utoipa::path(
@@ -20,11 +21,15 @@ use crate::{App, drafts_only, failed};
     summary = "Delete a post",
     description = "Drafts, scheduled posts, and failed posts of which nothing is public.",
     security(("token" = [])),
-    params(("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
+    params(
+        ("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
+        ("If-Match" = Option<String>, Header, description = "Deletes the post only while it has this `etag`, or one of a list.", example = "\"1\""),
+    ),
     responses(
         (status = 204, description = "It is gone"),
         Refused,
         Missing,
+        Stale,
         Invalid,
     )
 )]
@@ -32,13 +37,18 @@ pub(crate) async fn delete_post(
     State(app): State<App>,
     caller: Caller<PostsDraft>,
     Id(post): Id<PostId>,
+    condition: Condition,
     params: Params,
 ) -> ApiResult<StatusCode> {
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
+    condition.check(&post)?;
     params.none()?;
-    match app.publishing.delete_post(post, Authority::of(&caller.scopes)).await.map_err(failed)? {
+    let authority = Authority::of(&caller.scopes);
+    match app.publishing.delete_post(post, authority, condition.0.as_ref()).await.map_err(failed)? {
         Changed::Done(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotThere => Err(ApiError::NotFound),
+        Changed::Stale => Err(ApiError::PreconditionFailed),
+        Changed::NeedsRevision => Err(needs_revision()),
         Changed::DraftsOnly => Err(drafts_only()),
         Changed::NotInPlan(why) => Err(caller.not_in_plan(why)),
         Changed::Invalid(faults) => Err(faults.into()),

@@ -5,11 +5,13 @@ mod change_post;
 pub mod config;
 mod create_post;
 mod delete_post;
+mod if_match;
 mod list_posts;
 mod post_view;
 mod posts_forms;
 mod posts_page;
 mod reading;
+mod schedule_page;
 mod show_post;
 mod validate_post;
 
@@ -42,6 +44,7 @@ pub fn router(app: App) -> Router {
     routes()
         .route("/account/posts", get(posts_page::show_posts))
         .route("/account/posts/{post}/cancel", post(posts_forms::cancel))
+        .route("/account/posts/{post}/schedule", get(schedule_page::show_schedule).post(schedule_page::schedule))
         .route("/account/posts/{post}/try-again", post(posts_forms::try_again))
         .with_state(app)
 }
@@ -51,6 +54,16 @@ fn drafts_only() -> ApiError {
     ApiError::Forbidden(
         "The token may write drafts only (posts:draft). Leave the post a draft, without scheduled_at, and have its user \
          schedule it; or ask for a token with the scope posts:write."
+            .to_owned(),
+    )
+}
+
+/// The refusal of a request that schedules, without naming its revision, a draft that a drafts-only
+/// token wrote.
+fn needs_revision() -> ApiError {
+    ApiError::PreconditionRequired(
+        "A token for drafts wrote this draft, so it may have changed since you saw it. Read the post, and schedule it \
+         with its etag in If-Match; or have its user schedule it on /account/posts."
             .to_owned(),
     )
 }

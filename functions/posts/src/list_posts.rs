@@ -35,7 +35,7 @@ struct PageMeta {
     last_page: u64,
     #[schema(example = 15)]
     per_page: u64,
-    /// How many there are on all pages. What was written just now may be missing for a moment, here as on the page.
+    /// How many there are on all pages.
     #[schema(example = 2)]
     total: u64,
 }
@@ -47,7 +47,7 @@ struct PageMeta {
     operation_id = "post.index",
     tag = POSTS,
     summary = "List posts",
-    description = "Posts without `scheduled_at` come last when sorted by it, in both directions. A page never contradicts itself, whatever is written meanwhile: every post on it has the `status` asked for, and `total` fits what is there.",
+    description = "Posts without `scheduled_at` come last when sorted by it, in both directions. Whatever is written meanwhile, every post of a page has the `status` asked for, and `total` is exact. What was written just now may be missing on a page for a moment.",
     security(("token" = [])),
     params(
         ("status" = Option<String>, Query, nullable, description = "Only posts that stand there: `draft`, `scheduled`, `publishing`, `published`, `failed`", pattern = "^(draft|scheduled|publishing|published|failed)?$"),

@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
+use axum::Json;
+use axum::response::{IntoResponse, Response};
 use cloud::bucket::Bucket;
 use domain::id::{MediaId, UserId};
 use domain::media::{Attachment, MediaPath};
 use domain::options::Options;
 use domain::post::{Post, Target};
 use domain::schedule::show;
+use http::StatusCode;
+use http::header::ETAG;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -25,6 +29,9 @@ const LINK_LASTS: Duration = Duration::from_hours(2);
 pub(crate) struct PostView {
     #[schema(example = 1_234_567_890)]
     id: u64,
+    /// Grows with each change that the user makes; in quotes, it is the post's `etag`.
+    #[schema(example = 1)]
+    revision: u64,
     #[schema(example = "Hello from the harbour")]
     content: String,
     /// `draft`, `scheduled`, `publishing`, `published` or `failed`.
@@ -112,6 +119,7 @@ impl PostView {
         let media = |files: &[Attachment]| files.iter().map(|it| MediumView::of(it, &links)).collect::<Vec<_>>();
         Self {
             id: post.post_id.get(),
+            revision: post.revision,
             content: post.text.as_str().to_owned(),
             status: post.status.as_str(),
             scheduled_at: post.scheduled_at.map(show),
@@ -124,8 +132,13 @@ impl PostView {
     }
 }
 
+/// A response with one post, and its revision as `etag`.
+pub(crate) async fn respond(app: &App, status: StatusCode, post: &Post) -> Response {
+    (status, [(ETAG, post.entity_tag())], Json(PostView::of(app, post).await)).into_response()
+}
+
 /// A link to each of these files, of which some may stand here several times.
-async fn links(bucket: Bucket, user: UserId, files: Vec<Attachment>) -> BTreeMap<MediaId, String> {
+pub(crate) async fn links(bucket: Bucket, user: UserId, files: Vec<Attachment>) -> BTreeMap<MediaId, String> {
     let mut links = BTreeMap::new();
     for file in files {
         let Entry::Vacant(entry) = links.entry(file.media_id) else { continue };

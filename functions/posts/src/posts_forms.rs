@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Redirect;
 use cloud::audit;
 use domain::id::PostId;
-use domain::post::{Post, PostStatus};
+use domain::post::{IfMatch, Post, PostStatus};
 use http::StatusCode;
 use publishing::{ChangePost, Changed, PublishingError};
 use serde::Deserialize;
@@ -52,26 +52,43 @@ pub(crate) async fn try_again(
     let post = found(&app, &session, &form.csrf, &post).await?;
     // The page may be old: neither what was scheduled for another day since goes out
     // because of it, nor what failed again in a way that may be public.
-    if post.status != PostStatus::Failed || post.revision != form.revision {
-        let text = "It stands otherwise than when you opened the page. Look at your posts again.";
-        return Err(refused("The post was changed", text));
+    if post.status != PostStatus::Failed {
+        return Err(stale());
     }
-    let change = ChangePost { scheduled_at: Some(Some(app.api.clock.now())), ..ChangePost::default() };
+    let change = ChangePost {
+        scheduled_at: Some(Some(app.api.clock.now())),
+        if_match: Some(IfMatch::revision(form.revision)),
+        ..ChangePost::default()
+    };
     changed(&app, &session, address, post, change).await?;
     Ok(Redirect::to("/account/posts?done=tried_again"))
 }
 
 async fn found(app: &App, session: &SignedIn, csrf: &str, post: &str) -> PageResult<Post> {
     session.check(csrf)?;
+    find(app, session, post).await
+}
+
+/// The post of the user who is signed in.
+pub(crate) async fn find(app: &App, session: &SignedIn, post: &str) -> PageResult<Post> {
     let id = PostId::parse(post).ok_or_else(not_there)?;
     app.api.store.post(session.user, id).await?.ok_or_else(not_there)
 }
 
-async fn changed(app: &App, session: &SignedIn, address: ClientIp, post: Post, change: ChangePost) -> PageResult<()> {
+/// Changes a post as a form asks.
+pub(crate) async fn changed(
+    app: &App,
+    session: &SignedIn,
+    address: ClientIp,
+    post: Post,
+    change: ChangePost,
+) -> PageResult<()> {
     match app.publishing.change_post(post, change).await.map_err(failed)? {
         Changed::Done(_) => Ok(()),
         // Whoever is signed in may write all that is theirs.
         Changed::NotThere | Changed::DraftsOnly => Err(not_there()),
+        // A form that schedules a draft names its revision.
+        Changed::Stale | Changed::NeedsRevision => Err(stale()),
         Changed::NotInPlan(why) => {
             let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
             entry.why(&why).write();
@@ -102,8 +119,14 @@ fn in_words(field: &str, message: &str) -> String {
 const HERE: &str = "/account/posts";
 const BACK: &str = "Go to your posts";
 
-fn refused(title: &str, text: &str) -> PageError {
+/// The page where a form changes nothing.
+pub(crate) fn refused(title: &str, text: &str) -> PageError {
     PageError::new(StatusCode::UNPROCESSABLE_ENTITY, title, text).with_link(HERE, BACK)
+}
+
+fn stale() -> PageError {
+    let text = "It is not as it was when you opened the page, so nothing was done. Look at your posts again.";
+    refused("The post was changed", text)
 }
 
 fn not_there() -> PageError {

@@ -50,6 +50,8 @@ enum Show {
 pub(crate) enum Done {
     /// A post was taken back to draft.
     Cancelled,
+    /// A draft got a time.
+    Scheduled,
     /// A failed post goes out again.
     TriedAgain,
 }

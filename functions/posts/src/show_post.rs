@@ -3,12 +3,13 @@
 use api::need::PostsRead;
 use api::openapi::{Invalid, Missing, POSTS, Refused};
 use api::{ApiError, ApiResult, Caller, Id, Params};
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use domain::id::PostId;
+use http::StatusCode;
 
 use crate::App;
-use crate::post_view::PostView;
+use crate::post_view::{PostView, respond};
 
 /// One post.
 #[utoipa::path(
@@ -20,7 +21,7 @@ use crate::post_view::PostView;
     security(("token" = [])),
     params(("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     responses(
-        (status = 200, description = "The post", body = PostView),
+        (status = 200, description = "The post", body = PostView, headers(("etag" = String, description = "The `revision` in quotes, for `If-Match`"))),
         Refused,
         Missing,
         Invalid,
@@ -31,8 +32,8 @@ pub(crate) async fn show_post(
     caller: Caller<PostsRead>,
     Id(post): Id<PostId>,
     params: Params,
-) -> ApiResult<Json<PostView>> {
+) -> ApiResult<Response> {
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
-    Ok(Json(PostView::of(&app, &post).await))
+    Ok(respond(&app, StatusCode::OK, &post).await)
 }

@@ -5,6 +5,7 @@ use api::openapi::{BadBody, POSTS, Refused};
 use api::{ApiResult, Caller, Incoming};
 use axum::Json;
 use axum::extract::State;
+use domain::post::Authority;
 use publishing::{Validated, Warning};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -49,7 +50,8 @@ pub(crate) async fn validate_post(
     caller: Caller<PostsDraft>,
     incoming: Incoming,
 ) -> ApiResult<Json<Validation>> {
-    let request = read(incoming.fields(reading::FIELDS)?, app.api.clock.now());
+    let authority = Authority::of(&caller.scopes);
+    let request = read(incoming.fields(reading::FIELDS)?, authority, app.api.clock.now());
     match app.publishing.validate_post(caller.user, request).await.map_err(failed)? {
         Validated::Fine(warnings) => {
             Ok(Json(Validation { warnings: warnings.into_iter().map(WarningView::from).collect() }))

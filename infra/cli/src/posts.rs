@@ -20,12 +20,12 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
             if session.json { output::line(&post.json) } else { show(&post) }
         }
         PostsCommand::Edit(arguments) => edit(session, *arguments).await,
-        PostsCommand::Cancel { id } => {
+        PostsCommand::Cancel { id, if_match } => {
             let changes = PostChanges { scheduled_at: Some(None), ..PostChanges::default() };
-            change(session, id, &changes).await
+            change(session, id, &changes, if_match).await
         }
-        PostsCommand::Delete { id } => {
-            session.client.delete_post(id).await?;
+        PostsCommand::Delete { id, if_match } => {
+            session.client.delete_post(id, if_match).await?;
             output::done(&format!("Post {id} is deleted"))
         }
     }
@@ -71,7 +71,7 @@ async fn list(session: &Session, arguments: ListArguments) -> Result<(), Failure
 
 fn show(post: &Post) -> Result<(), Failure> {
     let at = post.scheduled_at.map(|it| format!(", for {}", local(it.0))).unwrap_or_default();
-    output::line(&format!("Post {}: {}{at}", post.id, plain(post.status.as_str())))?;
+    output::line(&format!("Post {}: {}{at}, revision {}", post.id, plain(post.status.as_str()), post.revision))?;
     output::line(&format!("\n{}\n", plain_lines(&post.content)))?;
     for medium in &post.media {
         let words = medium.alt_text.as_deref().map_or_else(|| "no alt text".to_owned(), plain);
@@ -102,11 +102,11 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), Failure> {
     if changes == PostChanges::default() {
         return Err(Failure::Usage("what is to change? See `social posts edit --help`".to_owned()));
     }
-    change(session, arguments.id, &changes).await
+    change(session, arguments.id, &changes, arguments.if_match).await
 }
 
-async fn change(session: &Session, id: u64, changes: &PostChanges) -> Result<(), Failure> {
-    let post = session.client.change_post(id, changes).await?;
+async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Option<u64>) -> Result<(), Failure> {
+    let post = session.client.change_post(id, changes, revision).await?;
     if session.json {
         return output::done(&post.json);
     }

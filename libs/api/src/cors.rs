@@ -25,7 +25,7 @@ pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
 pub(crate) fn preflight() -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PATCH, DELETE"),
-        (ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, idempotency-key"),
+        (ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, idempotency-key, if-match"),
         (ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()
@@ -37,7 +37,7 @@ pub(crate) fn let_read(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(
         ACCESS_CONTROL_EXPOSE_HEADERS,
         HeaderValue::from_static(
-            "allow, idempotent-replayed, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, \
+            "allow, etag, idempotent-replayed, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, \
              x-request-id",
         ),
     );

@@ -39,12 +39,16 @@ pub enum ApiError {
     WrongMethod,
     /// 409, with what the request is in conflict with.
     Conflict(String),
+    /// 412: the resource is not as `If-Match` demands.
+    PreconditionFailed,
     /// 413: the body is too large.
     TooLarge,
     /// 415: the body is not declared as JSON.
     WrongType,
     /// 400, with what cannot be read in the body.
     Malformed(String),
+    /// 428: the request needs `If-Match`, with what to do.
+    PreconditionRequired(String),
     /// 429: the limit of requests is used up.
     TooMany {
         /// Seconds until the limit starts over.
@@ -107,6 +111,11 @@ impl IntoResponse for ApiError {
             Self::NotFound => message(S::NOT_FOUND, "Not found"),
             Self::WrongMethod => message(S::METHOD_NOT_ALLOWED, "The method is not allowed here; see the allow header"),
             Self::Conflict(why) => message(S::CONFLICT, why),
+            Self::PreconditionFailed => message(
+                S::PRECONDITION_FAILED,
+                "It was changed, and If-Match names another revision. Read it again before you change it",
+            ),
+            Self::PreconditionRequired(why) => message(S::PRECONDITION_REQUIRED, why),
             Self::TooLarge => message(S::PAYLOAD_TOO_LARGE, "The body is larger than 256 KiB"),
             Self::WrongType => message(S::UNSUPPORTED_MEDIA_TYPE, "Send the body as content-type: application/json"),
             Self::Malformed(why) => message(S::BAD_REQUEST, why),

@@ -3,8 +3,8 @@
 //!
 //! A handler's arguments are in the order in which a request is refused: the
 //! caller (429, 401, 403), then ids in the path (404). The handler itself then
-//! looks for the resource (404), and reads what was sent at last
-//! ([`Incoming`]: 413, 415, 400, 422).
+//! looks for the resource (404), checks `If-Match` (412), and reads what was
+//! sent at last ([`Incoming`]: 413, 415, 400, 422).
 
 mod caller;
 mod cors;

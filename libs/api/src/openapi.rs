@@ -51,6 +51,10 @@ pub struct Limited;
 #[derive(Clone, Copy, Debug)]
 pub struct Missing;
 
+/// 412: a route that takes `If-Match`.
+#[derive(Clone, Copy, Debug)]
+pub struct Stale;
+
 /// 422 `{message, errors}`: a route with parameters of a query.
 #[derive(Clone, Copy, Debug)]
 pub struct Invalid;
@@ -91,6 +95,16 @@ impl IntoResponses for Limited {
 impl IntoResponses for Missing {
     fn responses() -> Responses {
         Responses::from([message("404", "Not there, or somebody else's", "Not found")])
+    }
+}
+
+impl IntoResponses for Stale {
+    fn responses() -> Responses {
+        Responses::from([message(
+            "412",
+            "Changed since, so that `If-Match` does not hold; nothing was changed",
+            "It was changed, and If-Match names another revision. Read it again before you change it",
+        )])
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) struct Call<'a> {
     method: Method,
     url: Url,
     key: Option<&'a IdempotencyKey>,
+    revision: Option<u64>,
     body: Option<String>,
     may_repeat: bool,
 }
@@ -46,7 +47,7 @@ impl<'a> Call<'a> {
     /// changed by somebody else since, or have failed and be tried once more.
     pub(crate) fn new(client: &'a Client, method: Method, path: &[&str]) -> Self {
         let may_repeat = method == Method::GET || method == Method::DELETE;
-        Self { client, method, url: client.base.join(path), key: None, body: None, may_repeat }
+        Self { client, method, url: client.base.join(path), key: None, revision: None, body: None, may_repeat }
     }
 
     /// Adds a parameter, if there is one.
@@ -60,6 +61,11 @@ impl<'a> Call<'a> {
     /// With a key, a call can be made again.
     pub(crate) fn key(self, key: Option<&'a IdempotencyKey>) -> Self {
         Self { key, may_repeat: self.may_repeat || key.is_some(), ..self }
+    }
+
+    /// Changes a post only while it has this revision.
+    pub(crate) fn if_match(self, revision: Option<u64>) -> Self {
+        Self { revision, ..self }
     }
 
     /// For a POST that changes nothing.
@@ -166,6 +172,9 @@ impl<'a> Call<'a> {
         }
         if let Some(key) = self.key {
             request = request.header("idempotency-key", key.as_str());
+        }
+        if let Some(revision) = self.revision {
+            request = request.header("if-match", format!("\"{revision}\""));
         }
         if let Some(body) = &self.body {
             request = request.header("content-type", "application/json").body(body.clone());

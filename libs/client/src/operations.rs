@@ -118,9 +118,9 @@ impl Client {
         self.post(&["posts", "validate"]).repeatable().json(post)?.read().await
     }
 
-    /// Deletes a post: `post.destroy`.
-    pub async fn delete_post(&self, post: u64) -> Result<(), Error> {
-        self.delete(&["posts", &post.to_string()]).done().await
+    /// Deletes a post, if it still has this revision: `post.destroy`.
+    pub async fn delete_post(&self, post: u64, revision: Option<u64>) -> Result<(), Error> {
+        self.delete(&["posts", &post.to_string()]).if_match(revision).done().await
     }
 
     /// Shows a post: `post.show`.
@@ -128,9 +128,9 @@ impl Client {
         self.get(&["posts", &post.to_string()]).read().await
     }
 
-    /// Changes a post: `post.update`.
-    pub async fn change_post(&self, post: u64, changes: &PostChanges) -> Answered<Post> {
-        self.patch(&["posts", &post.to_string()]).json(changes)?.read().await
+    /// Changes a post, if it still has this revision: `post.update`.
+    pub async fn change_post(&self, post: u64, changes: &PostChanges, revision: Option<u64>) -> Answered<Post> {
+        self.patch(&["posts", &post.to_string()]).if_match(revision).json(changes)?.read().await
     }
 
     /// Shows whose the token is: `user.show`.

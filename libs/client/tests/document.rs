@@ -145,9 +145,9 @@ async fn every_operation_has_its_function() {
     client.list_posts(&posts).await.unwrap();
     client.create_post(&read("NewPost"), Some(&key)).await.unwrap();
     client.validate_post(&read("NewPost")).await.unwrap();
-    client.delete_post(1).await.unwrap();
+    client.delete_post(1, Some(7)).await.unwrap();
     client.show_post(1).await.unwrap();
-    client.change_post(1, &read("PostChanges")).await.unwrap();
+    client.change_post(1, &read("PostChanges"), Some(7)).await.unwrap();
     client.show_user().await.unwrap();
     client.list_webhooks().await.unwrap();
     client.create_webhook(&read("NewWebhook")).await.unwrap();

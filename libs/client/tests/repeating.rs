@@ -111,7 +111,7 @@ async fn a_change_is_sent_once() {
     let (server, client) = Server::saying(&[Says::Nothing, Says::Post]).await;
     let again = PostChanges { scheduled_at: Some(Some(PostTime::Now)), ..PostChanges::default() };
 
-    assert!(matches!(client.change_post(7, &again).await, Err(Error::Unknown(_))));
+    assert!(matches!(client.change_post(7, &again, None).await, Err(Error::Unknown(_))));
 
     assert_eq!(server.keys().len(), 1);
 }
@@ -158,16 +158,16 @@ async fn a_refusal_after_silence_proves_nothing_unless_the_key_says_so() {
 
     // Perhaps the first change took effect, and the post is going out since.
     let (_, client) = Server::saying(&[Says::Nothing, Says::Status(422)]).await;
-    assert!(matches!(client.change_post(7, &PostChanges::default()).await, Err(Error::Unknown(_))));
+    assert!(matches!(client.change_post(7, &PostChanges::default(), None).await, Err(Error::Unknown(_))));
 }
 
 #[tokio::test]
 async fn what_is_gone_when_it_is_deleted_again_was_deleted() {
     let (_, client) = Server::saying(&[Says::Nothing, Says::Status(404)]).await;
-    assert!(client.delete_post(7).await.is_ok());
+    assert!(client.delete_post(7, None).await.is_ok());
 
     let (_, client) = Server::saying(&[Says::Status(404)]).await;
-    assert_eq!(client.delete_post(7).await.unwrap_err().status(), Some(404));
+    assert_eq!(client.delete_post(7, None).await.unwrap_err().status(), Some(404));
 }
 
 #[tokio::test]

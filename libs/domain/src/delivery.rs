@@ -133,7 +133,7 @@ pub struct Delivery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
     /// When its platform takes posts again, where that is so late that it would
-    /// have been given up by then. It extends the retrying once.
+    /// have been given up by then. It extends the retrying.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub opens_at: Option<DateTime<Utc>>,
     /// What is still to be done after its publication.

@@ -3,6 +3,7 @@
 mod authority;
 mod change;
 mod charge;
+mod if_match;
 mod request;
 mod status;
 mod target;
@@ -20,6 +21,7 @@ use crate::media::Attachment;
 use crate::text::PostText;
 pub use authority::Authority;
 pub use charge::changes;
+pub use if_match::IfMatch;
 pub use request::{Accounts, Changes, NamedMedium, NewPost, NewTarget};
 pub use status::{PostStatus, TargetStatus};
 pub use target::Target;
@@ -53,6 +55,8 @@ pub struct Post {
     pub post_id: PostId,
     /// Counts the user's changes. Deliveries belong to one revision.
     pub revision: u64,
+    /// What the caller who made the last change may write.
+    pub written_by: Authority,
     /// Changes with every write. A write is conditional on it, so that of two
     /// concurrent writers one fails.
     pub stamp: u64,

@@ -10,7 +10,7 @@ use crate::connection::{Connection, Profile};
 use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
 use crate::media::{Attachment, MimeType};
-use crate::post::{Accounts, NewPost, NewTarget, Post};
+use crate::post::{Accounts, Authority, NewPost, NewTarget, Post};
 use crate::rules::{Counting, Rule, Rules};
 use crate::schedule::show;
 pub use crate::seeded::seed_randomness;
@@ -101,7 +101,7 @@ pub fn text(raw: &str) -> PostText {
 /// A post as a client writes it, aimed at these accounts.
 pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> NewPost {
     let targets = connections.iter().enumerate().map(|(index, it)| NewTarget::of(index, it.connection_id)).collect();
-    NewPost { text: text("Hello"), targets, scheduled_at, media: Vec::new() }
+    NewPost { text: text("Hello"), targets, scheduled_at, media: Vec::new(), authority: Authority::Posts }
 }
 
 /// A post.

@@ -12,7 +12,7 @@ use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::faults::Faults;
 use domain::id::{ConnectionId, MediaId};
-use domain::post::{Authority, Changes, NamedMedium, NewTarget, Post, PostStatus, Target, TargetStatus};
+use domain::post::{Authority, Changes, IfMatch, NamedMedium, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::text::PostText;
 use storage::{DeliveryWrite, PostWrite, PostWritten, StorageError};
 
@@ -35,6 +35,8 @@ pub struct ChangePost {
     pub faults: Faults,
     /// What its caller may write.
     pub authority: Authority,
+    /// Which revision it is for.
+    pub if_match: Option<IfMatch>,
 }
 
 /// How it ended.
@@ -46,8 +48,12 @@ pub enum Changed {
     NotThere,
     /// The plan does not allow it, or the budget of the month.
     NotInPlan(String),
+    /// The post has another revision than the request is for.
+    Stale,
     /// The caller may write drafts, and this is none, or would be none any more.
     DraftsOnly,
+    /// The post is scheduled only by a request that names its revision.
+    NeedsRevision,
     /// What is wrong.
     Invalid(Faults),
 }
@@ -73,10 +79,17 @@ impl Publishing {
         let mut turns = self.turns();
         loop {
             let now = self.clock.now();
-            // In every turn: its user may have scheduled it in the one before.
+            // In every turn: the post may have changed since the one before.
+            if request.if_match.as_ref().is_some_and(|it| !it.matches(&before)) {
+                return Ok(Changed::Stale);
+            }
             let schedules = matches!(request.scheduled_at, Some(Some(_)));
             if !request.authority.covers(&before) || schedules && !request.authority.schedules() {
                 return Ok(Changed::DraftsOnly);
+            }
+            let names_revision = request.if_match.as_ref().is_some_and(|it| it.names(&before));
+            if schedules && before.is_scheduled_by_revision() && !names_revision {
+                return Ok(Changed::NeedsRevision);
             }
             if let Err(mut faults) = before.check_changeable() {
                 faults.extend(request.faults.clone());
@@ -133,11 +146,19 @@ impl Publishing {
         }
     }
 
-    /// Removes a post that was read.
-    pub async fn delete_post(&self, post: Post, authority: Authority) -> Result<Changed, PublishingError> {
+    /// Removes a post that was read, if `if_match` holds for it.
+    pub async fn delete_post(
+        &self,
+        post: Post,
+        authority: Authority,
+        if_match: Option<&IfMatch>,
+    ) -> Result<Changed, PublishingError> {
         let mut before = post;
         let mut turns = self.turns();
         loop {
+            if if_match.is_some_and(|it| !it.matches(&before)) {
+                return Ok(Changed::Stale);
+            }
             if !authority.covers(&before) {
                 return Ok(Changed::DraftsOnly);
             }
@@ -205,6 +226,7 @@ impl Publishing {
             targets: request.targets.clone(),
             scheduled_at: request.scheduled_at,
             media: request.media.clone(),
+            authority: request.authority,
         };
         let after = match before.change(changes, attached.clone(), &around.accounts, &self.ids, now) {
             Ok(after) if faults.is_empty() => after,

@@ -7,7 +7,7 @@ use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::faults::Faults;
 use domain::id::{Fresh, MediaId, UserId};
-use domain::post::{NamedMedium, NewPost, NewTarget, Post, PostStatus};
+use domain::post::{Authority, NamedMedium, NewPost, NewTarget, Post, PostStatus};
 use domain::text::PostText;
 use storage::{DeliveryWrite, IdempotencyUse, Kept, PostWrite, PostWritten, StorageError, Surroundings};
 
@@ -29,6 +29,8 @@ pub struct CreatePost {
     pub faults: Faults,
     /// The request's idempotency key.
     pub key: Option<IdempotencyUse>,
+    /// What its caller may write.
+    pub authority: Authority,
 }
 
 impl CreatePost {
@@ -157,6 +159,7 @@ impl Publishing {
             targets: request.targets.clone(),
             scheduled_at: request.scheduled_at,
             media: request.media.clone(),
+            authority: request.authority,
         };
         let created = Post::create(new, &files, user, &around.accounts, &self.ids, now);
         Ok(match (created, faults.is_empty()) {

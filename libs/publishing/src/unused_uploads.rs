@@ -345,7 +345,7 @@ mod tests {
             remove_unused_uploads(store, bucket, clock.now()).await.unwrap()
         };
 
-        rig.publishing.delete_post(*first, Authority::Posts).await.unwrap();
+        rig.publishing.delete_post(*first, Authority::Posts, None).await.unwrap();
         rig.clock.advance(TimeDelta::days(8));
         assert_eq!(removed().await, 0);
         assert_eq!(is_there(&rig, &medium).await, (true, true), "the second post uses it");

@@ -176,7 +176,9 @@ impl Store {
         let mut update = Update::builder()
             .table_name(self.table(Table::Posts))
             .set_key(Some(counts_key(user)))
-            .update_expression(format!("ADD {}", additions.join(", ")));
+            .update_expression(format!("ADD #version :one, {}", additions.join(", ")))
+            .expression_attribute_names("#version", "version")
+            .expression_attribute_values(":one", n(1));
         for (status, change) in changes {
             let name = status.as_str();
             update = update

@@ -1,6 +1,8 @@
 //! Posts, and how many a user has in each status. They are written by
 //! [`Store::write_post`], together with all that changes with them.
 
+mod all;
+
 use std::collections::HashSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -32,6 +34,9 @@ const MORE: usize = 100;
 /// How many of the newest posts are read when an index is behind.
 const NEWEST: u64 = 100;
 
+/// How often the indexes are read for a page, before all posts are.
+const LOOKS: usize = 4;
+
 /// Posts in the order of their ids.
 struct Read {
     posts: Vec<Post>,
@@ -39,19 +44,12 @@ struct Read {
     is_whole: bool,
 }
 
-impl Read {
-    /// The posts, unless they were too large to be read in one call.
-    fn complete(self, wanted: u64) -> Option<Vec<Post>> {
-        (self.is_whole || self.posts.len() as u64 == wanted).then_some(self.posts)
-    }
-}
-
-/// The page that these posts make. They all fit.
-fn page(mut posts: Vec<Post>, listing: &Listing, counts: &Counts) -> Page {
-    posts.sort_by(|one, other| listing.order(one, other));
-    posts.truncate(usize::try_from(listing.per_page).unwrap_or(100));
-    let total = listing.total(posts.len() as u64, counts.of(listing.status));
-    Page { posts, total }
+/// How many posts a user has.
+struct Counted {
+    counts: Counts,
+    /// Grows with every change of `counts`: as long as it stays, no post is created or deleted, and
+    /// none gets another status.
+    version: u64,
 }
 
 /// What a request about a post has to know of the user.
@@ -120,31 +118,55 @@ impl Store {
         })
     }
 
-    /// One page of a user's posts and how many there are, in two steps: the
-    /// keys by an index beside the counts, then the posts.
+    /// One page of a user's posts and how many there are. Every post on it fits, and it has as many as
+    /// follows from the total, whatever is written meanwhile: a look at the indexes that does not
+    /// prove this is repeated, and at last all posts are read.
+    pub async fn posts(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
+        for _ in 0..LOOKS {
+            let page = match self.first_page(user, listing).await? {
+                Some(page) => Some(page),
+                None => Box::pin(self.page_by_index(user, listing)).await?,
+            };
+            if let Some(page) = page {
+                return Ok(page);
+            }
+        }
+        Box::pin(self.page_of_all(user, listing)).await
+    }
+
+    /// The page in the order of the table itself, which is never behind; `None` where it has
+    /// another order, or its posts are too large to be read in one call.
+    async fn first_page(&self, user: UserId, listing: &Listing) -> Result<Option<Page>, StorageError> {
+        if listing.offset() != 0 || listing.sort != SortField::CreatedAt || listing.status.is_some() {
+            return Ok(None);
+        }
+        let read = self.by_id(user, listing.direction, listing.per_page);
+        let (Counted { counts, .. }, Read { posts, is_whole }) = futures::try_join!(self.counts(user), read)?;
+        let (shown, counted) = (posts.len() as u64, counts.of(None));
+        Ok(if is_whole {
+            Some(Page { posts, total: shown })
+        } else {
+            (shown == listing.shown(counted)).then_some(Page { posts, total: counted })
+        })
+    }
+
+    /// One page in two steps: the keys by an index beside the counts, then the posts. `None` where
+    /// they do not agree.
     ///
     /// Indexes are a little behind, and posts change between the steps. Only
     /// what is read of the posts themselves is believed: what is gone or does
     /// not fit any more is left out, the next ones take its place, and the order
     /// is that of the posts as they are now. There is a third step only when
     /// more than [`SPARE`] of a page's posts went away in between.
-    pub async fn posts(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
-        let is_first = listing.offset() == 0;
-        if is_first && listing.sort == SortField::CreatedAt && listing.status.is_none() {
-            // The order of the table itself, which is never behind.
-            let read = self.by_id(user, listing.direction, listing.per_page);
-            let (counts, read) = futures::try_join!(self.counts(user), read)?;
-            if let Some(posts) = read.complete(listing.per_page) {
-                return Ok(page(posts, listing, &counts));
-            }
-        }
-
-        let (counts, candidates) = futures::try_join!(self.counts(user), Box::pin(self.candidates(user, listing)))?;
+    async fn page_by_index(&self, user: UserId, listing: &Listing) -> Result<Option<Page>, StorageError> {
+        let (Counted { counts, version }, candidates) =
+            futures::try_join!(self.counts(user), Box::pin(self.candidates(user, listing)))?;
+        let counted = counts.of(listing.status);
         let per_page = usize::try_from(listing.per_page).unwrap_or(100);
         let (first, rest) = candidates.split_at(candidates.len().min(per_page + SPARE));
         // When fewer are known than were counted, the index has not heard of a
         // post yet. Mostly that is a new one.
-        let is_behind = is_first && (first.len() as u64) < counts.of(listing.status).min(listing.per_page);
+        let is_behind = listing.offset() == 0 && (first.len() as u64) < listing.shown(counted);
         let newest = async {
             if is_behind { self.by_id(user, Direction::Desc, NEWEST).await.map(|it| it.posts) } else { Ok(Vec::new()) }
         };
@@ -155,10 +177,21 @@ impl Store {
         }
         let known: HashSet<_> = candidates.into_iter().collect();
         posts.extend(newest.into_iter().filter(|it| listing.fits(it) && !known.contains(&it.post_id)));
-        Ok(page(posts, listing, &counts))
+        posts.sort_by(|one, other| listing.order(one, other));
+        posts.truncate(per_page);
+
+        let shown = posts.len() as u64;
+        if shown != listing.shown(counted) {
+            return Ok(None);
+        }
+        // The last page has all that is left. That the number is right does not say so: one may be
+        // missing, and a new one stand in its place.
+        let is_last = shown != 0 && counted == listing.offset() + shown;
+        let is_proven = !is_last || self.counts(user).await?.version == version;
+        Ok(is_proven.then_some(Page { posts, total: counted }))
     }
 
-    async fn counts(&self, user: UserId) -> Result<Counts, StorageError> {
+    async fn counts(&self, user: UserId) -> Result<Counted, StorageError> {
         let found = self
             .client
             .get_item()
@@ -167,7 +200,9 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        Ok(found.item.map(from_item).transpose()?.unwrap_or_default())
+        let item = found.item.unwrap_or_default();
+        let version = item.get("version").and_then(|it| it.as_n().ok()?.parse().ok()).unwrap_or(0);
+        Ok(Counted { counts: from_item(item)?, version })
     }
 
     /// These posts, as far as they are there.

@@ -142,6 +142,9 @@ pub(crate) struct GetPost {
 pub(crate) struct ChangePost {
     /// Its id.
     pub(crate) post: u64,
+    /// The `revision` of the post as the person saw it, from `get_post`: if it has changed since, nothing is done.
+    /// Needed to schedule a draft that a token for drafts wrote.
+    pub(crate) revision: Option<u64>,
     /// Another text. Without it, the text stays.
     #[schemars(length(min = 1, max = 65_000))]
     pub(crate) content: Option<String>,
@@ -162,6 +165,8 @@ pub(crate) struct ChangePost {
 pub(crate) struct CancelPost {
     /// Its id.
     pub(crate) post: u64,
+    /// The `revision` of the post as the person saw it, from `get_post`: if it has changed since, nothing is done.
+    pub(crate) revision: Option<u64>,
     /// What becomes of it: back to a draft, which keeps what was written, or deleted for good.
     #[serde(default)]
     pub(crate) then: Then,
@@ -182,6 +187,8 @@ pub(crate) enum Then {
 pub(crate) struct RetryPost {
     /// Its id.
     pub(crate) post: u64,
+    /// The `revision` of the post as the person saw it, from `get_post`: if it has changed since, nothing is done.
+    pub(crate) revision: Option<u64>,
     /// When, as in `create_post`; now without it.
     #[schemars(length(max = 40))]
     pub(crate) scheduled_at: Option<String>,

@@ -76,6 +76,7 @@ fn briefly(post: &Post) -> Value {
     let accounts: Vec<_> = post.platforms.iter().map(account).collect();
     json!({
         "id": post.id,
+        "revision": post.revision,
         "status": post.status,
         "scheduled_at": post.scheduled_at,
         "content": beginning,

@@ -18,10 +18,18 @@ pub(crate) fn of_status(status: u16) -> &'static str {
                 the same key and arguments."
         }
         410 => "It took too long and has ended. Begin again.",
+        412 => {
+            "The post was changed since it was read. Read it again with get_post, show the person what is different, and \
+             call again with its new revision."
+        }
         413 => "It is larger than 256 KiB. Files do not go into a post: use upload_media_from_url.",
         422 => {
             "Something in the request is not valid; the message names each field and what it may be. Correct these \
              fields and call again: the same idempotency_key can be used."
+        }
+        428 => {
+            "A token for drafts wrote this draft, so it may not be what the person has seen. Show them all of it from \
+             get_post, and call change_post with the revision that they agreed to."
         }
         429 => "Too many requests this minute. Wait until the minute is over.",
         503 => "The service or a platform does not answer for a moment. Wait a few seconds and try again.",

@@ -20,6 +20,7 @@ use crate::catalogue::Tool;
 #[derive(Clone, Debug)]
 struct Asked {
     key: Option<String>,
+    if_match: Option<String>,
     body: Value,
 }
 
@@ -54,9 +55,10 @@ impl Api {
 async fn answer(State(api): State<Api>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let path = uri.path().strip_prefix("/api/v1").unwrap_or_default();
     let what = format!("{method} {path}");
-    let key = headers.get("idempotency-key").map(|it| it.to_str().unwrap().to_owned());
+    let header = |name: &str| headers.get(name).map(|it| it.to_str().unwrap().to_owned());
+    let (key, if_match) = (header("idempotency-key"), header("if-match"));
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    api.asked.lock().unwrap().push(Asked { key, body });
+    api.asked.lock().unwrap().push(Asked { key, if_match, body });
     let found = api.answers.lock().unwrap().iter().find(|it| it.0 == what).cloned();
     match found {
         Some((_, 204, _)) => StatusCode::NO_CONTENT.into_response(),
@@ -85,7 +87,7 @@ fn read(result: &CallToolResult) -> (bool, String) {
 
 fn post(status: &str, scheduled_at: &Value, platforms: &Value) -> Value {
     json!({
-        "id": 7, "content": "Hello", "status": status, "scheduled_at": scheduled_at,
+        "id": 7, "revision": 3, "content": "Hello", "status": status, "scheduled_at": scheduled_at,
         "created_at": "2026-11-21T09:30:00.000Z", "updated_at": "2026-11-21T09:30:00.000Z",
         "creator": { "id": 1, "name": "Test User" }, "platforms": platforms, "media": [],
     })
@@ -196,7 +198,8 @@ async fn only_a_failed_post_is_tried_again() {
 
     let (is_error, said) = call(&failed.server().await, "retry_post", json!({ "post": 7 })).await;
     assert!(!is_error && said.contains("not public yet"), "{said}");
-    assert_eq!(failed.asked().remove(1).body, json!({ "scheduled_at": "now" }));
+    let again = failed.asked().remove(1);
+    assert_eq!((again.body, again.if_match.as_deref()), (json!({ "scheduled_at": "now" }), Some("\"3\"")));
 }
 
 #[tokio::test]
@@ -213,6 +216,30 @@ async fn a_post_is_cancelled_to_a_draft_unless_it_is_to_be_deleted() {
 
     assert!(back.contains("is a draft") && gone.contains("is deleted"), "{back} {gone}");
     assert_eq!(api.asked().remove(0).body, json!({ "scheduled_at": null }));
+}
+
+#[tokio::test]
+async fn a_post_is_changed_as_the_person_saw_it() {
+    let scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([]));
+    let needed = json!({ "message": "A token for drafts wrote this draft" });
+    let api = Api::default().answers("PATCH /posts/7", 200, scheduled).answers("DELETE /posts/7", 204, Value::Null);
+    let refusing = Api::default().answers("PATCH /posts/7", 428, needed);
+    let server = api.server().await;
+
+    for (tool, arguments) in [
+        ("change_post", json!({ "post": 7, "revision": 2, "scheduled_at": "now" })),
+        ("cancel_post", json!({ "post": 7, "revision": 2 })),
+        ("cancel_post", json!({ "post": 7, "revision": 2, "then": "delete" })),
+    ] {
+        let (is_error, said) = call(&server, tool, arguments).await;
+        assert!(!is_error, "{said}");
+    }
+    assert!(api.asked().iter().all(|it| it.if_match.as_deref() == Some("\"2\"")), "{:?}", api.asked());
+
+    let arguments = json!({ "post": 7, "scheduled_at": "now" });
+    let (is_error, said) = call(&refusing.server().await, "change_post", arguments).await;
+    assert!(is_error && said.contains("revision that they agreed to"), "{said}");
+    assert_eq!(refusing.asked().remove(0).if_match, None);
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ pub(crate) async fn change_post(client: &Client, asked: input::ChangePost) -> Re
         scheduled_at: asked.scheduled_at.map(|it| time(&it)).transpose()?.map(Some),
         media: asked.media.map(files),
     };
-    let post = client.change_post(asked.post, &changes).await?.value;
+    let post = client.change_post(asked.post, &changes, asked.revision).await?.value;
     Ok(Answer::of(stands(&post), &post))
 }
 
@@ -43,11 +43,11 @@ pub(crate) async fn cancel_post(client: &Client, asked: input::CancelPost) -> Re
     match asked.then {
         Then::Draft => {
             let unscheduled = PostChanges { scheduled_at: Some(None), ..PostChanges::default() };
-            let post = client.change_post(asked.post, &unscheduled).await?.value;
+            let post = client.change_post(asked.post, &unscheduled, asked.revision).await?.value;
             Ok(Answer::of(stands(&post), &post))
         }
         Then::Delete => {
-            client.delete_post(asked.post).await?;
+            client.delete_post(asked.post, asked.revision).await?;
             Ok(Answer::only(format!("Post {} is deleted. It does not go out.", asked.post)))
         }
     }
@@ -65,7 +65,9 @@ pub(crate) async fn retry_post(client: &Client, asked: input::RetryPost) -> Resu
         )));
     }
     let again = PostChanges { scheduled_at: Some(Some(at)), ..PostChanges::default() };
-    let post = client.change_post(asked.post, &again).await?.value;
+    // What is tried again is what was read.
+    let revision = asked.revision.unwrap_or(before.revision);
+    let post = client.change_post(asked.post, &again, Some(revision)).await?.value;
     Ok(Answer::of(stands(&post), &post))
 }
 

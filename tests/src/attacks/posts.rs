@@ -8,6 +8,7 @@ use std::{
 };
 
 use futures::future::{join_all, try_join_all};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Arena, Attack};
@@ -34,6 +35,8 @@ pub(super) fn attacks() -> Vec<Attack> {
     ]));
     all.extend(attacks!(19, [
         "a failed post loses its failed entry and gets a time next year", "422 on scheduled_at" => public_and_scheduled;
+        "a token for drafts swaps a draft between the look of its user and the scheduling",
+            "412; 428 without If-Match; what goes out is what was seen" => swapped;
     ]));
     all
 }
@@ -202,6 +205,45 @@ fn check(body: &Value, status: &str, size: usize, page: usize) -> Result<usize> 
     let last = usize::try_from(integer(&body["meta"], "last_page")?)?;
     ensure!(last == total.div_ceil(size).max(1), "{total} posts with a last page of {last}");
     Ok(data.len())
+}
+
+async fn swapped(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let mut user = world.new_user().await?;
+    let (connection, email) = (user.connect(0).await?, user.email.clone());
+    let drafts = world.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
+    let (seen, theirs) = (fresh("seen"), fresh("swapped"));
+    let body = json!({ "content": seen, "platforms": targets(&[&connection])? });
+    let path = format!("/posts/{}", integer(&drafts.post("/posts", &body).await?.ok(201)?, "id")?);
+    let look = user.api.get(&path).await?.is(200)?;
+    let now = json!({ "scheduled_at": "now" });
+    let schedule =
+        async |tag: &str| user.api.call(Method::PATCH, &path).header("if-match", tag).json(&now).send().await;
+
+    drafts.patch(&path, &json!({ "content": theirs })).await?.is(200)?;
+    schedule(look.header("etag")).await?.refused(412)?;
+    schedule("*").await?.refused(428)?;
+    user.api.patch(&path, &now).await?.refused(428)?;
+    let kept = user.api.get(&path).await?.ok(200)?;
+    ensure!(kept["status"] == "draft", "it is {}", kept["status"]);
+
+    // While one who swaps it never stops, nothing but what was seen goes out.
+    drafts.patch(&path, &json!({ "content": seen })).await?.is(200)?;
+    let look = user.api.get(&path).await?.is(200)?;
+    let (back, forth) = (json!({ "content": seen }), json!({ "content": theirs }));
+    let swaps = join_all((0..20).map(|it| drafts.patch(&path, if it % 2 == 0 { &forth } else { &back })));
+    let (scheduled, swaps) = futures::join!(schedule(look.header("etag")), swaps);
+    let scheduled = scheduled?.status;
+    let mut statuses = vec![scheduled];
+    for swap in swaps {
+        statuses.push(swap?.status);
+    }
+    ensure!([200, 412].contains(&scheduled), "scheduling ended with {scheduled}");
+    ensure!(statuses[1..].iter().all(|it| [200, 403].contains(it)), "{}", self::statuses(&statuses));
+    let post = user.api.get(&path).await?.ok(200)?;
+    ensure!(scheduled == 412 || post["content"] == *seen, "what was not seen is scheduled: {post}");
+    ensure!(world.timeline(&theirs).await?.is_empty(), "what was not seen is public");
+    Ok(format!("412, 428 and 428; beside 20 swaps {scheduled}"))
 }
 
 async fn public_and_scheduled(arena: &Arena) -> Result<String> {

@@ -14,7 +14,7 @@ use crate::{
     html::tags,
     moment,
     runner::Check,
-    world::{User, World, fresh, missing},
+    world::{User, World, fresh, missing, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -27,6 +27,7 @@ pub(super) fn checks() -> Vec<Check> {
             an_account_is_connected_and_disconnected,
             a_post_is_cancelled_before_its_account_is_disconnected,
             posts_are_shown_by_day_and_fifty_at_a_time,
+            a_draft_is_scheduled_as_it_was_shown,
             webhooks_are_shown_to_their_user_who_disables_and_deletes_them,
             a_device_is_ended_by_its_name,
         ]
@@ -107,11 +108,12 @@ async fn nobody_elses_things_are_seen_or_changed(world: &World) -> Result {
     for path in [
         format!("{POSTS}/{post}/cancel"),
         format!("{POSTS}/{post}/try-again"),
+        format!("{POSTS}/{post}/schedule"),
         format!("{CONNECTIONS}/{}/disconnect", integer(&idle, "id")?),
         format!("{POSTS}/0/cancel"),
         format!("{CONNECTIONS}/x/disconnect"),
     ] {
-        let fields = [("csrf", csrf.as_str()), ("revision", "1")];
+        let fields = [("csrf", csrf.as_str()), ("revision", "1"), ("when", "now")];
         let page = other.browser.post(&format!("{}{path}", world.origin()), &fields).await?;
         ensure!(page.status == 404, "{}", page.fault(&format!("{path} is somebody else's")));
     }
@@ -138,12 +140,13 @@ async fn forms_need_their_token(world: &World) -> Result {
     for path in [
         format!("{POSTS}/{post}/cancel"),
         format!("{POSTS}/{post}/try-again"),
+        format!("{POSTS}/{post}/schedule"),
         format!("{CONNECTIONS}/{id}/disconnect"),
         format!("{CONNECTIONS}/connect"),
     ] {
         let address = format!("{}{path}", world.origin());
-        let fields = [("platform", "sandbox"), ("revision", "1"), ("csrf", &foreign)];
-        for fields in [&fields[..2], &fields] {
+        let fields = [("platform", "sandbox"), ("revision", "1"), ("when", "now"), ("csrf", &foreign)];
+        for fields in [&fields[..3], &fields] {
             let page = user.browser.post(&address, fields).await?;
             ensure!(page.status.is_client_error(), "{}", page.fault(&format!("{path} was taken")));
         }
@@ -195,6 +198,46 @@ async fn a_post_is_cancelled_before_its_account_is_disconnected(world: &World) -
 
     let page = open(&mut user, CONNECTIONS).await?;
     shows(&user.browser.press(&page, "Disconnect", &[]).await?, "The account is disconnected.")
+}
+
+async fn a_draft_is_scheduled_as_it_was_shown(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let (one, other) = (user.connect(0).await?, user.connect(1).await?);
+    let email = user.email.clone();
+    let drafts = world.grant(&mut user.browser, &email, &["posts:draft"]).await?;
+    let (words, own) = (fresh("to be read"), fresh("of one account"));
+    let mut platforms = targets(&[&one, &other])?;
+    platforms[1]["content"] = json!(own);
+    platforms[1]["options"] = json!({ "language": "en" });
+    let media = json!([{ "path": user.picture().await?, "alt_text": "A boat at the pier" }]);
+    let body = json!({ "content": words, "platforms": platforms, "media": media });
+    let draft = drafts.post("/posts", &body).await?.ok(201)?;
+    let id = integer(&draft, "id")?;
+    shows(&open(&mut user, "/account/posts?show=drafts").await?, "Review and schedule")?;
+
+    let path = format!("{POSTS}/{id}/schedule");
+    let page = open(&mut user, &path).await?;
+    check_page(&page, true)?;
+    for shown in [&words, &own, "language", "A boat at the pier", "image/png"] {
+        shows(&page, shown)?;
+    }
+    // What goes out is what the person has seen.
+    drafts.patch(&format!("/posts/{id}"), &json!({ "content": fresh("swapped") })).await?.is(200)?;
+    let refused = user.browser.press(&page, "Publish now", &[]).await?;
+    shows(&refused, "The post was changed")?;
+    same(&user.show(id).await?["status"], &json!("draft"), "the post")?;
+
+    let page = open(&mut user, &path).await?;
+    let refused = user.browser.press(&page, "Schedule", &[("at", "")]).await?;
+    same(refused.status.as_u16(), 422, "a form without a time")?;
+    let at = moment::now() + chrono::TimeDelta::hours(3);
+    let at = at.format("%Y-%m-%dT%H:%M").to_string();
+    let page = user.browser.press(&page, "Schedule", &[("at", &at)]).await?;
+    shows(&page, "The post is scheduled.")?;
+    let scheduled = user.show(id).await?;
+    same(&scheduled["scheduled_at"], &json!(format!("{at}:00.000Z")), "its time")?;
+    let page = user.browser.open(&format!("{}{path}", world.origin())).await?;
+    same(page.status.as_u16(), 422, "a post that is no draft")
 }
 
 async fn posts_are_shown_by_day_and_fifty_at_a_time(world: &World) -> Result {

@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use super::posts_create::without_links;
 use crate::{
-    answer::{integer, list},
-    checks, ensure,
+    answer::{Answer, integer, list},
+    checks,
+    client::Api,
+    ensure,
     fault::{Result, same},
     moment,
     runner::Check,
@@ -28,6 +30,10 @@ pub(super) fn checks() -> Vec<Check> {
             a_published_post_is_one_error_among_all,
             a_deleted_post_is_gone,
             updated_at_moves_and_created_at_stays,
+            a_revision_grows_with_each_change_and_is_the_etag,
+            what_is_for_another_revision_changes_nothing,
+            if_match_is_checked_before_what_was_sent,
+            a_draft_of_a_token_for_drafts_is_scheduled_by_its_revision,
         ]
     )
 }
@@ -51,7 +57,9 @@ async fn what_is_omitted_stays(world: &World) -> Result {
     for change in [json!({}), json!({ "content": "second" }), json!({ "scheduled_at": later })] {
         let before = without_links(user.show(id).await?);
         let mut after = without_links(user.change(id, &change).await?);
-        after["updated_at"] = before["updated_at"].clone();
+        for name in ["updated_at", "revision"] {
+            after[name] = before[name].clone();
+        }
         let mut expected = before;
         for (name, value) in change.as_object().into_iter().flatten() {
             expected[name] = value.clone();
@@ -234,4 +242,91 @@ async fn updated_at_moves_and_created_at_stays(world: &World) -> Result {
     same(&changed["created_at"], &post["created_at"], "created_at")?;
     ensure!(moment::read(&post["updated_at"])? < moment::read(&changed["updated_at"])?, "updated_at stayed");
     Ok(())
+}
+
+/// The request with this `If-Match`.
+async fn patch_if(api: &Api, path: &str, tag: &str, change: &Value) -> Result<Answer> {
+    api.call(Method::PATCH, path).header("if-match", tag).json(change).send().await
+}
+
+async fn a_revision_grows_with_each_change_and_is_the_etag(world: &World) -> Result {
+    let user = world.user().await?;
+    let is_tagged = |answer: Answer| {
+        let post = answer.json()?;
+        same(answer.header("etag"), &format!("\"{}\"", post["revision"]), "etag")?;
+        integer(&post, "revision")
+    };
+    let made = user.api.post("/posts", &json!({ "content": "a" })).await?.is(201)?;
+    let path = format!("/posts/{}", made.json()?["id"]);
+
+    let first = is_tagged(made)?;
+    same(is_tagged(user.api.get(&path).await?.is(200)?)?, first, "revision of the same post")?;
+    let second = is_tagged(user.api.patch(&path, &json!({ "content": "b" })).await?.is(200)?)?;
+    ensure!(first < second, "{first} grew to {second}");
+    same(is_tagged(user.api.get(&path).await?.is(200)?)?, second, "revision of the changed post")?;
+    let listed = user.api.get("/posts?per_page=100").await?.ok(200)?;
+    let listed = list(&listed, "data")?.iter().find(|it| path.ends_with(&it["id"].to_string())).cloned();
+    same(&listed.unwrap_or_default()["revision"], &json!(second), "revision in a list")
+}
+
+async fn what_is_for_another_revision_changes_nothing(world: &World) -> Result {
+    let user = world.user().await?;
+    let id = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
+    let (path, change) = (format!("/posts/{id}"), json!({ "content": "b" }));
+    let before = user.show(id).await?;
+    let revision = integer(&before, "revision")?;
+
+    let (now, next) = (format!("\"{revision}\""), format!("\"{}\"", revision + 1));
+    let stale = [next.clone(), format!("W/{now}"), revision.to_string(), String::new(), format!("{now}, x")];
+    for tag in &stale {
+        patch_if(&user.api, &path, tag, &change).await?.refused(412)?;
+        user.api.call(Method::DELETE, &path).header("if-match", tag).send().await?.refused(412)?;
+    }
+    same(user.show(id).await?, before, "the post after refused changes")?;
+
+    for tag in [now.clone(), "*".to_owned(), format!("{now}, \"{}\"", revision + 2)] {
+        patch_if(&user.api, &path, &tag, &change).await?.is(200)?;
+    }
+    patch_if(&user.api, &path, &now, &change).await?.refused(412)?;
+    let last = format!("\"{}\"", user.show(id).await?["revision"]);
+    let call = user.api.call(Method::DELETE, &path);
+    // Several headers are one list.
+    call.header("if-match", &now).header("if-match", &last).send().await?.is(204)?;
+    patch_if(&user.api, &path, &last, &change).await?.refused(404).map(drop)
+}
+
+async fn if_match_is_checked_before_what_was_sent(world: &World) -> Result {
+    let user = world.user().await?;
+    let path = format!("/posts/{}", user.create(&json!({ "content": "a" })).await?["id"]);
+    let large = "x".repeat(300 * 1024);
+    let rows = [("application/json", large.as_str(), 413), ("text/plain", "{}", 415), ("application/json", "{", 400)];
+    for (kind, body, status) in rows {
+        let call = || user.api.call(Method::PATCH, &path).raw(kind, body.as_bytes());
+        call().header("if-match", "\"0\"").send().await?.refused(412)?;
+        call().header("if-match", "*").send().await?.refused(status)?;
+    }
+    let call = user.api.call(Method::DELETE, &format!("{path}?really=yes")).header("if-match", "\"0\"");
+    call.send().await?.refused(412).map(drop)
+}
+
+async fn a_draft_of_a_token_for_drafts_is_scheduled_by_its_revision(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let (connection, email) = (user.connect(0).await?, user.email.clone());
+    let drafts = world.grant(&mut user.browser, &email, &["posts:draft"]).await?;
+    let draft = drafts.post("/posts", &json!({ "content": "a", "platforms": targets(&[&connection])? })).await?;
+    let (tag, path) = (draft.header("etag").to_owned(), format!("/posts/{}", draft.json()?["id"]));
+    let at = json!({ "scheduled_at": moment::in_seconds(3600) });
+
+    // Before anything else is found wrong; and the permission comes first.
+    for change in [at.clone(), json!({ "scheduled_at": "soon", "content": "" })] {
+        user.api.patch(&path, &change).await?.refused(428)?;
+        patch_if(&user.api, &path, "*", &change).await?.refused(428)?;
+        patch_if(&drafts, &path, &tag, &change).await?.refused(403)?;
+    }
+    let scheduled = patch_if(&user.api, &path, &tag, &at).await?.ok(200)?;
+    same(&scheduled["status"], &json!("scheduled"), "status")?;
+
+    // Written by a token that may schedule, it needs none.
+    user.api.patch(&path, &json!({ "scheduled_at": null })).await?.is(200)?;
+    user.api.patch(&path, &at).await?.is(200).map(drop)
 }

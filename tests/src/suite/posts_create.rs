@@ -30,6 +30,7 @@ pub(super) fn checks() -> Vec<Check> {
             only_scheduled_posts_meet_the_rules_of_their_platform,
             a_refused_post_leaves_nothing_behind,
             a_post_can_be_checked_before,
+            a_check_finds_the_same_errors_as_a_create,
         ]
     )
 }
@@ -305,6 +306,31 @@ async fn a_refused_post_leaves_nothing_behind(world: &World) -> Result {
     user.api.post("/posts", &body).await?.is(422)?;
     let all = user.api.get("/posts").await?.ok(200)?;
     same(&all["meta"]["total"], &json!(0), "posts after a refusal")
+}
+
+async fn a_check_finds_the_same_errors_as_a_create(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let (platforms, at) = (targets(&[&connection])?, moment::in_seconds(3600));
+    let long = "x".repeat(501);
+    let rows: Vec<(Value, &[&str])> = vec![
+        (json!({ "content": "a", "scheduled_at": "soon" }), &["scheduled_at", "platforms"]),
+        (json!({ "content": "a", "scheduled_at": moment::in_seconds(-400) }), &["scheduled_at", "platforms"]),
+        (json!({ "content": "a", "scheduled_at": 7, "platforms": [] }), &["scheduled_at", "platforms"]),
+        (
+            json!({ "content": long, "scheduled_at": "soon", "platforms": platforms }),
+            &["scheduled_at", "platforms.0.content"],
+        ),
+        (json!({ "content": long, "scheduled_at": at, "platforms": platforms }), &["platforms.0.content"]),
+        (json!({ "scheduled_at": at, "platforms": platforms }), &["content"]),
+        (json!({ "content": "a", "scheduled_at": at }), &["platforms"]),
+    ];
+    for (body, fields) in rows {
+        let created = user.api.post("/posts", &body).await?.invalid(fields)?;
+        let checked = user.api.post("/posts/validate", &body).await?.invalid(fields)?;
+        same(checked, created, &format!("errors of {body}"))?;
+    }
+    Ok(())
 }
 
 async fn a_post_can_be_checked_before(world: &World) -> Result {

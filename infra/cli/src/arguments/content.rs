@@ -61,11 +61,17 @@ pub(crate) enum PostsCommand {
     Cancel {
         /// Its id.
         id: u64,
+        /// Only while it has this revision, which `social posts show` prints.
+        #[arg(long, value_name = "REVISION")]
+        if_match: Option<u64>,
     },
     /// Delete a post that is not public.
     Delete {
         /// Its id.
         id: u64,
+        /// Only while it has this revision, which `social posts show` prints.
+        #[arg(long, value_name = "REVISION")]
+        if_match: Option<u64>,
     },
 }
 
@@ -113,6 +119,10 @@ pub(crate) struct Edit {
     /// Take its files away.
     #[arg(long, conflicts_with = "media")]
     pub(crate) no_media: bool,
+    /// Only while it has this revision, which `social posts show` prints. Needed with --at for a
+    /// draft that a token for drafts wrote.
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) if_match: Option<u64>,
 }
 
 #[derive(Subcommand)]

@@ -11,6 +11,8 @@ use crate::{PostTime, Timestamp};
 pub struct Post {
     /// Its id.
     pub id: u64,
+    /// Grows with each change that the user makes.
+    pub revision: u64,
     /// What is said where an account's entry does not say otherwise.
     pub content: String,
     /// Where it stands.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use client::{Base, Client, Patience};
 use serde_json::Value;
@@ -48,7 +48,7 @@ async fn answer(State(called): State<Called>, request: Request) -> Response {
     let found = operations().into_iter().find(|it| fits(it, &method, uri.path()));
     let Some(operation) = found else { return (StatusCode::NOT_FOUND, format!("{method} {uri}")).into_response() };
     assert_eq!(parts.headers["authorization"], "Bearer sp_test");
-    if let Some(why) = fault(&operation, &uri, &body, parts.headers.contains_key("idempotency-key")) {
+    if let Some(why) = fault(&operation, &uri, &body, &parts.headers) {
         return (StatusCode::BAD_REQUEST, why).into_response();
     }
     let (status, response) = operation.description["responses"]
@@ -76,7 +76,7 @@ fn fits(operation: &Operation, method: &Method, path: &str) -> bool {
 }
 
 /// What the document does not know in a request.
-fn fault(operation: &Operation, uri: &Uri, body: &Bytes, has_key: bool) -> Option<String> {
+fn fault(operation: &Operation, uri: &Uri, body: &Bytes, headers: &HeaderMap) -> Option<String> {
     let document = document();
     let parameters = operation.description["parameters"].as_array().cloned().unwrap_or_default();
     let named = |place: &str| -> Vec<String> {
@@ -95,8 +95,10 @@ fn fault(operation: &Operation, uri: &Uri, body: &Bytes, has_key: bool) -> Optio
     if sent != wanted {
         return Some(format!("{}: sent {sent:?}, the document has {wanted:?}", operation.id));
     }
-    if has_key != named("header").contains(&"idempotency-key".to_owned()) {
-        return Some(format!("{}: whether there is a key is not as in the document", operation.id));
+    for header in ["idempotency-key", "if-match"] {
+        if headers.contains_key(header) != named("header").contains(&header.to_owned()) {
+            return Some(format!("{}: whether there is {header} is not as in the document", operation.id));
+        }
     }
     let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
     if schema.is_null() {

@@ -108,7 +108,7 @@ fn busy_until(at: DateTime<Utc>) -> Setback {
 }
 
 #[test]
-fn a_time_beyond_the_day_extends_the_retrying_once() {
+fn a_time_beyond_the_day_extends_the_retrying() {
     let opens_at = noon() + GIVE_UP_AFTER + seconds(7_200);
     let waiting = a_delivery().intended(noon()).settled(Err(busy_until(opens_at)), noon(), 0);
 
@@ -118,9 +118,13 @@ fn a_time_beyond_the_day_extends_the_retrying_once() {
     let ends_at = opens_at + LAST_CHANCE;
     assert_eq!(waiting.next(ends_at), Next::GiveUp);
 
-    // Whatever it says then, and whatever was forgotten meanwhile.
-    let again = waiting.clone().intended(opens_at).settled(Err(busy_until(opens_at + seconds(3_600))), opens_at, 0);
-    assert_eq!((again.ends_at(), again.next(ends_at)), (ends_at, Next::GiveUp));
+    // Also when the platform then names a later one, and whatever was forgotten meanwhile.
+    let later = opens_at + seconds(3_600);
+    let again = waiting.clone().intended(opens_at).settled(Err(busy_until(later)), opens_at, 0);
+    assert_eq!((again.next(ends_at), again.next(later)), (Next::Wait(later), Next::Publish));
+    let latest = busy_until(noon() + LATEST_OPENING + seconds(1));
+    let over = again.intended(later).settled(Err(latest), later, 0);
+    assert_eq!(over.next(later + LAST_CHANCE), Next::GiveUp);
     let stale = Setback::Stale { reason: "a file has expired".to_owned() };
     let anew = waiting.clone().intended(opens_at).settled(Err(stale), opens_at, 0);
     let at = anew.look_at;

@@ -318,7 +318,7 @@ impl Delivery {
 
     /// Whether a time that the platform named extends the retrying.
     fn opens_late(&self, at: DateTime<Utc>) -> bool {
-        self.opens_at.is_none() && self.ends_at() <= at && at <= self.publish_at + LATEST_OPENING
+        self.ends_at() <= at && at <= self.publish_at + LATEST_OPENING
     }
 
     fn back_off(&self, jitter: u32) -> TimeDelta {

@@ -7,7 +7,7 @@ use super::status::{PostStatus, TargetStatus};
 use super::target::{aim, carried};
 use super::{MAX_TEXT_BYTES, Post};
 use crate::faults::Faults;
-use crate::id::Ids;
+use crate::id::{ConnectionId, Ids};
 use crate::media::{AltText, Attachment};
 use crate::text::PostText;
 use crate::user::User;
@@ -29,6 +29,7 @@ impl Post {
             user_id: user.user_id,
             post_id: ids.fresh(),
             revision: 1,
+            written_by: new.authority,
             stamp: 1,
             text: new.text,
             status: PostStatus::Draft,
@@ -40,7 +41,7 @@ impl Post {
             media: carried(&new.media, files),
         };
         let post = match new.scheduled_at {
-            Some(at) => post.scheduled(at, accounts, &new.targets, &mut faults),
+            Some(at) => post.scheduled(at, accounts, &new.targets, |_| true, &mut faults),
             None => post,
         };
         post.check_size(|| largest_text(Some(&post.text), &new.targets, &new.media), &mut faults);
@@ -61,7 +62,8 @@ impl Post {
         let mut faults = Faults::new();
         let mut files = added;
         files.extend(self.files().cloned());
-        let mut post = Self { revision: self.revision + 1, updated_at: now, ..self.clone() };
+        let mut post =
+            Self { revision: self.revision + 1, written_by: changes.authority, updated_at: now, ..self.clone() };
         let named = changes.targets.as_deref();
         if let Some(targets) = named {
             post.keep_published(targets, &mut faults);
@@ -78,6 +80,9 @@ impl Post {
         }
         let media = changes.media.as_deref();
         if let Some(media) = media {
+            for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
+                target.media.get_or_insert_with(|| self.media.clone());
+            }
             post.media = carried(media, &files);
         }
         let post = match (changes.scheduled_at, self.status) {
@@ -89,12 +94,13 @@ impl Post {
                 );
                 post
             }
-            (Some(Some(at)), _) => post.scheduled(at, accounts, named, &mut faults),
+            (Some(Some(at)), _) => post.scheduled(at, accounts, named, |_| true, &mut faults),
             (Some(None), _) => post.unscheduled(&mut faults),
             (None, PostStatus::Scheduled) => {
                 // A post that stays scheduled must still pass every check.
                 let at = self.scheduled_at.unwrap_or(now);
-                post.scheduled(at, accounts, named, &mut faults)
+                let is_added = |account| self.targets.iter().all(|it| it.connection_id != account);
+                post.scheduled(at, accounts, named, is_added, &mut faults)
             }
             (None, _) => post,
         };
@@ -103,7 +109,16 @@ impl Post {
         faults.or(post.finished_if_all_public())
     }
 
-    fn scheduled(mut self, at: DateTime<Utc>, accounts: &Accounts, named: &[NewTarget], faults: &mut Faults) -> Self {
+    /// `needs_credentials` says which connections must not need reconnection. A post that waits for
+    /// reconnection can be changed, so those of its own targets may.
+    fn scheduled(
+        mut self,
+        at: DateTime<Utc>,
+        accounts: &Accounts,
+        named: &[NewTarget],
+        needs_credentials: impl Fn(ConnectionId) -> bool,
+        faults: &mut Faults,
+    ) -> Self {
         // When targets were named but cannot be used, that is a fault already.
         let none_named = faults.iter().all(|(field, _)| !field.starts_with("platforms"));
         if self.targets.is_empty() && none_named {
@@ -125,7 +140,7 @@ impl Post {
             let field = format!("platforms.{index}.connected_account_id");
             match account {
                 None => faults.add(field, "is no longer connected; remove the entry or connect the account again"),
-                Some(account) if account.needs_reconnection => {
+                Some(account) if account.needs_reconnection && needs_credentials(target.connection_id) => {
                     faults.add(field, "needs reconnection; connect the account again first");
                 }
                 Some(account) => {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
+use super::Authority;
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
@@ -81,6 +82,8 @@ pub struct NewPost {
     pub scheduled_at: Option<DateTime<Utc>>,
     /// The files of every target that has none of its own.
     pub media: Vec<NamedMedium>,
+    /// What its caller may write.
+    pub authority: Authority,
 }
 
 /// What a client changes in a post. `None` leaves a field unchanged.
@@ -94,6 +97,8 @@ pub struct Changes {
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
     /// Its pictures and videos, in place of all it had.
     pub media: Option<Vec<NamedMedium>>,
+    /// What its caller may write.
+    pub authority: Authority,
 }
 
 /// The accounts that a request names, as far as they belong to its user.

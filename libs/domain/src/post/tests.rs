@@ -249,3 +249,51 @@ fn files_of_what_is_public_cannot_be_replaced() {
         assert_eq!(changed.media_of(&changed.targets[0]), std::slice::from_ref(&one));
     }
 }
+
+#[test]
+fn a_connection_that_needs_reconnection_stands_in_the_way_of_a_new_time_or_a_new_target_alone() {
+    let user = a_user();
+    let mut connections = [a_connection(&user), a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections[..1]);
+    for connection in &mut connections {
+        connection.needs_reconnection = true;
+    }
+    let named = |count| Some(a_new_post(None, &connections[..count]).targets);
+    let change = |wanted| post.change(wanted, vec![], &accounts(&connections), &ids(), noon());
+    let unchanged = Changes::default;
+
+    let allowed = [
+        unchanged(),
+        Changes { text: Some(text("Other")), ..unchanged() },
+        Changes { media: Some(Vec::new()), ..unchanged() },
+        Changes { targets: named(1), ..unchanged() },
+    ];
+    for wanted in allowed {
+        let changed = change(wanted.clone()).unwrap_or_else(|faults| panic!("{wanted:?}: {faults:?}"));
+        assert_eq!((changed.status, changed.scheduled_at), (PostStatus::Scheduled, Some(noon())));
+    }
+    let refused = [
+        (Changes { scheduled_at: Some(Some(noon())), ..unchanged() }, "platforms.0.connected_account_id"),
+        (Changes { targets: named(2), ..unchanged() }, "platforms.1.connected_account_id"),
+    ];
+    for (wanted, field) in refused {
+        assert_eq!(fields(&change(wanted).unwrap_err()), [field]);
+    }
+}
+
+#[test]
+fn what_is_public_keeps_its_files_when_those_of_the_post_change() {
+    let (user, (first, one), (second, other)) = (a_user(), a_file(), a_file());
+    let connections = [a_connection(&user), a_connection(&user)];
+    let accounts = accounts(&connections);
+    let new = NewPost { media: vec![first], ..a_new_post(Some(noon()), &connections) };
+    let mut post = Post::create(new, std::slice::from_ref(&one), &user, &accounts, &ids(), noon()).unwrap();
+    post.status = PostStatus::Failed;
+    post.targets[0].status = TargetStatus::Published;
+
+    let wanted = Changes { media: Some(vec![second]), ..Changes::default() };
+    let changed = post.change(wanted, vec![other.clone()], &accounts, &ids(), noon()).unwrap();
+
+    let carried: Vec<_> = changed.targets.iter().map(|it| changed.media_of(it)).collect();
+    assert_eq!(carried, [std::slice::from_ref(&one), std::slice::from_ref(&other)]);
+}

@@ -92,7 +92,7 @@ async fn what_is_cancelled_moved_or_cut_down_gives_its_share_back() {
     assert!(matches!(&dear, Changed::NotInPlan(why) if why.contains("$0.02 more")), "{dear:?}");
     assert_eq!(rig.post(&first).await.text, text("one"), "it stays as it was");
 
-    rig.publishing.delete_post(rig.post(&second).await, Authority::Posts).await.unwrap();
+    rig.publishing.delete_post(rig.post(&second).await, Authority::Posts, None).await.unwrap();
     assert_eq!(spent(&rig, noon()).await, 20);
     assert!(matches!(rig.rewrite(&first, "one https://a.de").await, Changed::Done(_)));
     assert_eq!(spent(&rig, noon()).await, 40);

@@ -6,6 +6,7 @@ use domain::testing::{noon, text};
 
 use super::*;
 use crate::testing::{Fate, Network, Rig, later};
+use crate::{CreatePost, Created};
 
 fn done(changed: Changed) -> Post {
     match changed {
@@ -76,7 +77,7 @@ async fn a_post_whose_call_is_under_way_cannot_be_changed_unscheduled_or_deleted
         let ends = [
             rig.publishing.change_post(read.clone(), rewritten).await.unwrap(),
             rig.publishing.change_post(read.clone(), unscheduled).await.unwrap(),
-            rig.publishing.delete_post(read, Authority::Posts).await.unwrap(),
+            rig.publishing.delete_post(read, Authority::Posts, None).await.unwrap(),
         ];
         assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
         gate.open();
@@ -129,13 +130,13 @@ async fn what_was_deleted_does_not_go_out() {
     let post = rig.schedule("Hello", later(100)).await;
     rig.live(later(97)).await;
 
-    done(rig.publishing.delete_post(rig.post(&post).await, Authority::Posts).await.unwrap());
+    done(rig.publishing.delete_post(rig.post(&post).await, Authority::Posts, None).await.unwrap());
     rig.live(later(7200)).await;
 
     assert_eq!(rig.network.calls(), 0);
     assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 0));
     assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
-    let again = rig.publishing.delete_post(post, Authority::Posts).await.unwrap();
+    let again = rig.publishing.delete_post(post, Authority::Posts, None).await.unwrap();
     assert!(matches!(again, Changed::NotThere), "{again:?}");
 }
 
@@ -179,7 +180,7 @@ async fn a_failed_post_tries_again_only_what_is_not_public() {
     rig.live(later(60)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Failed);
     assert_eq!(refused(rig.reschedule(&post, None).await), "scheduled_at");
-    let gone = rig.publishing.delete_post(rig.post(&post).await, Authority::Posts).await.unwrap();
+    let gone = rig.publishing.delete_post(rig.post(&post).await, Authority::Posts, None).await.unwrap();
     assert_eq!(refused(gone), "status");
 
     done(rig.reschedule(&post, Some(later(500))).await);
@@ -267,7 +268,7 @@ async fn of_changes_and_deletions_at_once_each_is_answered() {
 
     let (changed, deleted) = futures::join!(
         futures::future::try_join_all((0..6).map(|_| rig.publishing.change_post(read.clone(), new()))),
-        futures::future::try_join_all((0..2).map(|_| rig.publishing.delete_post(read.clone(), Authority::Posts))),
+        futures::future::try_join_all((0..2).map(|_| rig.publishing.delete_post(read.clone(), Authority::Posts, None))),
     );
 
     let (changed, deleted) = (changed.unwrap(), deleted.unwrap());
@@ -315,15 +316,131 @@ async fn who_writes_drafts_alone_changes_no_post_that_was_scheduled_meanwhile() 
     assert_eq!(done(change(&draft, rewrite()).await).text.as_str(), "New");
     let draft = rig.post(&post).await;
     assert!(matches!(change(&draft, drafts(at(Some(later(5000))))).await, Changed::DraftsOnly));
-    let scheduled = done(change(&draft, at(Some(later(5000)))).await);
+    let scheduled = done(change(&draft, for_revision(draft.revision, at(Some(later(5000))))).await);
 
     for read in [&draft, &scheduled] {
         assert!(matches!(change(read, rewrite()).await, Changed::DraftsOnly));
         assert!(matches!(change(read, drafts(at(None))).await, Changed::DraftsOnly));
-        let deleted = rig.publishing.delete_post(read.clone(), Authority::Drafts).await.unwrap();
+        let deleted = rig.publishing.delete_post(read.clone(), Authority::Drafts, None).await.unwrap();
         assert!(matches!(deleted, Changed::DraftsOnly), "{deleted:?}");
     }
     assert_eq!(rig.post(&post).await.text.as_str(), "New");
     rig.live(later(6000)).await;
     assert_eq!(rig.network.texts(), ["New"]);
+}
+
+fn for_revision(revision: u64, change: ChangePost) -> ChangePost {
+    ChangePost { if_match: Some(IfMatch::revision(revision)), ..change }
+}
+
+#[tokio::test]
+async fn of_two_changes_of_the_same_revision_one_is_made() {
+    for _ in 0..10 {
+        let rig = Rig::new().await;
+        let post = rig.schedule("Old", later(5000)).await;
+        let read = rig.post(&post).await;
+        let change = |words| for_revision(1, ChangePost { text: Some(text(words)), ..ChangePost::default() });
+
+        // Both have read the first revision; the later write meets the earlier one.
+        let (one, other) = tokio::join!(
+            rig.publishing.change_post(read.clone(), change("One")),
+            rig.publishing.change_post(read.clone(), change("Other")),
+        );
+
+        let made: Vec<_> = match (one.unwrap(), other.unwrap()) {
+            (Changed::Done(post), Changed::Stale) => vec![("One", post)],
+            (Changed::Stale, Changed::Done(post)) => vec![("Other", post)],
+            ends => panic!("{ends:?}"),
+        };
+        let now = rig.post(&post).await;
+        assert_eq!((now.text.as_str(), now.revision, made[0].1.revision), (made[0].0, 2, 2));
+    }
+}
+
+#[tokio::test]
+async fn what_is_for_another_revision_changes_and_deletes_nothing() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Old", later(5000)).await;
+    let first = rig.post(&post).await;
+    done(rig.rewrite(&post, "New").await);
+    let now = rig.post(&post).await;
+
+    // Read before or after the other change.
+    for read in [&first, &now] {
+        for change in [ChangePost::default(), ChangePost { scheduled_at: Some(None), ..ChangePost::default() }] {
+            let changed = rig.publishing.change_post(read.clone(), for_revision(1, change)).await.unwrap();
+            assert!(matches!(changed, Changed::Stale), "{changed:?}");
+        }
+        let stale = IfMatch::revision(1);
+        let deleted = rig.publishing.delete_post(read.clone(), Authority::Posts, Some(&stale)).await.unwrap();
+        assert!(matches!(deleted, Changed::Stale), "{deleted:?}");
+    }
+    assert_eq!(rig.post(&post).await, now);
+
+    let deleted = rig.publishing.delete_post(now, Authority::Posts, Some(&IfMatch::revision(2))).await.unwrap();
+    assert!(matches!(deleted, Changed::Done(_)), "{deleted:?}");
+}
+
+#[tokio::test]
+async fn a_draft_of_a_caller_who_writes_drafts_alone_is_scheduled_by_its_revision() {
+    let rig = Rig::new().await;
+    let request = CreatePost {
+        text: Some(text("As it was read")),
+        targets: vec![NewTarget::of(0, rig.accounts[0].connection_id)],
+        authority: Authority::Drafts,
+        ..CreatePost::default()
+    };
+    let Created::New(draft) = rig.publishing.create_post(rig.user.user_id, request).await.unwrap() else { panic!() };
+    let schedule = ChangePost { scheduled_at: Some(Some(later(5))), ..ChangePost::default() };
+    let try_with = async |if_match| {
+        let request = ChangePost { if_match, ..schedule.clone() };
+        rig.publishing.change_post(rig.post(&draft).await, request).await.unwrap()
+    };
+
+    for unnamed in [None, Some(IfMatch::Any)] {
+        let changed = try_with(unnamed).await;
+        assert!(matches!(changed, Changed::NeedsRevision), "{changed:?}");
+    }
+    let swapped = ChangePost { text: Some(text("Swapped")), authority: Authority::Drafts, ..ChangePost::default() };
+    done(rig.change(&draft, swapped).await);
+    let changed = try_with(Some(IfMatch::revision(1))).await;
+    assert!(matches!(changed, Changed::Stale), "{changed:?}");
+    assert_eq!(rig.post(&draft).await.status, PostStatus::Draft);
+
+    assert_eq!(done(try_with(Some(IfMatch::revision(2))).await).status, PostStatus::Scheduled);
+    rig.live(later(60)).await;
+    assert_eq!(rig.network.texts(), ["Swapped"]);
+}
+
+#[tokio::test]
+async fn a_draft_that_a_caller_who_may_schedule_has_written_since_needs_no_revision() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Hello", later(5000)).await;
+    done(rig.reschedule(&post, None).await);
+    let by_drafts =
+        |words| ChangePost { text: Some(text(words)), authority: Authority::Drafts, ..ChangePost::default() };
+    done(rig.change(&post, by_drafts("Theirs")).await);
+    done(rig.rewrite(&post, "Mine").await);
+
+    assert_eq!(done(rig.reschedule(&post, Some(later(5000))).await).status, PostStatus::Scheduled);
+}
+
+#[tokio::test]
+async fn a_post_that_waits_for_reconnection_can_be_changed_but_for_its_time() {
+    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let post = rig.schedule("Old", later(5)).await;
+    rig.live(later(300)).await;
+    assert!(rig.connection(0).await.connection.needs_reconnection);
+    let waiting = rig.post(&post).await;
+    assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
+
+    done(rig.change(&post, ChangePost::default()).await);
+    let changed = done(rig.rewrite(&post, "New").await);
+    assert_eq!((changed.status, changed.scheduled_at), (PostStatus::Scheduled, Some(later(5))));
+    assert_eq!(refused(rig.reschedule(&post, Some(later(900))).await), "platforms.0.connected_account_id");
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    rig.live(later(1800)).await;
+
+    assert_eq!(rig.network.texts(), ["New"]);
+    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
 }

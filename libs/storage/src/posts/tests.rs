@@ -1,3 +1,5 @@
+mod interleaving;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::TimeDelta;

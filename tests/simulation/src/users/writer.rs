@@ -160,7 +160,7 @@ impl Writer {
             // The same steps as in the posts function.
             let Some(read) = publishing.store.post(user, post).await? else { return Ok(Changed::NotThere) };
             match act {
-                PostAct::Delete => publishing.delete_post(read, Authority::Posts).await,
+                PostAct::Delete => publishing.delete_post(read, Authority::Posts, None).await,
                 _ => publishing.change_post(read, request).await,
             }
         };

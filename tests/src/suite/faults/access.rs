@@ -66,6 +66,14 @@ async fn what_waits_for_reconnection_can_be_taken_back(world: &World) -> Result 
     same(&shown["platforms"][0]["status"], &json!("pending"), "status of its entry")?;
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     faulty.user.api.delete(&path).await?.error(422, "has_pending_posts")?;
+    // Anything of it can be changed but its time.
+    let corrected = fresh("revoked and corrected");
+    for change in [json!({}), json!({ "content": corrected }), json!({ "media": [] })] {
+        same(&faulty.user.change(id, &change).await?["status"], &json!("scheduled"), "status after a change")?;
+    }
+    let later = json!({ "scheduled_at": moment::in_seconds(600) });
+    let refused = faulty.user.api.patch(&format!("/posts/{id}"), &later).await?;
+    refused.invalid(&["platforms.0.connected_account_id"])?;
 
     let draft = faulty.user.change(id, &json!({ "scheduled_at": null })).await?;
     same(&draft["status"], &json!("draft"), "status of the post taken back")?;

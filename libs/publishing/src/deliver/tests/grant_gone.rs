@@ -39,7 +39,7 @@ async fn a_post_that_waits_for_reconnection_can_be_taken_back_and_then_its_accou
     assert_eq!(rig.pending(0).await, 2);
 
     let taken_back = rig.reschedule(&one, None).await;
-    let deleted = rig.publishing.delete_post(rig.post(&other).await, Authority::Posts).await.unwrap();
+    let deleted = rig.publishing.delete_post(rig.post(&other).await, Authority::Posts, None).await.unwrap();
 
     assert!(matches!((taken_back, deleted), (Changed::Done(_), Changed::Done(_))));
     assert_eq!((rig.pending(0).await, rig.due().await), (0, Vec::new()));

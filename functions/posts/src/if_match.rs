@@ -1,0 +1,32 @@
+//! `If-Match` of a request that changes a post.
+
+use std::convert::Infallible;
+
+use api::{ApiError, ApiResult};
+use axum::extract::FromRequestParts;
+use domain::post::{IfMatch, Post};
+use http::header::IF_MATCH;
+use http::request::Parts;
+
+/// The condition of a request, if it has one.
+pub(crate) struct Condition(pub(crate) Option<IfMatch>);
+
+impl<S: Sync> FromRequestParts<S> for Condition {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        // A header that is sent several times is one list (RFC 9110, section 5.3).
+        let lines: Vec<_> = parts.headers.get_all(IF_MATCH).iter().map(|it| it.as_bytes()).collect();
+        Ok(Self((!lines.is_empty()).then(|| IfMatch::parse(&lines.join(&b","[..])))))
+    }
+}
+
+impl Condition {
+    /// Refuses a request that is for another revision, before its body is read.
+    pub(crate) fn check(&self, post: &Post) -> ApiResult<()> {
+        match &self.0 {
+            Some(condition) if !condition.matches(post) => Err(ApiError::PreconditionFailed),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `/account/posts/{post}/schedule`: everything of a draft that goes out, and the form that
+//! schedules exactly what is shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::page::{Filled, Page, PageResult, Part};
+use api::{ClientIp, Segments, SignedIn};
+use askama::Template;
+use axum::extract::State;
+use axum::response::Redirect;
+use chrono::{DateTime, NaiveDateTime, Utc};
+use domain::id::MediaId;
+use domain::media::Attachment;
+use domain::options::OptionValue;
+use domain::post::{Accounts, IfMatch, Post, PostStatus, Target};
+use domain::schedule::{InvalidSchedule, parse_schedule, show};
+use publishing::ChangePost;
+use serde::Deserialize;
+
+use crate::App;
+use crate::post_view::links;
+use crate::posts_forms::{changed, find, refused};
+
+/// The forms of the value that browsers send for a `datetime-local` field.
+const LOCAL_TIMES: [&str; 3] = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%.f"];
+
+#[derive(Deserialize)]
+pub(crate) struct ScheduleForm {
+    csrf: String,
+    /// Of the post as the page showed it.
+    revision: u64,
+    when: When,
+    /// In UTC, as the page says.
+    #[serde(default)]
+    at: String,
+}
+
+/// Which button was pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum When {
+    At,
+    Now,
+}
+
+#[derive(Template)]
+#[template(path = "schedule.html")]
+struct SchedulePage<'a> {
+    csrf: &'a str,
+    id: String,
+    revision: u64,
+    targets: Vec<TargetCard<'a>>,
+}
+
+/// Everything that goes out to one account.
+struct TargetCard<'a> {
+    platform: &'a str,
+    name: Option<String>,
+    /// What to do before it can be scheduled.
+    advice: Option<&'static str>,
+    text: &'a str,
+    options: Vec<(&'a str, String)>,
+    files: Vec<FileRow<'a>>,
+}
+
+struct FileRow<'a> {
+    mime_type: &'static str,
+    link: &'a str,
+    alt_text: Option<&'a str>,
+}
+
+/// Shows a draft with everything that goes out.
+pub(crate) async fn show_schedule(
+    State(app): State<App>,
+    session: SignedIn,
+    Segments(post): Segments<String>,
+) -> PageResult<Page> {
+    let post = find(&app, &session, &post).await?;
+    check_draft(&post)?;
+    let named: BTreeSet<_> = post.targets.iter().map(|it| it.connection_id).collect();
+    let around = app.api.store.surroundings(session.user, named, [], None, app.api.clock.now()).await?;
+    let links = links(app.publishing.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
+    let page = SchedulePage {
+        csrf: session.csrf(),
+        id: post.post_id.to_string(),
+        revision: post.revision,
+        targets: post.targets.iter().map(|it| TargetCard::of(&post, it, &around.accounts, &links)).collect(),
+    };
+    Ok(Page::of("Schedule a post", &page)?.signed_in(&session).of_account(Part::Posts))
+}
+
+/// Schedules a draft as the page showed it.
+pub(crate) async fn schedule(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Segments(post): Segments<String>,
+    Filled(form): Filled<ScheduleForm>,
+) -> PageResult<Redirect> {
+    session.check(&form.csrf)?;
+    let post = find(&app, &session, &post).await?;
+    check_draft(&post)?;
+    let now = app.api.clock.now();
+    let at = match form.when {
+        When::Now => now,
+        When::At => time(&form.at, now).map_err(|error| match error {
+            InvalidSchedule::NotAnInstant | InvalidSchedule::NoTime => {
+                refused("There is no time", "Give a date and a time, or publish the post now.")
+            }
+            error => refused("Nothing was changed", &format!("The time {error}.")),
+        })?,
+    };
+    let change = ChangePost {
+        scheduled_at: Some(Some(at)),
+        if_match: Some(IfMatch::revision(form.revision)),
+        ..ChangePost::default()
+    };
+    changed(&app, &session, address, post, change).await?;
+    Ok(Redirect::to("/account/posts?done=scheduled"))
+}
+
+fn check_draft(post: &Post) -> PageResult<()> {
+    if post.status == PostStatus::Draft {
+        return Ok(());
+    }
+    let text = format!("The post is {}; only a draft can be scheduled here.", post.status.as_str());
+    Err(refused("This is no draft", &text))
+}
+
+/// Reads the value of a `datetime-local` field, which has no offset, as a time in UTC.
+fn time(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidSchedule> {
+    let read = LOCAL_TIMES.iter().find_map(|it| NaiveDateTime::parse_from_str(raw, it).ok());
+    parse_schedule(&show(read.ok_or(InvalidSchedule::NotAnInstant)?.and_utc()), now)
+}
+
+impl<'a> TargetCard<'a> {
+    fn of(post: &'a Post, target: &'a Target, accounts: &'a Accounts, links: &'a BTreeMap<MediaId, String>) -> Self {
+        let account = accounts.get(&target.connection_id);
+        let advice = match account {
+            None => Some("This account is not connected any more. Connect it again, or take it out of the post."),
+            Some(it) if it.needs_reconnection => Some("This account has to be connected again first."),
+            Some(_) => None,
+        };
+        let file = |it: &'a Attachment| FileRow {
+            mime_type: it.mime_type.as_str(),
+            link: links.get(&it.media_id).map_or("", String::as_str),
+            alt_text: it.alt_text.as_ref().map(|it| it.as_str()),
+        };
+        Self {
+            platform: account.map_or(target.provider.as_str(), |it| it.rules.title.as_str()),
+            name: account.and_then(|it| it.profile.handle()).or_else(|| target.username.clone()),
+            advice,
+            text: post.text_of(target).as_str(),
+            options: target.options.iter().map(|(name, value)| (name, in_words(value))).collect(),
+            files: post.media_of(target).iter().map(file).collect(),
+        }
+    }
+}
+
+fn in_words(value: &OptionValue) -> String {
+    match value {
+        OptionValue::Flag(true) => "yes".to_owned(),
+        OptionValue::Flag(false) => "no".to_owned(),
+        OptionValue::Number(number) => number.to_string(),
+        OptionValue::Text(text) => text.clone(),
+        OptionValue::List(entries) => entries.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::media::AltText;
+    use domain::testing::{a_connection, a_post, a_user, accounts, an_attachment, noon, text};
+
+    use super::*;
+
+    #[test]
+    fn everything_that_goes_out_to_an_account_is_on_the_page() {
+        let user = a_user();
+        let connections = [a_connection(&user), a_connection(&user)];
+        let mut post = a_post(&user, None, &connections);
+        post.text = text(&format!("{}the end", "long ".repeat(2_000)));
+        post.media = vec![Attachment { alt_text: AltText::parse("A boat").ok(), ..an_attachment(1) }];
+        post.targets[1].text = Some(text("A text of its own"));
+        post.targets[1].media = Some(Vec::new());
+        post.targets[1].options = [("first_comment".to_owned(), OptionValue::from("And <more>"))].into_iter().collect();
+        let links = BTreeMap::from([(post.media[0].media_id, "https://files.example/boat".to_owned())]);
+        let accounts = accounts(&connections);
+        let targets = post.targets.iter().map(|it| TargetCard::of(&post, it, &accounts, &links)).collect();
+
+        let page = SchedulePage { csrf: "token", id: "7".to_owned(), revision: 3, targets }.render().unwrap();
+
+        let shown = ["the end", "A boat", "https://files.example/boat", "A text of its own", "first_comment"];
+        for shown in shown.into_iter().chain(["And &#60;more&#62;", r#"name="revision" value="3""#]) {
+            assert!(page.contains(shown), "{shown}: {page}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_a_form_is_in_utc_and_within_the_bounds_of_a_post() {
+        let tomorrow = noon() + TimeDelta::days(1);
+        for raw in ["2026-11-22T12:00", "2026-11-22T12:00:00", "2026-11-22T12:00:00.000"] {
+            assert_eq!(time(raw, noon()), Ok(tomorrow), "{raw}");
+        }
+        for raw in ["", "tomorrow", "2026-11-22", "now"] {
+            assert_eq!(time(raw, noon()), Err(InvalidSchedule::NotAnInstant), "{raw}");
+        }
+        assert_eq!(time("2026-11-21T11:00", noon()), Err(InvalidSchedule::Past));
+        assert_eq!(time("2036-11-21T11:00", noon()), Err(InvalidSchedule::TooFar));
+    }
+}

@@ -1,0 +1,63 @@
+//! A page of posts by reading all of a user's posts: slow, and right whatever is written meanwhile.
+
+use domain::id::{PostId, UserId};
+use domain::listing::{Listing, Position};
+use domain::post::Post;
+
+use super::{Page, Store};
+use crate::error::StorageError;
+use crate::item::{from_item, n};
+use crate::schema::Table;
+
+impl Store {
+    /// Each post is counted or left out once, by what it is when it is read last. One that is there
+    /// all the time is therefore never missed, as it would be while it moves from one index to
+    /// another.
+    pub(super) async fn page_of_all(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
+        let mut all = self.positions(user, listing).await?;
+        all.sort_by(|one, other| listing.order(*one, *other));
+        let per_page = usize::try_from(listing.per_page).unwrap_or(100);
+        let offset = usize::try_from(listing.offset()).unwrap_or(usize::MAX);
+
+        let mut rest = all.get(offset..).unwrap_or_default();
+        let (mut posts, mut gone) = (Vec::new(), 0);
+        while posts.len() < per_page && !rest.is_empty() {
+            let (next, after) = rest.split_at(rest.len().min(per_page - posts.len()));
+            let ids: Vec<PostId> = next.iter().map(|it| it.post_id).collect();
+            let read: Vec<Post> =
+                self.read_posts(user, &ids).await?.into_iter().filter(|it| listing.fits(it)).collect();
+            gone += ids.len() - read.len();
+            posts.extend(read);
+            rest = after;
+        }
+        posts.sort_by(|one, other| listing.order(one, other));
+        Ok(Page { posts, total: (all.len() - gone) as u64 })
+    }
+
+    /// Where the posts that fit stand, in the order of their ids.
+    async fn positions(&self, user: UserId, listing: &Listing) -> Result<Vec<Position>, StorageError> {
+        let (mut positions, mut from) = (Vec::new(), None);
+        loop {
+            let found = self
+                .client
+                .query()
+                .table_name(self.table(Table::Posts))
+                // Without the item that counts them.
+                .key_condition_expression("user_id = :user AND post_id > :none")
+                .expression_attribute_values(":user", n(user))
+                .expression_attribute_values(":none", n(0))
+                .consistent_read(true)
+                .set_exclusive_start_key(from)
+                .send()
+                .await?;
+            for item in found.items.unwrap_or_default() {
+                let post: Post = from_item(item)?;
+                positions.extend(listing.fits(&post).then(|| Position::from(&post)));
+            }
+            from = found.last_evaluated_key;
+            if from.is_none() {
+                return Ok(positions);
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Pages while posts are written between the calls that read them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::Client;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use futures::future::BoxFuture;
+use tokio::sync::Mutex;
+
+use super::*;
+
+type Before = Arc<dyn Fn(String) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// Makes one call at a time, in the order in which they begin, each after `before` has seen its body.
+#[derive(Clone)]
+struct OneByOne {
+    inner: SharedHttpConnector,
+    before: Before,
+    turn: Arc<Mutex<()>>,
+}
+
+impl fmt::Debug for OneByOne {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OneByOne")
+    }
+}
+
+impl HttpConnector for OneByOne {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let Self { inner, before, turn } = self.clone();
+        HttpConnectorFuture::new(async move {
+            let _turn = turn.lock().await;
+            let body = request.body().bytes().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
+            before(body).await;
+            inner.call(request).await
+        })
+    }
+}
+
+impl HttpClient for OneByOne {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+/// The same tables, with `before` called before every call.
+fn interleaved(store: &Store, before: impl Fn(String) -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Store {
+    let inner = aws_smithy_http_client::Connector::builder().build_http();
+    let client = OneByOne { inner: SharedHttpConnector::new(inner), before: Arc::new(before), turn: Arc::default() };
+    let config = store.client.config().to_builder().http_client(client);
+    Store { client: Client::from_conf(config.build()), ..store.clone() }
+}
+
+/// A post that others move, as it is now.
+#[derive(Clone)]
+struct Moved {
+    store: Store,
+    post: Arc<Mutex<Post>>,
+}
+
+impl Moved {
+    async fn to(&self, status: PostStatus) {
+        let mut post = self.post.lock().await;
+        let scheduled_at = (status == PostStatus::Scheduled).then(noon);
+        let after = Post { status, scheduled_at, stamp: post.stamp + 1, ..post.clone() };
+        write(&self.store, Some(&post), Some(&after)).await;
+        *post = after;
+    }
+}
+
+/// Four drafts, of which the second will be moved.
+async fn four_drafts() -> (Store, domain::user::User, Moved) {
+    let (store, user) = (store().await, a_user());
+    for number in 1..=4 {
+        let post = Post { post_id: PostId::new(number).unwrap(), ..domain::testing::a_post(&user, None, &[]) };
+        write(&store, None, Some(&post)).await;
+    }
+    let post = store.post(user.user_id, PostId::new(2).unwrap()).await.unwrap().unwrap();
+    let moved = Moved { store: store.clone(), post: Arc::new(Mutex::new(post)) };
+    (store, user, moved)
+}
+
+fn by_time(status: Option<PostStatus>) -> Listing {
+    Listing { status, sort: SortField::ScheduledAt, direction: Direction::Asc, page: 1, per_page: 15 }
+}
+
+/// The third and the fourth post, wherever the moved one stands.
+fn second_page() -> Listing {
+    Listing { page: 2, per_page: 2, ..by_time(None) }
+}
+
+fn ids_of(page: &Page) -> Vec<u64> {
+    page.posts.iter().map(|it| it.post_id.get()).collect()
+}
+
+#[tokio::test]
+async fn a_post_that_moves_between_the_two_indexes_of_a_page_is_counted() {
+    let (store, user, moved) = four_drafts().await;
+    // It is a draft while the times are read, and scheduled while the drafts are.
+    let between = interleaved(&store, move |body| {
+        let moved = moved.clone();
+        Box::pin(async move {
+            if body.contains("\"by_status\"") {
+                moved.to(PostStatus::Scheduled).await;
+            }
+        })
+    });
+
+    let page = between.posts(user.user_id, &second_page()).await.unwrap();
+
+    assert_eq!((ids_of(&page), page.total), (vec![3, 4], 4));
+}
+
+#[tokio::test]
+async fn a_post_that_every_look_at_the_indexes_misses_is_counted() {
+    let (store, user, moved) = four_drafts().await;
+    let between = interleaved(&store, move |body| {
+        let moved = moved.clone();
+        Box::pin(async move {
+            if body.contains("\"by_time\"") {
+                moved.to(PostStatus::Draft).await;
+            } else if body.contains("\"by_status\"") {
+                moved.to(PostStatus::Scheduled).await;
+            }
+        })
+    });
+
+    let page = between.posts(user.user_id, &second_page()).await.unwrap();
+
+    assert_eq!((ids_of(&page), page.total), (vec![3, 4], 4));
+}
+
+#[tokio::test]
+async fn a_new_post_does_not_hide_that_another_is_missing() {
+    let (store, user, moved) = four_drafts().await;
+    let newest = Post { post_id: PostId::new(9).unwrap(), ..domain::testing::a_post(&user, None, &[]) };
+    let (again, newest) = (store.clone(), Arc::new(Mutex::new(Some(newest))));
+    // The page has as many posts as were counted before it: the new one in place of the one that moved.
+    let between = interleaved(&store, move |body| {
+        let (moved, store, newest) = (moved.clone(), again.clone(), Arc::clone(&newest));
+        Box::pin(async move {
+            if body.contains("\"by_status\"")
+                && let Some(newest) = newest.lock().await.take()
+            {
+                moved.to(PostStatus::Scheduled).await;
+                write(&store, None, Some(&newest)).await;
+            }
+        })
+    });
+
+    let page = between.posts(user.user_id, &by_time(None)).await.unwrap();
+
+    assert_eq!((ids_of(&page), page.total), (vec![2, 1, 3, 4, 9], 5));
+}
+
+#[tokio::test]
+async fn a_post_that_leaves_while_its_page_is_read_is_neither_shown_nor_counted() {
+    let (store, user, moved) = four_drafts().await;
+    let between = interleaved(&store, move |body| {
+        let moved = moved.clone();
+        Box::pin(async move {
+            // The posts of the page, whose keys are known by then.
+            if body.contains("\"RequestItems\"") {
+                moved.to(PostStatus::Scheduled).await;
+            }
+        })
+    });
+
+    let page = between.posts(user.user_id, &by_time(Some(PostStatus::Draft))).await.unwrap();
+
+    assert_eq!((ids_of(&page), page.total), (vec![1, 3, 4], 3));
+}
