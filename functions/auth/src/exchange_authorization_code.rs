@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use cloud::audit::{self, Event};
 use domain::access_token::AccessToken;
+use domain::oauth::Resource;
 use domain::token;
 use http::StatusCode;
 use secrecy::ExposeSecret;
@@ -15,8 +16,6 @@ use serde::{Deserialize, Serialize};
 use storage::{AuthorizationGrant, Race, TokenGrant};
 use url::form_urlencoded;
 use utoipa::ToSchema;
-
-use crate::metadata::is_our_resource;
 
 /// A form, as OAuth wants it. Fields that are not named here are passed over.
 #[derive(Deserialize, ToSchema)]
@@ -37,7 +36,8 @@ pub(crate) struct CodeExchange {
     /// What the challenge was made of.
     #[schema(example = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", min_length = 43, max_length = 128)]
     code_verifier: String,
-    /// An address of this service.
+    /// Where the token is used: the address of the service, of the API below it,
+    /// or of `/mcp`. It may narrow the one that was authorized, and never widen it.
     #[schema(example = "https://social.example/mcp")]
     resource: Option<String>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct TokenBody {
     #[schema(example = "Bearer")]
     token_type: &'static str,
     /// Seconds until it ends unless it is used before.
-    #[schema(example = 15_552_000)]
+    #[schema(example = 7_776_000)]
     expires_in: i64,
     /// What its user approved, which can be less than was asked for.
     #[schema(example = "posts:read posts:draft")]
@@ -104,11 +104,12 @@ pub(crate) async fn exchange_authorization_code(
         audit::Entry::new(Event::CodeReplayed).user(request.user_id).token(token_hash).address(visitor.ip).write();
         return Err(unknown());
     }
-    form.check(&api, &request)?;
+    form.check(&request)?;
+    let resource = form.resource(&api, &request)?;
     if request.expires_at <= api.clock.now() {
         return Err(unknown());
     }
-    let (token, grant) = exchange(&api, &hash, &code_hash, &request).await?;
+    let (token, grant) = exchange(&api, &hash, &code_hash, &request, resource).await?;
     audit::Entry::new(Event::TokenIssued).user(grant.owner).token(&token.hash()).address(visitor.ip).write();
     Ok(Json(TokenBody {
         access_token: token.secret().expose_secret().to_owned(),
@@ -123,14 +124,16 @@ async fn exchange(
     hash: &str,
     code_hash: &str,
     request: &AuthorizationGrant,
+    resource: Resource,
 ) -> ApiResult<(AccessToken, TokenGrant)> {
     let (now, owner) = (api.clock.now(), request.user_id);
     let token = AccessToken::mint(owner);
     let token_hash = token.hash();
-    let expires_at = api.token_lifetime.ends(now, now);
+    let expires_at = api.token_lifetime.for_client().ends(now, now);
     let grant = TokenGrant {
         client_name: Some(request.client_name.clone()),
         client_id: Some(request.client_id.clone()),
+        resource,
         ..TokenGrant::made(owner, request.scopes.clone(), now, expires_at)
     };
     // Nobody has the token yet, so a mark without one opens nothing.
@@ -157,30 +160,43 @@ impl Form {
         Ok(Self(fields))
     }
 
+    /// A field. An empty one counts as absent (RFC 6749, section 3.2).
+    fn optional(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|it| !it.is_empty())
+    }
+
     fn get(&self, name: &str) -> ApiResult<&str> {
-        self.0.get(name).map(String::as_str).filter(|it| !it.is_empty()).ok_or_else(|| {
+        self.optional(name).ok_or_else(|| {
             let text = format!("Send {name}, in a body of the type application/x-www-form-urlencoded.");
             outcome("invalid_request", &text)
         })
     }
 
     /// Refuses whoever is not the program that the person approved.
-    fn check(&self, api: &Api, request: &AuthorizationGrant) -> ApiResult<()> {
+    fn check(&self, request: &AuthorizationGrant) -> ApiResult<()> {
         if self.get("client_id")? != request.client_id.url().as_str() {
             return Err(outcome("invalid_grant", "The code was given to another client_id."));
         }
         // OAuth 2.1 has left it out here; whoever sends it sends the one it named (draft, section 10.2).
-        if self.0.get("redirect_uri").is_some_and(|it| it != request.redirect_uri.as_str()) {
+        if self.optional("redirect_uri").is_some_and(|it| it != request.redirect_uri.as_str()) {
             return Err(outcome("invalid_grant", "The redirect_uri is not the one that the code was sent to."));
         }
         if !request.challenge.is_met_by(self.get("code_verifier")?) {
             return Err(outcome("invalid_grant", "The code_verifier does not belong to the code_challenge."));
         }
-        // A token is for all of this service, whichever of its addresses is named.
-        if self.0.get("resource").is_some_and(|it| !is_our_resource(&api.origin, it)) {
-            return Err(outcome("invalid_target", "The resource is another service than this one."));
-        }
         Ok(())
+    }
+
+    /// Where the token is accepted: what was authorized, or the part of it that is
+    /// named here.
+    fn resource(&self, api: &Api, request: &AuthorizationGrant) -> ApiResult<Resource> {
+        let Some(address) = self.optional("resource") else { return Ok(request.resource) };
+        let named = Resource::parse(&api.origin, address)
+            .ok_or_else(|| outcome("invalid_target", "The resource is another service than this one."))?;
+        if request.resource.includes(named) {
+            return Ok(named);
+        }
+        Err(outcome("invalid_target", "The resource is not a part of the one that the user authorized."))
     }
 }
 

@@ -4,16 +4,11 @@ use api::Api;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use domain::oauth::Resource;
 use domain::scope::Scope;
 use http::HeaderValue;
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL};
 use serde_json::{Value, json};
-
-/// The path at which assistants call.
-const MCP: &str = "/mcp";
-
-/// Where the API is.
-const API: &str = "/api/v1";
 
 /// What the tools of an assistant need, which asks for all that is named here.
 pub(crate) const SCOPES_OF_TOOLS: [Scope; 4] =
@@ -41,17 +36,17 @@ pub(crate) async fn authorization_server(State(api): State<Api>) -> Response {
 /// `/.well-known/oauth-protected-resource` (RFC 9728), of the whole service.
 pub(crate) async fn protected_resource(State(api): State<Api>) -> Response {
     let scopes = Scope::ALL.map(Scope::as_str);
-    resource(&api, "", &scopes)
+    resource(&api, Resource::Service, &scopes)
 }
 
 /// The same of the place at which assistants call.
 pub(crate) async fn protected_mcp(State(api): State<Api>) -> Response {
     let scopes = SCOPES_OF_TOOLS.map(Scope::as_str);
-    resource(&api, MCP, &scopes)
+    resource(&api, Resource::Mcp, &scopes)
 }
 
-fn resource(api: &Api, path: &str, scopes: &[&str]) -> Response {
-    let origin = &api.origin;
+fn resource(api: &Api, resource: Resource, scopes: &[&str]) -> Response {
+    let (origin, path) = (&api.origin, resource.path());
     public(json!({
         "resource": format!("{origin}{path}"),
         "resource_name": "Social Publishing",
@@ -69,13 +64,6 @@ fn public(document: Value) -> Response {
         (CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),
     ];
     (headers, Json(document)).into_response()
-}
-
-/// Whether a program that names this resource (RFC 8707) means this service.
-/// Tokens are good for all of it.
-pub(crate) fn is_our_resource(origin: &str, resource: &str) -> bool {
-    let path = resource.strip_prefix(origin).map(|it| it.strip_suffix('/').unwrap_or(it));
-    path.is_some_and(|it| ["", MCP, API].contains(&it))
 }
 
 #[cfg(test)]
@@ -101,17 +89,5 @@ mod tests {
         assert_eq!(server["authorization_endpoint"], "https://social.example/oauth/authorize");
         assert_eq!(server["token_endpoint"], "https://social.example/api/v1/oauth/token");
         assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
-    }
-
-    #[test]
-    fn a_resource_is_ours_or_another() {
-        for ours in ["", "/", "/mcp", "/mcp/", "/api/v1"] {
-            assert!(is_our_resource("https://a.example", &format!("https://a.example{ours}")), "{ours}");
-        }
-        for other in
-            ["https://a.example.evil", "https://b.example/mcp", "http://a.example/mcp", "/mcp", "https://a.example/x"]
-        {
-            assert!(!is_our_resource("https://a.example", other), "{other}");
-        }
     }
 }

@@ -8,7 +8,7 @@ use cloud::seal::Sealer;
 use domain::clock::Clock;
 use platforms::{Keeping, Kept, NotNow, Vault};
 use secrecy::{ExposeSecret, SecretString};
-use storage::{Store, VaultEntry, vault_context};
+use storage::{Store, VaultEntry, VaultKey};
 
 use crate::failure::Failure;
 
@@ -31,45 +31,45 @@ impl StoredVault {
         Self { store, sealer, clock }
     }
 
-    async fn open(&self, name: &str) -> Result<Option<Kept>, Failure> {
-        let Some(entry) = self.store.vault_entry(name).await? else { return Ok(None) };
-        let plain = self.sealer.open(&entry.sealed, &vault_context(name)).await?;
+    async fn open(&self, key: &VaultKey) -> Result<Option<Kept>, Failure> {
+        let Some(entry) = self.store.vault_entry(key).await? else { return Ok(None) };
+        let plain = self.sealer.open(&entry.sealed, &key.context()).await?;
         let value = String::from_utf8(plain).map_err(|_| Failure::Memory)?;
         let revision = entry.revision;
-        self.note_use(name, entry).await?;
+        self.note_use(key, entry).await?;
         Ok(Some(Kept { value: value.into(), revision }))
     }
 
     /// Puts the end of an entry off, because it was found.
-    async fn note_use(&self, name: &str, found: VaultEntry) -> Result<(), Failure> {
+    async fn note_use(&self, key: &VaultKey, found: VaultEntry) -> Result<(), Failure> {
         let ends_at = self.clock.now() + UNUSED_FOR;
         if found.ends_at.is_some_and(|it| it + NOTED_AFTER <= ends_at) {
             let longer = VaultEntry { ends_at: Some(ends_at), ..found };
-            self.store.prolong_vault_entry(name, &longer).await?;
+            self.store.prolong_vault_entry(key, &longer).await?;
         }
         Ok(())
     }
 
     async fn put(
         &self,
-        name: &str,
+        key: &VaultKey,
         value: SecretString,
         revision: u64,
         keeping: Keeping,
     ) -> Result<Option<Kept>, Failure> {
-        let sealed = self.sealer.seal(value.expose_secret().as_bytes(), &vault_context(name)).await?;
+        let sealed = self.sealer.seal(value.expose_secret().as_bytes(), &key.context()).await?;
         let ends_at = (keeping == Keeping::WhileUsed).then(|| self.clock.now() + UNUSED_FOR);
-        if self.store.put_vault_entry(name, &VaultEntry { revision, ends_at, sealed }).await? {
+        if self.store.put_vault_entry(key, &VaultEntry { revision, ends_at, sealed }).await? {
             return Ok(Some(Kept { value, revision }));
         }
-        self.open(name).await
+        self.open(key).await
     }
 }
 
 #[async_trait]
 impl Vault for StoredVault {
     async fn find(&self, name: &str) -> Result<Option<Kept>, NotNow> {
-        self.open(name).await.map_err(|it| not_now(&it))
+        self.open(&VaultKey::platform(name)).await.map_err(|it| not_now(&it))
     }
 
     async fn keep(
@@ -80,7 +80,7 @@ impl Vault for StoredVault {
         keeping: Keeping,
     ) -> Result<Kept, NotNow> {
         let revision = over.map_or(0, |it| it.revision) + 1;
-        self.put(name, value, revision, keeping).await.map_err(|it| not_now(&it))?.ok_or(NotNow)
+        self.put(&VaultKey::platform(name), value, revision, keeping).await.map_err(|it| not_now(&it))?.ok_or(NotNow)
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
         let vault = StoredVault::new(world.store(), world.sealer(), world.clock.clone());
         vault.keep("app", "one".into(), None, Keeping::WhileUsed).await.unwrap();
         vault.keep("key", "one".into(), None, Keeping::Always).await.unwrap();
-        let ends_at = async |name| world.store().vault_entry(name).await.unwrap().unwrap().ends_at;
+        let ends_at = async |name| world.store().vault_entry(&VaultKey::platform(name)).await.unwrap().unwrap().ends_at;
         let began = world.clock.now();
         assert_eq!((ends_at("app").await, ends_at("key").await), (Some(began + UNUSED_FOR), None));
 

@@ -104,6 +104,7 @@ impl World {
             token_lifetime: domain::access_token::TokenLifetime::default(),
             allowed_origins: Vec::new(),
             proxy: None,
+            mcp: cloud::mcp_proof::McpProof::random(),
         };
         let platform = Arc::<Network>::default();
         let events = Arc::<Heard>::default();

@@ -1,5 +1,6 @@
 //! This function's environment variables.
 
+use cloud::mcp_proof::McpProof;
 use cloud::settings::{SettingsError, optional, required};
 
 /// This function's settings.
@@ -9,6 +10,8 @@ pub struct Config {
     pub origin: String,
     /// `ALLOWED_ORIGINS`: origins whose pages may call it, separated by commas.
     pub allowed_origins: Vec<String>,
+    /// `MCP_SECRET`: what shows the API that a call comes from here.
+    pub proof: McpProof,
 }
 
 impl Config {
@@ -17,6 +20,7 @@ impl Config {
         let allowed = optional("ALLOWED_ORIGINS").unwrap_or_default();
         Ok(Self {
             origin: required("ORIGIN")?.trim_end_matches('/').to_owned(),
+            proof: McpProof::from_env("MCP_SECRET")?,
             allowed_origins: allowed.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect(),
         })
     }

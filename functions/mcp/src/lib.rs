@@ -19,6 +19,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use client::{Base, Client, InvalidBase, Patience};
+use cloud::mcp_proof::McpProof;
 use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -57,6 +58,8 @@ pub struct App {
     /// certificates, which takes longer than the rest of the start.
     client: Arc<OnceLock<Client>>,
     base: Base,
+    /// What shows the API that a call comes from here.
+    proof: HeaderValue,
     /// Where an assistant learns how to get a token.
     challenge: HeaderValue,
     config: StreamableHttpServerConfig,
@@ -77,9 +80,9 @@ pub enum AppError {
 }
 
 impl App {
-    /// For the deployment at this origin. Pages of `allowed_origins` may call it
-    /// beside its own.
-    pub fn new(origin: &str, allowed_origins: &[String]) -> Result<Self, AppError> {
+    /// For the deployment at this origin, to which calls are proven by `proof`.
+    /// Pages of `allowed_origins` may call it beside its own.
+    pub fn new(origin: &str, allowed_origins: &[String], proof: &McpProof) -> Result<Self, AppError> {
         let base = Base::parse(origin)?;
         let metadata = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
         let config = StreamableHttpServerConfig::default()
@@ -93,7 +96,8 @@ impl App {
             .enforce_origin_validation();
         let challenge = HeaderValue::try_from(metadata)?;
         let cors = cors(allowed_origins);
-        Ok(Self { client: Arc::default(), base, challenge, config, cors, within: LONGEST_TOGETHER })
+        let proof = proof.header_value()?;
+        Ok(Self { client: Arc::default(), base, proof, challenge, config, cors, within: LONGEST_TOGETHER })
     }
 
     fn client(&self) -> reqwest::Result<&Client> {
@@ -102,7 +106,8 @@ impl App {
         }
         // A token goes to the address that it was meant for, and nowhere else.
         let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-        let http = http.connect_timeout(CONNECT_TIMEOUT).build()?;
+        let proof = HeaderMap::from_iter([(McpProof::HEADER, self.proof.clone())]);
+        let http = http.connect_timeout(CONNECT_TIMEOUT).default_headers(proof).build()?;
         let patience = Patience { answer_within: LONGEST, ..Patience::NONE };
         let client = Client::new(http, self.base.clone(), None).with_patience(patience);
         // Where another call has stored one meanwhile, this one is dropped: both are alike.

@@ -29,7 +29,7 @@ struct Answer {
 }
 
 async fn send(origin: &str, headers: &[(&str, &str)], method: &str, params: Value) -> Answer {
-    let app = App::new(origin, &["https://pages.example".to_owned()]).unwrap();
+    let app = App::new(origin, &["https://pages.example".to_owned()], &McpProof::random()).unwrap();
     let mut request = Request::builder().method("POST").uri("/mcp");
     request = request
         .header("host", "social.example")
@@ -78,6 +78,35 @@ async fn whoever_has_no_good_token_is_told_where_to_get_one() {
 }
 
 #[tokio::test]
+async fn the_api_sees_by_a_secret_that_a_call_comes_from_here() {
+    cloud::aws::install_tls();
+    let proof = McpProof::random();
+    let expected = proof.clone();
+    let connections = move |headers: HeaderMap| async move {
+        let status = if expected.is_proven_by(&headers) { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+        (status, r#"{"data":[],"next_cursor":null}"#)
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let api = Router::new().route("/api/v1/connections", get(connections));
+    tokio::spawn(async move { axum::serve(listener, api).await });
+    let send = async |own: &McpProof| {
+        // What an assistant sends under that name is not passed on.
+        let request =
+            Request::post("/mcp").header(GOOD.0, GOOD.1).header(McpProof::HEADER, proof.header_value().unwrap());
+        let request = request.header("host", "social.example").header("content-type", "application/json");
+        let request = request.header("accept", "application/json, text/event-stream");
+        let call = json!({ "name": "list_connections", "arguments": {} });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call }).to_string();
+        let app = App::new(&origin, &[], own).unwrap();
+        router(app).oneshot(request.body(Body::from(body)).unwrap()).await.unwrap().status()
+    };
+
+    assert_eq!(send(&proof).await, StatusCode::OK);
+    assert_eq!(send(&McpProof::random()).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
 async fn pages_of_others_are_refused() {
     let own = origin().await;
     let port = own.rsplit(':').next().unwrap();
@@ -121,7 +150,7 @@ async fn both_revisions_are_spoken_and_a_tool_that_is_none_is_named() {
 async fn scripts_of_allowed_origins_may_ask_and_read() {
     let own = origin().await;
     // A star is no origin, and allows none.
-    let app = App::new(&own, &["*".to_owned(), "https://pages.example".to_owned()]).unwrap();
+    let app = App::new(&own, &["*".to_owned(), "https://pages.example".to_owned()], &McpProof::random()).unwrap();
     let send = |method: &str, origin: &str| {
         let request = Request::builder().method(method).uri("/mcp").header("origin", origin);
         let request = request.header("access-control-request-method", "POST").body(Body::empty()).unwrap();
@@ -157,7 +186,7 @@ async fn what_takes_too_long_is_answered_before_the_gateway_gives_up() {
             held.push(connection);
         }
     });
-    let app = App { within: Duration::from_millis(20), ..App::new(&origin, &[]).unwrap() };
+    let app = App { within: Duration::from_millis(20), ..App::new(&origin, &[], &McpProof::random()).unwrap() };
     let call = json!({ "name": "list_connections", "arguments": {} });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call }).to_string();
     let request = Request::builder().method("POST").uri("/mcp").header(GOOD.0, GOOD.1).header("host", "social.example");

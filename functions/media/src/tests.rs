@@ -68,6 +68,7 @@ impl Service {
             token_lifetime: domain::access_token::TokenLifetime::default(),
             allowed_origins: Vec::new(),
             proxy: None,
+            mcp: cloud::mcp_proof::McpProof::random(),
         };
         cloud::aws::install_tls();
         let s3 = TestBucket::start().await;

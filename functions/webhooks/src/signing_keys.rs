@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use cloud::seal::Sealer;
 use domain::webhook::SigningKey;
-use storage::{Store, VaultEntry, vault_context};
+use storage::{Store, VaultEntry, VaultKey};
 use tokio::sync::OnceCell;
 
 use crate::failure::Failure;
 
 /// Its name in the vault.
-const NAME: &str = "webhooks";
+const NAME: &str = "signing_key";
 
 /// Finds the key once per process.
 #[derive(Clone)]
@@ -35,10 +35,10 @@ impl SigningKeys {
         if let Some(key) = self.find().await? {
             return Ok(key);
         }
-        let key = SigningKey::random();
-        let sealed = self.sealer.seal(key.expose().as_bytes(), &vault_context(NAME)).await?;
+        let (name, key) = (VaultKey::webhook(NAME), SigningKey::random());
+        let sealed = self.sealer.seal(key.expose().as_bytes(), &name.context()).await?;
         let entry = VaultEntry { revision: 1, ends_at: None, sealed };
-        if self.store.put_vault_entry(NAME, &entry).await? {
+        if self.store.put_vault_entry(&name, &entry).await? {
             return Ok(key);
         }
         // Another process has made one meanwhile.
@@ -46,8 +46,9 @@ impl SigningKeys {
     }
 
     async fn find(&self) -> Result<Option<SigningKey>, Failure> {
-        let Some(entry) = self.store.vault_entry(NAME).await? else { return Ok(None) };
-        let plain = self.sealer.open(&entry.sealed, &vault_context(NAME)).await?;
+        let name = VaultKey::webhook(NAME);
+        let Some(entry) = self.store.vault_entry(&name).await? else { return Ok(None) };
+        let plain = self.sealer.open(&entry.sealed, &name.context()).await?;
         let text = String::from_utf8(plain).map_err(|_| Failure::Unreadable)?;
         SigningKey::parse(text.into()).map(Some).ok_or(Failure::Unreadable)
     }

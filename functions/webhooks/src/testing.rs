@@ -102,6 +102,7 @@ impl World {
             token_lifetime: TokenLifetime::default(),
             allowed_origins: Vec::new(),
             proxy: None,
+            mcp: cloud::mcp_proof::McpProof::random(),
         };
         let user = a_user();
         join(&api.store, &user).await;

@@ -15,6 +15,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state, map_request};
 use axum::response::Response;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
+use cloud::mcp_proof::McpProof;
 use cloud::seal::{Envelope, LocalKeys};
 use connections::{StoredVault, Workload};
 use domain::access_token::TokenLifetime;
@@ -277,7 +278,7 @@ impl Stack {
         let files = s3::router(&folder.join(FILES), secret)?;
         // What the cloud serves too, and all that whoever comes from outside is
         // answered from.
-        let assistants = mcp::App::new(&reached_at, &[])?;
+        let assistants = mcp::App::new(&reached_at, &[], &api.mcp)?;
         let public = api::finish(deployed, api.clone()).merge(mcp::router(assistants)).merge(match log {
             Some(log) => log.watch_links(files),
             None => files,
@@ -351,6 +352,7 @@ fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clo
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
         proxy: None,
+        mcp: McpProof::random(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use aws_config::SdkConfig;
 use chrono::TimeDelta;
+use cloud::mcp_proof::McpProof;
 use cloud::settings::{SettingsError, optional, parsed, required};
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
@@ -24,8 +25,8 @@ const SHORTEST_SECRET: usize = 32;
 impl Api {
     /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `ORIGIN`, `REQUESTS_PER_MINUTE`,
     /// `MEDIA_PER_MINUTE`, `TOKEN_DAYS`, `TOKEN_MAX_DAYS`, `ALLOWED_ORIGINS`
-    /// (comma list), and, of a proxy in front, `TRUSTED_PROXY_HEADER`
-    /// and `TRUSTED_PROXY_SECRET`: both or none.
+    /// (comma list), `MCP_SECRET`, and, of a proxy in front,
+    /// `TRUSTED_PROXY_HEADER` and `TRUSTED_PROXY_SECRET`: both or none.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let dynamodb = aws_sdk_dynamodb::Client::new(aws);
         let due_shards = at_least_one("DUE_SHARDS", DEFAULT_DUE_SHARDS)?;
@@ -46,6 +47,7 @@ impl Api {
             },
             allowed_origins: list(&optional("ALLOWED_ORIGINS").unwrap_or_default()),
             proxy: proxy()?,
+            mcp: McpProof::from_env("MCP_SECRET")?,
         })
     }
 }

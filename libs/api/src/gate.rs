@@ -139,7 +139,7 @@ impl Gate {
 async fn counted(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
     let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
     // Calls of the SDK are large futures, which are better kept on the heap.
-    let (seen, to_note) = Box::pin(counting.see(Asked::read(&request))).await;
+    let (seen, to_note) = Box::pin(counting.see(Asked::read(&request, &api.mcp))).await;
     let budget = seen.budget;
     let origin = cors::allowed_origin(request.headers(), &api.allowed_origins);
     let is_preflight = origin.is_some() && cors::is_preflight(request.method(), request.headers());

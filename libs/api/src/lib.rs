@@ -25,6 +25,7 @@ mod proxy;
 mod routes;
 pub mod session;
 
+use cloud::mcp_proof::McpProof;
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
@@ -66,6 +67,8 @@ pub struct Api {
     pub allowed_origins: Vec<String>,
     /// The proxy in front, if there is one that is to be believed.
     pub proxy: Option<TrustedProxy>,
+    /// By what calls of the tools of assistants are recognized.
+    pub mcp: McpProof,
 }
 
 #[cfg(test)]

@@ -19,5 +19,6 @@ pub(crate) async fn api() -> Api {
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
         proxy: None,
+        mcp: cloud::mcp_proof::McpProof::random(),
     }
 }

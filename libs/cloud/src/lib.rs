@@ -8,6 +8,7 @@ pub mod bucket;
 mod error_chain;
 pub mod events;
 pub mod fetch;
+pub mod mcp_proof;
 pub mod metrics;
 pub mod notices;
 pub mod pictures;

@@ -4,8 +4,10 @@
 //! A sealed value is `1`, the length of the wrapped data key (2 bytes, big
 //! endian), the wrapped data key, a nonce of 12 bytes, the ciphertext. The
 //! context (user, connection, platform) is authenticated with it, so a value
-//! moved to another item does not open.
+//! moved to another item does not open. The kind of the secret is a part of the
+//! wrapped data key, so a function that may not open a kind cannot get its keys.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aes_gcm::aead::{Aead, KeyInit, Payload};
@@ -13,6 +15,7 @@ use aes_gcm::{Aes256Gcm, Nonce};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
+use domain::sealing::{SealContext, SecretKind};
 use domain::token::random_bytes;
 use tokio::sync::Mutex;
 use zeroize::{Zeroize, Zeroizing};
@@ -48,20 +51,20 @@ pub enum SealError {
 #[async_trait]
 pub trait Sealer: Send + Sync {
     /// The sealed form of `plain`.
-    async fn seal(&self, plain: &[u8], context: &str) -> Result<Vec<u8>, SealError>;
+    async fn seal(&self, plain: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError>;
 
     /// What was sealed in the same context.
-    async fn open(&self, sealed: &[u8], context: &str) -> Result<Vec<u8>, SealError>;
+    async fn open(&self, sealed: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError>;
 }
 
 /// Makes and unwraps data keys.
 #[async_trait]
 pub trait DataKeys: Send + Sync {
-    /// A new key and its wrapped form.
-    async fn generate(&self) -> Result<(DataKey, Vec<u8>), SealError>;
+    /// A new key for secrets of this kind, and its wrapped form.
+    async fn generate(&self, kind: SecretKind) -> Result<(DataKey, Vec<u8>), SealError>;
 
-    /// The key of a wrapped form.
-    async fn unwrap(&self, wrapped: &[u8]) -> Result<DataKey, SealError>;
+    /// The key of a wrapped form, which was made for secrets of this kind.
+    async fn unwrap(&self, wrapped: &[u8], kind: SecretKind) -> Result<DataKey, SealError>;
 }
 
 /// 256 bits that never print, and of which memory keeps nothing when they are
@@ -107,9 +110,9 @@ type Known = (DataKey, Vec<u8>, DateTime<Utc>);
 pub struct Envelope<K> {
     keys: K,
     clock: Clock,
-    sealing: Mutex<Option<Known>>,
+    sealing: Mutex<BTreeMap<SecretKind, Known>>,
     /// The oldest first.
-    opened: Mutex<Vec<Known>>,
+    opened: Mutex<Vec<(SecretKind, Known)>>,
 }
 
 impl<K: DataKeys> Envelope<K> {
@@ -118,64 +121,62 @@ impl<K: DataKeys> Envelope<K> {
         Arc::new(Self { keys, clock, sealing: Mutex::default(), opened: Mutex::default() })
     }
 
-    async fn sealing_key(&self) -> Result<(DataKey, Vec<u8>), SealError> {
+    async fn sealing_key(&self, kind: SecretKind) -> Result<(DataKey, Vec<u8>), SealError> {
         let mut sealing = self.sealing.lock().await;
         let now = self.clock.now();
         self.forget_old(now).await;
-        if let Some((key, wrapped, made_at)) = &*sealing
-            && now - *made_at < DATA_KEY_LASTS
-        {
+        // An old key goes before another is asked for, which can fail.
+        sealing.retain(|_, it| now - it.2 < DATA_KEY_LASTS);
+        if let Some((key, wrapped, _)) = sealing.get(&kind) {
             return Ok((key.clone(), wrapped.clone()));
         }
-        // An old key goes before another is asked for, which can fail.
-        *sealing = None;
-        let (key, wrapped) = self.keys.generate().await?;
-        *sealing = Some((key.clone(), wrapped.clone(), now));
+        let (key, wrapped) = self.keys.generate(kind).await?;
+        sealing.insert(kind, (key.clone(), wrapped.clone(), now));
         Ok((key, wrapped))
     }
 
-    async fn opening_key(&self, wrapped: &[u8]) -> Result<DataKey, SealError> {
+    async fn opening_key(&self, wrapped: &[u8], kind: SecretKind) -> Result<DataKey, SealError> {
         let now = self.clock.now();
         self.forget_old(now).await;
         // While another key is being made, the old one is gone already.
-        if let Ok(mut sealing) = self.sealing.try_lock()
-            && sealing.as_ref().is_some_and(|it| DATA_KEY_LASTS <= now - it.2)
-        {
-            *sealing = None;
+        if let Ok(mut sealing) = self.sealing.try_lock() {
+            sealing.retain(|_, it| now - it.2 < DATA_KEY_LASTS);
         }
-        let known = self.opened.lock().await.iter().find(|it| it.1 == wrapped).map(|it| it.0.clone());
+        let opened = self.opened.lock().await;
+        let known = opened.iter().find(|it| it.0 == kind && it.1.1 == wrapped).map(|it| it.1.0.clone());
+        drop(opened);
         if let Some(key) = known {
             return Ok(key);
         }
-        let key = self.keys.unwrap(wrapped).await?;
+        let key = self.keys.unwrap(wrapped, kind).await?;
         let mut opened = self.opened.lock().await;
         if REMEMBERED <= opened.len() {
             opened.remove(0);
         }
-        opened.push((key.clone(), wrapped.to_owned(), now));
+        opened.push((kind, (key.clone(), wrapped.to_owned(), now)));
         Ok(key)
     }
 
     /// Forgets the keys for opening whose time is over.
     async fn forget_old(&self, now: DateTime<Utc>) {
-        self.opened.lock().await.retain(|it| now - it.2 < REMEMBERED_FOR);
+        self.opened.lock().await.retain(|it| now - it.1.2 < REMEMBERED_FOR);
     }
 }
 
 #[async_trait]
 impl<K: DataKeys> Sealer for Envelope<K> {
-    async fn seal(&self, plain: &[u8], context: &str) -> Result<Vec<u8>, SealError> {
-        let (key, wrapped) = self.sealing_key().await?;
+    async fn seal(&self, plain: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError> {
+        let (key, wrapped) = self.sealing_key(context.kind).await?;
         let len = u16::try_from(wrapped.len()).map_err(|_| SealError::Broken)?;
-        let text = key.encrypt(plain, context.as_bytes())?;
+        let text = key.encrypt(plain, context.name.as_bytes())?;
         Ok([&[VERSION][..], &len.to_be_bytes(), &wrapped, &text].concat())
     }
 
-    async fn open(&self, sealed: &[u8], context: &str) -> Result<Vec<u8>, SealError> {
+    async fn open(&self, sealed: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError> {
         let [VERSION, high, low, rest @ ..] = sealed else { return Err(SealError::Broken) };
         let len = usize::from(u16::from_be_bytes([*high, *low]));
         let (wrapped, text) = rest.split_at_checked(len).ok_or(SealError::Broken)?;
-        self.opening_key(wrapped).await?.decrypt(text, context.as_bytes())
+        self.opening_key(wrapped, context.kind).await?.decrypt(text, context.name.as_bytes())
     }
 }
 
@@ -192,18 +193,22 @@ impl KmsKeys {
     }
 }
 
-/// The encryption context of every call, on which the key's policy can insist.
+/// The encryption context of every call, with the kind of the secret: roles insist
+/// on both.
 const KMS_CONTEXT: (&str, &str) = ("service", "social-publishing");
+
+const KMS_KIND: &str = "kind";
 
 #[async_trait]
 impl DataKeys for KmsKeys {
-    async fn generate(&self) -> Result<(DataKey, Vec<u8>), SealError> {
+    async fn generate(&self, kind: SecretKind) -> Result<(DataKey, Vec<u8>), SealError> {
         let made = self
             .client
             .generate_data_key()
             .key_id(&self.key_id)
             .key_spec(aws_sdk_kms::types::DataKeySpec::Aes256)
             .encryption_context(KMS_CONTEXT.0, KMS_CONTEXT.1)
+            .encryption_context(KMS_KIND, kind.as_str())
             .send()
             .await
             .map_err(|it| SealError::Keys(chain(&it)))?;
@@ -211,13 +216,14 @@ impl DataKeys for KmsKeys {
         Ok((data_key(made.plaintext)?, wrapped))
     }
 
-    async fn unwrap(&self, wrapped: &[u8]) -> Result<DataKey, SealError> {
+    async fn unwrap(&self, wrapped: &[u8], kind: SecretKind) -> Result<DataKey, SealError> {
         let opened = self
             .client
             .decrypt()
             .key_id(&self.key_id)
             .ciphertext_blob(aws_sdk_kms::primitives::Blob::new(wrapped))
             .encryption_context(KMS_CONTEXT.0, KMS_CONTEXT.1)
+            .encryption_context(KMS_KIND, kind.as_str())
             .send()
             .await
             .map_err(|it| SealError::Keys(chain(&it)))?;
@@ -247,14 +253,14 @@ impl LocalKeys {
 
 #[async_trait]
 impl DataKeys for LocalKeys {
-    async fn generate(&self) -> Result<(DataKey, Vec<u8>), SealError> {
+    async fn generate(&self, kind: SecretKind) -> Result<(DataKey, Vec<u8>), SealError> {
         let key = DataKey(random_bytes());
-        let wrapped = self.0.encrypt(&key.0, b"data key")?;
+        let wrapped = self.0.encrypt(&key.0, kind.as_str().as_bytes())?;
         Ok((key, wrapped))
     }
 
-    async fn unwrap(&self, wrapped: &[u8]) -> Result<DataKey, SealError> {
-        data_key_of(self.0.decrypt(wrapped, b"data key")?)
+    async fn unwrap(&self, wrapped: &[u8], kind: SecretKind) -> Result<DataKey, SealError> {
+        data_key_of(self.0.decrypt(wrapped, kind.as_str().as_bytes())?)
     }
 }
 
@@ -264,6 +270,10 @@ mod tests {
 
     use super::*;
 
+    fn grant(name: &str) -> SealContext {
+        SealContext::new(SecretKind::Grant, name)
+    }
+
     fn sealer() -> Arc<Envelope<LocalKeys>> {
         Envelope::new(LocalKeys::new(DataKey::new([7; 32])), Clock::manual(noon()))
     }
@@ -271,36 +281,53 @@ mod tests {
     #[tokio::test]
     async fn what_was_sealed_opens_in_its_context_alone() {
         let envelope = sealer();
-        let sealed = envelope.seal(b"token", "1:2:sandbox").await.unwrap();
-        assert_eq!(envelope.open(&sealed, "1:2:sandbox").await.unwrap(), b"token");
-        assert!(matches!(envelope.open(&sealed, "1:3:sandbox").await, Err(SealError::Broken)));
+        let sealed = envelope.seal(b"token", &grant("1:2:sandbox")).await.unwrap();
+        assert_eq!(envelope.open(&sealed, &grant("1:2:sandbox")).await.unwrap(), b"token");
+        assert!(matches!(envelope.open(&sealed, &grant("1:3:sandbox")).await, Err(SealError::Broken)));
         assert!(!sealed.windows(5).any(|it| it == b"token"));
     }
 
     #[tokio::test]
+    async fn a_data_key_is_of_one_kind() {
+        let envelope = sealer();
+        let kinds = [SecretKind::Vault, SecretKind::Grant, SecretKind::Webhook];
+        for sealed_for in kinds {
+            let sealed = envelope.seal(b"token", &SealContext::new(sealed_for, "a")).await.unwrap();
+            // Once where the key is remembered, once where it is not.
+            for envelope in [&envelope, &sealer()] {
+                for kind in kinds {
+                    let opened = envelope.open(&sealed, &SealContext::new(kind, "a")).await;
+                    assert_eq!(opened.is_ok(), kind == sealed_for, "{sealed_for:?} as {kind:?}");
+                }
+            }
+        }
+        assert_eq!(envelope.sealing.lock().await.len(), kinds.len());
+    }
+
+    #[tokio::test]
     async fn another_process_with_the_same_key_opens_it() {
-        let sealed = sealer().seal(b"token", "context").await.unwrap();
-        assert_eq!(sealer().open(&sealed, "context").await.unwrap(), b"token");
+        let sealed = sealer().seal(b"token", &grant("context")).await.unwrap();
+        assert_eq!(sealer().open(&sealed, &grant("context")).await.unwrap(), b"token");
     }
 
     #[tokio::test]
     async fn a_key_is_remembered_for_five_minutes_and_no_longer() {
         let clock = Clock::manual(noon());
         let envelope = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
-        let sealed = envelope.seal(b"token", "context").await.unwrap();
-        envelope.open(&sealed, "context").await.unwrap();
+        let sealed = envelope.seal(b"token", &grant("context")).await.unwrap();
+        envelope.open(&sealed, &grant("context")).await.unwrap();
         assert_eq!(envelope.opened.lock().await.len(), 1);
 
         clock.advance(TimeDelta::minutes(4));
-        envelope.open(&sealed, "context").await.unwrap();
-        assert!(envelope.sealing.lock().await.is_some());
+        envelope.open(&sealed, &grant("context")).await.unwrap();
+        assert!(!envelope.sealing.lock().await.is_empty());
         clock.advance(TimeDelta::minutes(1));
-        assert!(envelope.open(b"", "context").await.is_err());
-        let other = sealer().seal(b"token", "context").await.unwrap();
-        envelope.open(&other, "context").await.unwrap();
+        assert!(envelope.open(b"", &grant("context")).await.is_err());
+        let other = sealer().seal(b"token", &grant("context")).await.unwrap();
+        envelope.open(&other, &grant("context")).await.unwrap();
 
-        assert!(envelope.sealing.lock().await.is_none());
-        let wrapped: Vec<_> = envelope.opened.lock().await.iter().map(|it| it.1.clone()).collect();
+        assert!(envelope.sealing.lock().await.is_empty());
+        let wrapped: Vec<_> = envelope.opened.lock().await.iter().map(|it| it.1.1.clone()).collect();
         assert_eq!(wrapped.len(), 1, "the first is forgotten");
         assert!(!sealed.windows(wrapped[0].len()).any(|it| it == wrapped[0]));
     }
@@ -308,14 +335,14 @@ mod tests {
     #[tokio::test]
     async fn a_changed_or_cut_value_does_not_open() {
         let envelope = sealer();
-        let sealed = envelope.seal(b"token", "context").await.unwrap();
+        let sealed = envelope.seal(b"token", &grant("context")).await.unwrap();
         for end in 0..sealed.len() {
-            assert!(envelope.open(&sealed[..end], "context").await.is_err(), "{end}");
+            assert!(envelope.open(&sealed[..end], &grant("context")).await.is_err(), "{end}");
         }
         for index in 0..sealed.len() {
             let mut changed = sealed.clone();
             changed[index] ^= 1;
-            assert!(envelope.open(&changed, "context").await.is_err(), "{index}");
+            assert!(envelope.open(&changed, &grant("context")).await.is_err(), "{index}");
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct AccessToken {
 /// How long access tokens are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLifetime {
-    /// From the last use on.
+    /// From the last use on, for a token of the device flow.
     pub unused: TimeDelta,
     /// From the day it was made on, whatever its use: so that one which was
     /// stolen unnoticed ends some day.
@@ -37,6 +37,16 @@ impl Default for TokenLifetime {
 }
 
 impl TokenLifetime {
+    /// How long a token of the authorization code flow is valid from its last use
+    /// on: it is held by a server that its user does not know.
+    const UNUSED_BY_CLIENT: TimeDelta = TimeDelta::days(90);
+
+    /// The lifetime of tokens of the authorization code flow.
+    #[must_use]
+    pub fn for_client(self) -> Self {
+        Self { unused: Self::UNUSED_BY_CLIENT, ..self }
+    }
+
     /// When a token ends that was made and last used at these times.
     pub fn ends(self, created_at: DateTime<Utc>, used_at: DateTime<Utc>) -> DateTime<Utc> {
         (used_at + self.unused).min(created_at + self.at_most)
@@ -135,6 +145,8 @@ mod tests {
         assert_eq!(lifetime.ends(made, made), day(180));
         assert_eq!(lifetime.ends(made, day(100)), day(280));
         assert_eq!(lifetime.ends(made, day(399)), day(400));
+        assert_eq!(lifetime.for_client().ends(made, made), day(90));
+        assert_eq!(lifetime.for_client().ends(made, day(399)), day(400));
     }
 
     #[test]

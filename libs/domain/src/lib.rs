@@ -25,6 +25,7 @@ mod roll_up;
 pub mod rules;
 pub mod schedule;
 pub mod scope;
+pub mod sealing;
 #[cfg(any(test, feature = "testing"))]
 mod seeded;
 #[cfg(any(test, feature = "testing"))]

@@ -4,10 +4,12 @@
 mod challenge;
 mod client_id;
 mod redirect_uri;
+mod resource;
 
 pub use challenge::Challenge;
 pub use client_id::ClientId;
 pub use redirect_uri::RedirectUri;
+pub use resource::Resource;
 
 use url::{Host, Url};
 

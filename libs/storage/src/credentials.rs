@@ -16,6 +16,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem, Update}
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::id::{ConnectionId, UserId};
+use domain::sealing::{SealContext, SecretKind};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -93,19 +94,19 @@ pub fn grant_name(provider: &str, name: &str) -> String {
 
 /// What a connection's own secret is sealed for, and credentials that are still
 /// kept beside it.
-pub fn credentials_context(user: UserId, connection: ConnectionId, provider: &str) -> String {
-    format!("user:{user}/connection:{connection}/{provider}")
+pub fn credentials_context(user: UserId, connection: ConnectionId, provider: &str) -> SealContext {
+    SealContext::new(SecretKind::Grant, format_args!("user:{user}/connection:{connection}/{provider}"))
 }
 
 /// What credentials are sealed for: opened under any other name they are
 /// unreadable.
-pub fn grant_context(user: UserId, grant_name: &str) -> String {
-    format!("user:{user}/grant:{grant_name}")
+pub fn grant_context(user: UserId, grant_name: &str) -> SealContext {
+    SealContext::new(SecretKind::Grant, format_args!("user:{user}/grant:{grant_name}"))
 }
 
 impl CredentialsRecord {
     /// What they are sealed for.
-    pub fn context(&self) -> String {
+    pub fn context(&self) -> SealContext {
         match self.beside {
             Some(connection) => credentials_context(self.user_id, connection, &self.provider),
             None => grant_context(self.user_id, &self.grant_name),

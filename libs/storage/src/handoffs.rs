@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::id::{ConnectionId, UserId};
+use domain::sealing::{SealContext, SecretKind};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -121,8 +122,8 @@ impl Stage {
 }
 
 /// What a hand-off's memory is sealed for.
-pub fn hand_off_context(hash: &str) -> String {
-    format!("hand-off:{hash}")
+pub fn hand_off_context(hash: &str) -> SealContext {
+    SealContext::new(SecretKind::Grant, format_args!("hand-off:{hash}"))
 }
 
 impl HandOff {

@@ -13,7 +13,7 @@
 //! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
 //! | deliveries | `user_id`, `post_id#target_id` | `due`: the unfinished by when somebody must look |
 //! | idempotency | `user_id`, key hash | TTL |
-//! | vault | name | secrets of the deployment itself |
+//! | vault | `platform#name`, or `webhook#name`: roles admit a function to one of both | secrets of the deployment itself |
 //! | claims | account of a platform, its id of a post | which delivery made it; TTL |
 //! | webhooks | `user_id`, `webhook_id`; `webhook_id` 0 counts the others | secrets sealed |
 //! | notices | `user_id`, `webhook_id#event` | `due`: the unfinished by when somebody must look; `by_endpoint`: by time; TTL |

@@ -4,6 +4,7 @@
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
+use domain::sealing::{SealContext, SecretKind};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -20,20 +21,45 @@ pub struct VaultEntry {
     /// When it ends, unless it is written again; `None` for what stays.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<DateTime<Utc>>,
-    /// The secret, sealed for [`vault_context`].
+    /// The secret, sealed for [`VaultKey::context`].
     #[serde(skip)]
     pub sealed: Vec<u8>,
 }
 
-/// What an entry of the vault is sealed for.
-pub fn vault_context(name: &str) -> String {
-    format!("vault:{name}")
+/// The name of a secret in the vault. Its beginning and the kind under which it is
+/// sealed say which functions may reach it: their roles insist on both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VaultKey {
+    entry: String,
+    kind: SecretKind,
+}
+
+impl VaultKey {
+    /// A secret that the adapter of a platform keeps.
+    pub fn platform(name: &str) -> Self {
+        Self { entry: format!("platform#{name}"), kind: SecretKind::Vault }
+    }
+
+    /// A secret of the function that sends events.
+    pub fn webhook(name: &str) -> Self {
+        Self { entry: format!("webhook#{name}"), kind: SecretKind::Webhook }
+    }
+
+    /// The partition key of its item.
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// What it is sealed for.
+    pub fn context(&self) -> SealContext {
+        SealContext::new(self.kind, format_args!("vault:{}", self.entry))
+    }
 }
 
 impl Store {
-    /// The entry with this name.
-    pub async fn vault_entry(&self, name: &str) -> Result<Option<VaultEntry>, StorageError> {
-        let request = self.client.get_item().table_name(self.table(Table::Vault)).set_key(Some(key(name)));
+    /// The entry under this key.
+    pub async fn vault_entry(&self, key: &VaultKey) -> Result<Option<VaultEntry>, StorageError> {
+        let request = self.client.get_item().table_name(self.table(Table::Vault)).set_key(Some(item_key(key)));
         let Some(mut item) = request.consistent_read(true).send().await?.item else { return Ok(None) };
         let sealed = match item.remove("sealed") {
             Some(AttributeValue::B(sealed)) => sealed.into_inner(),
@@ -45,20 +71,20 @@ impl Store {
 
     /// Writes an entry over the revision before it, or as the first. False when
     /// another one stands there.
-    pub async fn put_vault_entry(&self, name: &str, entry: &VaultEntry) -> Result<bool, StorageError> {
+    pub async fn put_vault_entry(&self, key: &VaultKey, entry: &VaultEntry) -> Result<bool, StorageError> {
         let over = entry.revision.checked_sub(1).filter(|it| *it != 0);
-        self.put_over(name, entry, over).await
+        self.put_over(key, entry, over).await
     }
 
     /// Puts the end of an entry off that was read. It is the same entry, so
     /// whoever replaces it is not hindered.
-    pub async fn prolong_vault_entry(&self, name: &str, entry: &VaultEntry) -> Result<(), StorageError> {
-        self.put_over(name, entry, Some(entry.revision)).await.map(drop)
+    pub async fn prolong_vault_entry(&self, key: &VaultKey, entry: &VaultEntry) -> Result<(), StorageError> {
+        self.put_over(key, entry, Some(entry.revision)).await.map(drop)
     }
 
-    async fn put_over(&self, name: &str, entry: &VaultEntry, over: Option<u64>) -> Result<bool, StorageError> {
+    async fn put_over(&self, key: &VaultKey, entry: &VaultEntry, over: Option<u64>) -> Result<bool, StorageError> {
         let mut item = to_item(entry)?;
-        item.extend(key(name));
+        item.extend(item_key(key));
         item.insert("sealed".to_owned(), AttributeValue::B(Blob::new(entry.sealed.clone())));
         item.extend(entry.ends_at.map(|it| ("ttl".to_owned(), ttl(it))));
         let put = self.client.put_item().table_name(self.table(Table::Vault)).set_item(Some(item));
@@ -72,8 +98,8 @@ impl Store {
     }
 }
 
-fn key(name: &str) -> Item {
-    attributes([("entry", s(name))])
+fn item_key(key: &VaultKey) -> Item {
+    attributes([("entry", s(&key.entry))])
 }
 
 #[cfg(test)]
@@ -83,6 +109,10 @@ mod tests {
     use super::*;
     use crate::testing::store;
 
+    fn key(name: &str) -> VaultKey {
+        VaultKey::platform(name)
+    }
+
     fn entry(revision: u64, sealed: &[u8]) -> VaultEntry {
         VaultEntry { revision, ends_at: None, sealed: sealed.to_vec() }
     }
@@ -91,13 +121,14 @@ mod tests {
     async fn an_entry_that_ends_is_removed_by_the_table_after_that() {
         let store = store().await;
         let ending = VaultEntry { ends_at: Some(noon()), ..entry(1, b"one") };
-        assert!(store.put_vault_entry("app", &ending).await.unwrap());
-        assert!(store.put_vault_entry("key", &entry(1, b"one")).await.unwrap());
+        assert!(store.put_vault_entry(&key("app"), &ending).await.unwrap());
+        assert!(store.put_vault_entry(&key("key"), &entry(1, b"one")).await.unwrap());
 
-        assert_eq!(store.vault_entry("app").await.unwrap(), Some(ending));
+        assert_eq!(store.vault_entry(&key("app")).await.unwrap(), Some(ending));
         let ttl = async |name: &str| {
             let table = store.table(Table::Vault);
-            let found = store.client.get_item().table_name(table).set_key(Some(key(name))).send().await.unwrap();
+            let found =
+                store.client.get_item().table_name(table).set_key(Some(item_key(&key(name)))).send().await.unwrap();
             found.item.unwrap().get("ttl").cloned()
         };
         assert_eq!(ttl("app").await, Some(crate::item::ttl(noon())));
@@ -107,14 +138,14 @@ mod tests {
     #[tokio::test]
     async fn an_entry_is_replaced_only_by_whoever_read_it() {
         let store = store().await;
-        assert_eq!(store.vault_entry("key").await.unwrap(), None);
-        assert!(store.put_vault_entry("key", &entry(1, b"one")).await.unwrap());
-        assert!(!store.put_vault_entry("key", &entry(1, b"other")).await.unwrap(), "somebody was faster");
-        assert_eq!(store.vault_entry("key").await.unwrap(), Some(entry(1, b"one")));
+        assert_eq!(store.vault_entry(&key("key")).await.unwrap(), None);
+        assert!(store.put_vault_entry(&key("key"), &entry(1, b"one")).await.unwrap());
+        assert!(!store.put_vault_entry(&key("key"), &entry(1, b"other")).await.unwrap(), "somebody was faster");
+        assert_eq!(store.vault_entry(&key("key")).await.unwrap(), Some(entry(1, b"one")));
 
-        assert!(store.put_vault_entry("key", &entry(2, b"two")).await.unwrap());
-        assert!(!store.put_vault_entry("key", &entry(2, b"late")).await.unwrap());
-        assert_eq!(store.vault_entry("key").await.unwrap(), Some(entry(2, b"two")));
-        assert_eq!(store.vault_entry("another").await.unwrap(), None);
+        assert!(store.put_vault_entry(&key("key"), &entry(2, b"two")).await.unwrap());
+        assert!(!store.put_vault_entry(&key("key"), &entry(2, b"late")).await.unwrap());
+        assert_eq!(store.vault_entry(&key("key")).await.unwrap(), Some(entry(2, b"two")));
+        assert_eq!(store.vault_entry(&key("another")).await.unwrap(), None);
     }
 }

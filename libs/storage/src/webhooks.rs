@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Up
 use chrono::DateTime;
 use domain::event::Event;
 use domain::id::{UserId, WebhookId};
+use domain::sealing::{SealContext, SecretKind};
 use domain::webhook::{Endpoint, MAX_ENDPOINTS, Replaced, Secrets};
 
 use crate::Store;
@@ -33,8 +34,8 @@ pub enum EndpointAdded {
 }
 
 /// What the secrets of an endpoint are sealed for.
-pub fn webhook_context(user: UserId, webhook: WebhookId) -> String {
-    format!("webhook:{user}:{webhook}")
+pub fn webhook_context(user: UserId, webhook: WebhookId) -> SealContext {
+    SealContext::new(SecretKind::Webhook, format_args!("webhook:{user}:{webhook}"))
 }
 
 impl Store {

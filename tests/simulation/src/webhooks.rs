@@ -83,6 +83,7 @@ impl Webhooks {
             token_lifetime: TokenLifetime::default(),
             allowed_origins: Vec::new(),
             proxy: None,
+            mcp: cloud::mcp_proof::McpProof::random(),
         };
         App {
             api,

@@ -26,6 +26,10 @@ pub(super) fn attacks() -> Vec<Attack> {
             "invalid_grant, and the second time ends the token" => stolen_codes;
         "somebody else decides about a request that they got hold of",
             "403 and 410, and it can still be decided" => stolen_requests;
+        "a token for /mcp is used at the API directly, with forged proofs too, and one for the API at /mcp",
+            "401 each time, and each works where it belongs" => tokens_elsewhere;
+        "a code for /mcp is exchanged for a token for the API",
+            "invalid_target, and the code still gets a token for /mcp" => wider_resources;
         "a token for drafts schedules, changes what is scheduled, unschedules and deletes it",
             "403 each time, and the post stays as it was" => more_than_drafts;
     ])
@@ -47,6 +51,10 @@ impl Program {
 
     /// The address that it opens.
     fn address(&self, world: &World, id: &str, back: &str) -> String {
+        self.address_for(world, id, back, world.origin())
+    }
+
+    fn address_for(&self, world: &World, id: &str, back: &str, resource: &str) -> String {
         let parameters = [
             ("response_type", "code"),
             ("client_id", id),
@@ -55,6 +63,7 @@ impl Program {
             ("code_challenge_method", "S256"),
             ("scope", "posts:read posts:write"),
             ("state", "kept"),
+            ("resource", resource),
         ];
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
         format!("{}/oauth/authorize?{query}", world.origin())
@@ -70,13 +79,36 @@ impl Program {
     /// The code that the person lets it have.
     async fn code(&self, user: &mut User<'_>) -> Result<String> {
         let page = self.page(user).await?;
+        self.approved(user, &page).await
+    }
+
+    /// The code for a token that is good at this address of the service.
+    async fn code_for(&self, user: &mut User<'_>, resource: &str) -> Result<String> {
+        let address = self.address_for(user.world, &self.id, BACK, resource);
+        let (world, email) = (user.world, user.email.clone());
+        let page = world.sign_in(&mut user.browser, &address, &email).await?;
+        self.approved(user, &page).await
+    }
+
+    async fn approved(&self, user: &mut User<'_>, page: &Page) -> Result<String> {
         let (form, _) = page.form_with_button("Approve").ok_or_else(|| page.fault("nothing to approve"))?;
-        let back = user.browser.leads_on(&page, &form, &[]).await?;
+        let back = user.browser.leads_on(page, &form, &[]).await?;
         ensure!(back.as_str().starts_with(BACK), "the browser is led to {back}");
         parameter(&back, "code").ok_or_else(|| Fault::new(format!("no code in {back}")))
     }
 
     async fn exchange(&self, world: &World, code: &str, id: &str, verifier: &str) -> Result<Answer> {
+        self.exchange_for(world, code, id, verifier, None).await
+    }
+
+    async fn exchange_for(
+        &self,
+        world: &World,
+        code: &str,
+        id: &str,
+        verifier: &str,
+        resource: Option<&str>,
+    ) -> Result<Answer> {
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -84,6 +116,8 @@ impl Program {
             ("redirect_uri", BACK),
             ("code_verifier", verifier),
         ];
+        let resource = resource.map(|it| ("resource", it));
+        let form = form.into_iter().chain(resource);
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let call = world.stranger()?;
         let call = call.call(Method::POST, "/oauth/token");
@@ -165,6 +199,61 @@ async fn stolen_codes(arena: &Arena) -> Result<String> {
     program.exchange(world, &code, &program.id, own).await?.error(400, "invalid_grant")?;
     api.get("/posts").await?.refused(401)?;
     Ok("invalid_grant three times, and the token has ended".to_owned())
+}
+
+/// How the tools answer a call with this token, and the API the same call with each
+/// of these proofs.
+async fn statuses(world: &World, token: &str, proofs: &[Option<&str>]) -> Result<(u16, Vec<u16>)> {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "list_posts" } });
+    let tools = world.http().post(format!("{}/mcp", world.origin())).bearer_auth(token);
+    let tools = tools.header("accept", "application/json, text/event-stream").json(&body).send().await?;
+    let mut directly = Vec::new();
+    for proof in proofs {
+        let mut request = world.http().get(format!("{}/api/v1/posts", world.origin())).bearer_auth(token);
+        if let Some(proof) = proof {
+            request = request.header("x-mcp-proof", *proof).header("x-proxy-secret", *proof);
+        }
+        directly.push(request.send().await?.status().as_u16());
+    }
+    Ok((tools.status().as_u16(), directly))
+}
+
+async fn tokens_elsewhere(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let own = program.pkce.verifier.expose_secret();
+    let guess = "0".repeat(64);
+    let proofs = [None, Some(""), Some("true"), Some(guess.as_str()), Some(own)];
+    let origin = world.origin();
+    for (resource, tools, api) in [
+        (format!("{origin}/mcp"), 200, 401),
+        (format!("{origin}/mcp/"), 200, 401),
+        (format!("{origin}/api/v1"), 401, 200),
+        (origin.to_owned(), 200, 200),
+    ] {
+        let code = program.code_for(&mut user, &resource).await?;
+        let granted = program.exchange(world, &code, &program.id, own).await?.ok(200)?;
+        let found = statuses(world, text(&granted, "access_token")?, &proofs).await?;
+        same(found, (tools, vec![api; proofs.len()]), &resource)?;
+    }
+    Ok("401 at the API five times with and without forged proofs, 200 at /mcp; for the API the other way round"
+        .to_owned())
+}
+
+async fn wider_resources(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let own = program.pkce.verifier.expose_secret();
+    let (origin, mcp) = (world.origin(), format!("{}/mcp", world.origin()));
+    let code = program.code_for(&mut user, &mcp).await?;
+    for wider in [origin.to_owned(), format!("{origin}/api/v1"), format!("{origin}/mcp/x")] {
+        let answer = program.exchange_for(world, &code, &program.id, own, Some(&wider)).await?;
+        answer.error(400, "invalid_target")?;
+    }
+    let granted = program.exchange_for(world, &code, &program.id, own, Some(&mcp)).await?.ok(200)?;
+    let (tools, directly) = statuses(world, text(&granted, "access_token")?, &[None]).await?;
+    same((tools, directly), (200, vec![401]), "the token for /mcp")?;
+    Ok("invalid_target three times; then a token for /mcp alone".to_owned())
 }
 
 async fn stolen_requests(arena: &Arena) -> Result<String> {

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::recorder::Call;
+use super::recorder::{Call, KEY, SEALED_BY};
 use crate::{
     ensure,
     fault::{Fault, Result},
@@ -49,7 +49,7 @@ const LOCAL: &str = "local";
 /// adds them, so no template knows which exist.
 pub const SECRETS: &str = "Secrets/*";
 
-/// The same, as roles name it.
+/// These secrets, as roles name them.
 const SECRETS_ARN: &str =
     "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/*";
 
@@ -97,7 +97,23 @@ pub(super) fn used_locally(template: &Template, log: &str) -> Result<BTreeSet<Pe
         names.insert(name.to_owned(), table.replace("${AWS::StackName}", LOCAL));
     }
     names.insert("MediaBucket".to_owned(), "social-publishing-media".to_owned());
-    Ok(used(template, LOCAL, &names, &Call::logged(log)?))
+    let mut used = used(template, LOCAL, &names, &Call::logged(log)?);
+    // The local stack has no key service. An item of the vault is sealed before it
+    // is written, and opened after it is read.
+    for (function, action, resource) in used.clone() {
+        let action = match action.as_str() {
+            "dynamodb:PutItem" => "kms:GenerateDataKey",
+            "dynamodb:GetItem" => "kms:Decrypt",
+            _ => continue,
+        };
+        let kind = match resource.as_str() {
+            "VaultTable/platform#*" => "vault",
+            "VaultTable/webhook#*" => "webhook",
+            _ => continue,
+        };
+        used.insert((function, action.to_owned(), format!("SealingKey/{kind}")));
+    }
+    Ok(used)
 }
 
 /// What the role of each function allows.
@@ -114,13 +130,32 @@ pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
             ensure!(statement["Effect"] == "Allow", "{function}: {statement}");
             for action in listed(&statement["Action"]) {
                 for resource in listed(&statement["Resource"]) {
-                    let action = action.as_str().unwrap_or_default().to_owned();
-                    granted.insert((function.to_owned(), action, symbol(resource)?));
+                    let (action, resource) = (action.as_str().unwrap_or_default(), symbol(resource)?);
+                    for part in parts(&resource, &statement["Condition"]) {
+                        granted.insert((function.to_owned(), action.to_owned(), part));
+                    }
                 }
             }
         }
     }
     Ok(granted)
+}
+
+/// The parts of a resource to which a condition limits a permission: secrets of
+/// one kind, and items of the vault, each as `SealingKey/grant` or
+/// `VaultTable/webhook#*`. Without such a condition, all of it.
+fn parts(resource: &str, condition: &Value) -> Vec<String> {
+    let of = match resource {
+        "SealingKey" if condition["StringEquals"]["kms:EncryptionContext:service"] == SEALED_BY => {
+            &condition["StringEquals"]["kms:EncryptionContext:kind"]
+        }
+        "VaultTable" => &condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"],
+        _ => &Value::Null,
+    };
+    if of.is_null() {
+        return vec![resource.to_owned()];
+    }
+    listed(of).into_iter().filter_map(Value::as_str).map(|it| format!("{resource}/{it}")).collect()
 }
 
 fn listed(value: &Value) -> Vec<&Value> {
@@ -142,8 +177,8 @@ fn symbol(resource: &Value) -> Result<String> {
 /// A call by the template's names; `None` for functions of other stacks.
 fn permission(template: &Template, stack: &str, names: &BTreeMap<String, String>, call: &Call) -> Option<Permission> {
     let function = FUNCTIONS.into_iter().find(|it| names.get(&function_name(it)) == Some(&call.function))?;
-    let resource = if call.resource == "the key" {
-        "SealingKey".to_owned()
+    let resource = if let Some(kind) = call.resource.strip_prefix(KEY) {
+        format!("SealingKey/{kind}")
     } else if call.action.starts_with("secretsmanager:") && call.resource.starts_with(&format!("{stack}/")) {
         SECRETS.to_owned()
     } else {

@@ -152,7 +152,7 @@ impl Calls {
 /// unknown operation gets a name that no policy has, so that it is noticed.
 fn asked(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, String)> {
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
-    let named = |action| vec![(action, text("TableName"))];
+    let named = |action| vec![(action, table(body))];
     match (service, operation) {
         ("DynamoDB_20120810", "GetItem") => named("dynamodb:GetItem"),
         ("DynamoDB_20120810", "PutItem") => named("dynamodb:PutItem"),
@@ -202,15 +202,31 @@ fn name_of_secret(id: &str) -> String {
     named.map_or(id, |(name, _)| name).to_owned()
 }
 
+/// The table of an item. Of the vault it is the part whose keys start alike, as
+/// roles name it: `vault/webhook#*`.
 fn table(item: &Value) -> String {
-    item["TableName"].as_str().unwrap_or_default().to_owned()
+    let table = item["TableName"].as_str().unwrap_or_default();
+    let entry = ["Key", "Item"].into_iter().find_map(|it| item[it]["entry"]["S"].as_str());
+    match entry {
+        Some(entry) => format!("{table}/{}#*", entry.split('#').next().unwrap_or_default()),
+        None => table.to_owned(),
+    }
 }
 
-/// The name of the only key, if it is used with the encryption context for
+/// The first part of the encryption context of every secret.
+pub(super) const SEALED_BY: &str = "social-publishing";
+
+/// What the name of the only key starts with. The kind of the secret follows.
+pub(super) const KEY: &str = "the key for ";
+
+/// The only key, used for secrets of a kind, if its encryption context is one for
 /// which roles allow it.
 fn key(body: &Value) -> String {
-    let sealed_for = body["EncryptionContext"]["service"].as_str();
-    if sealed_for == Some("social-publishing") { "the key".to_owned() } else { format!("the key for {sealed_for:?}") }
+    let context = &body["EncryptionContext"];
+    match context["kind"].as_str() {
+        Some(kind) if context["service"] == SEALED_BY => format!("{KEY}{kind}"),
+        _ => format!("{KEY}an unknown context: {context}"),
+    }
 }
 
 fn of_bucket(method: &Method, uri: &Uri) -> (&'static str, String) {

@@ -65,6 +65,13 @@ pub const MINISTACK: PythonTool = PythonTool {
             from: "                if service == \"s3\"\n                else None\n            )\n            if service == \"logs\":",
             to: "                if service == \"s3\"\n                else {f\"kms:EncryptionContext:{name}\": value for name, value in (json.loads(body or b\"{}\").get(\"EncryptionContext\") or {}).items()} if service == \"kms\"\n                else {\"events:source\": [it.get(\"Source\", \"\") for it in json.loads(body or b\"{}\").get(\"Entries\", [])]} if service == \"events\"\n                else None\n            )\n            if service == \"logs\":",
         },
+        // A condition key of DynamoDB, of requests for one item of the table `vault`:
+        // "Specifying conditions: using condition keys" in its guide.
+        Mend {
+            file: "ministack/app.py",
+            from: "                dynamodb_service_context(body) if service == \"dynamodb\"",
+            to: "                {**dynamodb_service_context(body), \"dynamodb:LeadingKeys\": [key[\"S\"] for it in [json.loads(body or b\"{}\")] for key in [(it.get(\"Key\") or it.get(\"Item\") or {}).get(\"entry\")] if key]} if service == \"dynamodb\"",
+        },
         // SQS requires sqs:SendMessage for sending a batch: "Amazon SQS API
         // permissions" in its guide.
         Mend {

@@ -108,6 +108,8 @@ fn only_functions_that_need_a_secret_have_it_and_none_has_the_issuers() {
         assert!(!variables.to_string().contains("UserPoolClient.ClientSecret"), "{function}");
         let has_files = ["delivery", "media"].contains(&function);
         assert_eq!(variables.to_string().contains("FileSecret"), has_files, "{function}");
+        let knows_tools = ["auth", "connections", "mcp", "media", "posts", "webhooks"].contains(&function);
+        assert_eq!(variables.to_string().contains("McpSecret"), knows_tools, "{function}");
     }
 }
 

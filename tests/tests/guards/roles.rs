@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use storage::VaultKey;
 use tests::deployed::privileges::{SECRETS, granted};
 use tests::template::{FUNCTIONS, Template};
 
@@ -14,10 +15,10 @@ fn no_role_allows_all_actions_of_a_service_or_all_resources() {
     let granted = granted(&template).unwrap();
     for (function, action, resource) in &granted {
         assert!(!action.contains('*'), "{function}: {action}");
-        // Only files and secrets have names that the template cannot know, so only
-        // they may have a `*`.
-        let files = ["MediaBucket/media/*", "MediaBucket/derived/*"];
-        let is_listed = !resource.contains('*') || files.contains(&resource.as_str()) || resource == SECRETS;
+        // Only files, secrets and items of the vault have names that the template
+        // cannot know, so only they may have a `*`.
+        let parts = ["MediaBucket/media/*", "MediaBucket/derived/*", "VaultTable/platform#*", "VaultTable/webhook#*"];
+        let is_listed = !resource.contains('*') || parts.contains(&resource.as_str()) || resource == SECRETS;
         assert!(is_listed, "{function}: {action} on {resource}");
     }
     assert_eq!(template.resources("AWS::IAM::Role").len(), FUNCTIONS.len(), "one role for each function, and no other");
@@ -48,6 +49,47 @@ fn who_is_told_where_secrets_are_may_read_them_and_nobody_else() {
     // What we are known by at the issuer is for whoever signs people in.
     expected.insert(("auth".to_owned(), "ClientSecret".to_owned()));
     assert_eq!(reads, expected);
+}
+
+/// What a role allows of the vault and the sealing key, without the actions.
+fn secrets_within_reach(function: &str) -> BTreeSet<String> {
+    let granted = granted(&Template::read().unwrap()).unwrap().into_iter();
+    let own = granted.filter(|(it, _, _)| it == function).map(|(_, _, resource)| resource);
+    own.filter(|it| it.starts_with("VaultTable") || it.starts_with("SealingKey")).collect()
+}
+
+#[test]
+fn each_function_reaches_secrets_of_its_own_kinds_alone() {
+    for function in FUNCTIONS {
+        let expected: &[&str] = match function {
+            "connections" => &["SealingKey/grant", "SealingKey/vault", "VaultTable/platform#*"],
+            "delivery" | "upkeep" => &["SealingKey/grant"],
+            "webhooks" => &["SealingKey/webhook", "VaultTable/webhook#*"],
+            _ => &[],
+        };
+        let expected: BTreeSet<_> = expected.iter().map(|it| (*it).to_owned()).collect();
+        assert_eq!(secrets_within_reach(function), expected, "{function}");
+    }
+}
+
+/// The conditions of the roles against the keys and kinds that the functions use.
+#[test]
+fn neither_of_two_functions_reaches_the_others_items_of_the_vault() {
+    let reaches = |function: &str, key: &VaultKey| {
+        let within = secrets_within_reach(function);
+        let pattern = within.iter().find_map(|it| it.strip_prefix("VaultTable/")).unwrap();
+        let start = pattern.strip_suffix('*').unwrap();
+        (key.entry().starts_with(start), within.contains(&format!("SealingKey/{}", key.context().kind.as_str())))
+    };
+    // Servers that users name are a part of these names.
+    for name in ["mastodon good.example", "bluesky", "webhook#signing_key", ""] {
+        let key = VaultKey::platform(name);
+        assert_eq!(reaches("connections", &key), (true, true), "{name}");
+        assert_eq!(reaches("webhooks", &key), (false, false), "{name}");
+    }
+    let key = VaultKey::webhook("signing_key");
+    assert_eq!(reaches("webhooks", &key), (true, true));
+    assert_eq!(reaches("connections", &key), (false, false));
 }
 
 #[test]

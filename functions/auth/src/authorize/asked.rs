@@ -7,13 +7,13 @@
 
 use api::page::{PageError, PageResult};
 use domain::name::ClientName;
-use domain::oauth::{Challenge, ClientId, RedirectUri};
+use domain::oauth::{Challenge, ClientId, RedirectUri, Resource};
 use domain::scope::{Scope, Scopes};
 use http::StatusCode;
 use serde::Deserialize;
 
 use crate::App;
-use crate::metadata::{SCOPES_OF_TOOLS, is_our_resource};
+use crate::metadata::SCOPES_OF_TOOLS;
 
 /// The longest `state`, in bytes: with the rest of the address it outlives a sign-in, which keeps
 /// it in a cookie.
@@ -40,7 +40,7 @@ pub(crate) struct Request {
     pub(crate) redirect_uri: RedirectUri,
     pub(crate) state: Option<String>,
     pub(crate) challenge: Challenge,
-    pub(crate) resource: Option<String>,
+    pub(crate) resource: Resource,
     pub(crate) scopes: Scopes,
 }
 
@@ -60,13 +60,17 @@ impl AuthorizeQuery {
             let text = "It sends no code_challenge of the method S256, without which others could use its code.";
             return Err(wrong("invalid_request", text));
         };
-        if self.resource.as_ref().is_some_and(|it| !is_our_resource(&app.api.origin, it)) {
+        let resource = match self.resource.as_deref().filter(|it| !it.is_empty()) {
+            None => Some(Resource::Service),
+            Some(address) => Resource::parse(&app.api.origin, address),
+        };
+        let Some(resource) = resource else {
             return Err(wrong("invalid_target", "It wants access to another service than this one."));
-        }
+        };
         let Some(scopes) = scopes(self.scope.as_deref().unwrap_or_default()) else {
             return Err(wrong("invalid_scope", "It asks for nothing that this service knows."));
         };
-        let Self { state, resource, .. } = self;
+        let state = self.state;
         Ok(Request { client_id, client_name, redirect_uri, state, challenge, resource, scopes })
     }
 

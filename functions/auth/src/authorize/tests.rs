@@ -1,4 +1,7 @@
+use axum::body::Body;
+use axum::extract::Request;
 use chrono::TimeDelta;
+use cloud::mcp_proof::McpProof;
 use domain::token::Pkce;
 use reqwest::Url;
 use secrecy::ExposeSecret;
@@ -28,7 +31,7 @@ impl Asking {
             ("code_challenge", &self.pkce.challenge),
             ("code_challenge_method", "S256"),
             ("state", "s t"),
-            ("resource", "https://social.example/mcp"),
+            ("resource", "https://social.example/"),
         ];
         let own = own.into_iter().filter(|it| instead.iter().all(|other| other.0 != it.0));
         let given = instead.iter().copied().filter(|it| !it.1.is_empty());
@@ -58,7 +61,11 @@ fn request_on(page: &Answer) -> String {
 
 /// Opens the page as the person of this session, and decides.
 async fn decide(service: &Service, asking: &Asking, session: &str, decision: &str) -> Url {
-    let page = service.page(&asking.address(&[]), session).await;
+    decide_at(service, &asking.address(&[]), session, decision).await
+}
+
+async fn decide_at(service: &Service, address: &str, session: &str, decision: &str) -> Url {
+    let page = service.page(address, session).await;
     assert_eq!(page.status, 200, "{}", page.text);
     let (csrf, request) = (service.csrf(session).await, request_on(&page));
     let form = [("csrf", csrf.as_str()), ("request", request.as_str()), ("decision", decision)];
@@ -90,7 +97,7 @@ async fn a_program_gets_what_its_user_approved_and_loses_it_when_revoked() {
 
     assert_eq!((answer.status, answer.header("cache-control")), (200, "no-store"), "{}", answer.text);
     assert_eq!(answer.body["scope"], "connections:read posts:read posts:write media:write");
-    assert_eq!((&answer.body["token_type"], &answer.body["expires_in"]), (&json!("Bearer"), &json!(15_552_000)));
+    assert_eq!((&answer.body["token_type"], &answer.body["expires_in"]), (&json!("Bearer"), &json!(7_776_000)));
     let token = answer.body["access_token"].as_str().unwrap();
     assert_eq!(service.send("GET", "/api/v1/user", Some(token), "").await.status, 403);
     let account = service.page("/account", &session).await.text;
@@ -140,10 +147,54 @@ async fn a_code_is_for_the_program_that_asked_for_it_and_once() {
     assert_eq!(error(&[("client_id", "a"), ("client_id", "b")]).await, refused("invalid_request"));
 
     let token = asking.exchange(&service, &code, &[]).await.body["access_token"].as_str().unwrap().to_owned();
-    assert_eq!(service.send("GET", "/api/v1/posts/1", Some(&token), "").await.status, 404);
+    assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 403, "it is good");
     // Whoever sends it again is not the program: what it got ends.
     assert_eq!(error(&[]).await, refused("invalid_grant"));
     assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_token_is_for_the_resource_that_was_authorized_or_a_part_of_it() {
+    const ALL: &str = "https://social.example";
+    const API: &str = "https://social.example/api/v1/";
+    const MCP: &str = "https://social.example/mcp";
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let status = async |token: &str, proof: &McpProof| {
+        let request = Request::get("/api/v1/user").header("authorization", format!("Bearer {token}"));
+        let request = request.header(McpProof::HEADER, proof.header_value().unwrap());
+        service.answer(request.body(Body::empty()).unwrap()).await.status
+    };
+
+    // 403: the token is good, and lacks the scope.
+    for (authorized, narrowed, directly, by_tools) in [
+        ("", None, 403, 403),
+        (ALL, None, 403, 403),
+        (ALL, Some(ALL), 403, 403),
+        (ALL, Some(API), 403, 401),
+        (ALL, Some(MCP), 401, 403),
+        (API, None, 403, 401),
+        (API, Some("https://social.example/api/v1"), 403, 401),
+        (MCP, None, 401, 403),
+        (MCP, Some(""), 401, 403),
+        (MCP, Some("https://social.example/mcp/"), 401, 403),
+    ] {
+        let address = asking.address(&[("resource", authorized)]);
+        let code = parameter(&decide_at(&service, &address, &session, "approve").await, "code").unwrap();
+        let field: Vec<_> = narrowed.map(|it| ("resource", it)).into_iter().collect();
+        let answer = asking.exchange(&service, &code, &field).await;
+        let token = answer.body["access_token"].as_str().unwrap();
+        assert_eq!(status(token, &McpProof::random()).await, directly, "{authorized}, {narrowed:?}");
+        assert_eq!(status(token, &service.api.mcp).await, by_tools, "{authorized}, {narrowed:?}");
+    }
+    for (authorized, wider) in [(MCP, ALL), (MCP, API), (API, MCP), (API, ALL)] {
+        let address = asking.address(&[("resource", authorized)]);
+        let code = parameter(&decide_at(&service, &address, &session, "approve").await, "code").unwrap();
+        let answer = asking.exchange(&service, &code, &[("resource", wider)]).await;
+        assert_eq!((answer.status, &answer.body["error"]), (400, &json!("invalid_target")), "{authorized} to {wider}");
+        assert_eq!(asking.exchange(&service, &code, &[]).await.status, 200, "the code is not spent");
+    }
 }
 
 #[tokio::test]

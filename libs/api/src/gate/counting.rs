@@ -10,8 +10,10 @@ use std::sync::Arc;
 use axum::extract::Request;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::audit;
+use cloud::mcp_proof::McpProof;
 use domain::access_token::AccessToken;
 use domain::id::UserId;
+use domain::oauth::Resource;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method};
 use storage::{Admitted, Counted, Stale, StorageError, TokenGrant, minute_of};
@@ -28,6 +30,8 @@ const MEDIA: (Method, &str) = (Method::POST, "/api/v1/media");
 pub(super) struct Asked {
     address: ClientIp,
     is_media: bool,
+    /// Where the request arrived: the tools pass it on to the API.
+    place: Resource,
     token: Sent,
 }
 
@@ -50,10 +54,11 @@ struct Note {
 }
 
 impl Asked {
-    pub(super) fn read(request: &Request) -> Self {
+    pub(super) fn read(request: &Request, mcp: &McpProof) -> Self {
         Self {
             address: ClientIp::of(request.extensions()),
             is_media: *request.method() == MEDIA.0 && request.uri().path() == MEDIA.1,
+            place: if mcp.is_proven_by(request.headers()) { Resource::Mcp } else { Resource::Api },
             token: sent_token(request.headers()),
         }
     }
@@ -83,7 +88,7 @@ impl Counting<'_> {
     /// Counts a request of the API. One without a good token counts to its
     /// address, and to no user.
     pub(super) async fn see(&self, asked: Asked) -> (Seen, ToNote) {
-        let Asked { address, is_media, token } = asked;
+        let Asked { address, is_media, place, token } = asked;
         let seen = |token, budget| Seen { ip: address.0, at: self.now, token, budget };
         let token = match token {
             Sent::Nothing => {
@@ -103,15 +108,17 @@ impl Counting<'_> {
             // first, whoever asks.
             return (seen(Credential::Unknown, Some(budget)), ToNote::default());
         }
-        let looked_up = match self.memory.worth(&hash, &address.subject(), self.limit(), self.now) {
-            Worth::Count => self.look_up(token.claimed_owner(), &hash, is_media).await,
+        // A token that is rejected here can be good where the tools call.
+        let known_as = format!("{hash}{}", place.path());
+        let looked_up = match self.memory.worth(&known_as, &address.subject(), self.limit(), self.now) {
+            Worth::Count => self.look_up(token.claimed_owner(), &hash, place, is_media).await,
             // Behind an address that many share there may be a good one.
             Worth::Read => match self.api.store.token(&hash).await {
                 Ok(None) => {
-                    self.memory.rejected(&hash, self.now);
+                    self.memory.rejected(&known_as, self.now);
                     return (seen(Credential::Rejected, Some(self.used_up())), ToNote::default());
                 }
-                Ok(Some(found)) => self.admit(token.claimed_owner(), &hash, found, is_media).await,
+                Ok(Some(found)) => self.admit(token.claimed_owner(), &hash, found, place, is_media).await,
                 Err(error) => Err(error),
             },
             Worth::Rejected => {
@@ -121,13 +128,13 @@ impl Counting<'_> {
         };
         match looked_up {
             Ok(Some((token, counted, note))) => {
-                self.memory.proved(&hash, &address.subject(), self.now);
+                self.memory.proved(&known_as, &address.subject(), self.now);
                 let budget = self.api.limits.budget(&counted, is_media);
                 self.memory.note(&hash, is_media, budget, self.now);
                 (seen(Credential::Good(Arc::new(token)), Some(budget)), ToNote(note))
             }
             Ok(None) => {
-                self.memory.rejected(&hash, self.now);
+                self.memory.rejected(&known_as, self.now);
                 let entry = audit::Entry::new(audit::Event::TokenRefused).claimed(token.claimed_owner());
                 entry.token(&hash).address(address.0).write();
                 let budget = self.count_address(&address.subject(), is_media).await;
@@ -146,11 +153,12 @@ impl Counting<'_> {
         &self,
         claimed: UserId,
         hash: &str,
+        place: Resource,
         is_media: bool,
     ) -> Result<Option<(TokenGrant, Counted, Option<Note>)>, StorageError> {
         let store = &self.api.store;
         let (token, admitted) = futures::try_join!(store.token(hash), store.admit(claimed, hash, is_media, self.now))?;
-        Ok(token.zip(admitted).and_then(|(token, admitted)| self.proven(claimed, hash, token, admitted)))
+        Ok(token.zip(admitted).and_then(|(token, admitted)| self.proven(claimed, hash, token, place, admitted)))
     }
 
     /// The same for a token that was read already.
@@ -159,10 +167,11 @@ impl Counting<'_> {
         claimed: UserId,
         hash: &str,
         token: TokenGrant,
+        place: Resource,
         is_media: bool,
     ) -> Result<Option<(TokenGrant, Counted, Option<Note>)>, StorageError> {
         let admitted = self.api.store.admit(claimed, hash, is_media, self.now).await?;
-        Ok(admitted.and_then(|it| self.proven(claimed, hash, token, it)))
+        Ok(admitted.and_then(|it| self.proven(claimed, hash, token, place, it)))
     }
 
     fn proven(
@@ -170,14 +179,15 @@ impl Counting<'_> {
         claimed: UserId,
         hash: &str,
         token: TokenGrant,
+        place: Resource,
         admitted: Admitted,
     ) -> Option<(TokenGrant, Counted, Option<Note>)> {
         // The end of a token may have been prolonged at one of its two places
         // alone.
-        if token.owner != claimed || token.expires_at <= self.now {
+        if token.owner != claimed || token.expires_at <= self.now || !token.resource.includes(place) {
             return None;
         }
-        let ends = self.api.token_lifetime.ends(token.created_at, self.now);
+        let ends = token.ends(self.api.token_lifetime, self.now);
         let note = Note {
             owner: token.owner,
             hash: hash.to_owned(),

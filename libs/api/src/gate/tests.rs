@@ -1,8 +1,10 @@
 use axum::body::Body;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
+use cloud::mcp_proof::McpProof;
 use domain::access_token::AccessToken;
 use domain::id::{PostId, UserId};
+use domain::oauth::{ClientId, Resource};
 use domain::scope::{Scope, Scopes};
 use domain::testing::a_user;
 use http::HeaderMap;
@@ -66,9 +68,12 @@ impl Service {
     }
 
     async fn token_of(&self, owner: UserId, scopes: &[Scope]) -> String {
-        let token = AccessToken::mint(owner);
         let now = self.api.clock.now();
-        let grant = TokenGrant::made(owner, Scopes::of(scopes), now, self.api.token_lifetime.ends(now, now));
+        self.put(TokenGrant::made(owner, Scopes::of(scopes), now, self.api.token_lifetime.ends(now, now))).await
+    }
+
+    async fn put(&self, grant: TokenGrant) -> String {
+        let token = AccessToken::mint(grant.owner);
         assert_eq!(self.api.store.put_token(&token.hash(), &grant).await.unwrap(), Race::Won);
         token.secret().expose_secret().to_owned()
     }
@@ -236,6 +241,54 @@ async fn a_token_that_is_used_every_month_ends_after_400_days() {
     service.api.clock.advance(TimeDelta::days(10));
 
     assert_eq!(service.status("GET", POST, Some(&token), "").await, 401);
+}
+
+#[tokio::test]
+async fn a_token_of_a_client_lives_for_90_days_after_its_last_use() {
+    let service = service().await;
+    let user = a_user();
+    join(&service.api.store, &user).await;
+    let (now, day) = (service.api.clock.now(), TimeDelta::days(1));
+    let made = TokenGrant::made(user.user_id, Scopes::of(&[]), now, now + day * 90);
+    let token = service.put(TokenGrant { client_id: ClientId::parse("https://app.example/c.json"), ..made }).await;
+
+    service.api.clock.advance(day * 89);
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 200);
+    service.api.clock.advance(day * 89);
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 200);
+    service.api.clock.advance(day * 90);
+
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 401);
+}
+
+#[tokio::test]
+async fn a_token_is_accepted_at_its_resource_alone() {
+    let service = service().await;
+    let forged = McpProof::random();
+    let user = a_user();
+    join(&service.api.store, &user).await;
+    let send = async |token: &str, proof: Option<&McpProof>| {
+        let mut request = Request::get(POST).header("authorization", format!("Bearer {token}"));
+        if let Some(proof) = proof {
+            request = request.header(McpProof::HEADER, proof.header_value().unwrap());
+        }
+        service.answer(request.body(Body::empty()).unwrap()).await.status
+    };
+
+    let proof = &service.api.mcp;
+    for (resource, directly, by_tools) in
+        [(Resource::Service, 200, 200), (Resource::Api, 200, 401), (Resource::Mcp, 401, 200)]
+    {
+        let now = service.api.clock.now();
+        let made = TokenGrant::made(user.user_id, Scopes::of(&[]), now, now + TimeDelta::days(1));
+        let token = service.put(TokenGrant { resource, ..made }).await;
+        // Twice: what a process remembers of a token at one place says nothing of it at the other.
+        for round in 0..2 {
+            assert_eq!(send(&token, None).await, directly, "{resource:?}, {round}");
+            assert_eq!(send(&token, Some(&forged)).await, directly, "{resource:?}, {round}, forged");
+            assert_eq!(send(&token, Some(proof)).await, by_tools, "{resource:?}, {round}, tools");
+        }
+    }
 }
 
 #[tokio::test]

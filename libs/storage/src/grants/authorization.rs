@@ -9,7 +9,7 @@ use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
 use domain::id::UserId;
 use domain::name::ClientName;
-use domain::oauth::{Challenge, ClientId, RedirectUri};
+use domain::oauth::{Challenge, ClientId, RedirectUri, Resource};
 use domain::scope::Scopes;
 use serde::{Deserialize, Serialize};
 
@@ -36,9 +36,8 @@ pub struct AuthorizationGrant {
     pub state: Option<String>,
     /// What the exchange of the code has to meet.
     pub challenge: Challenge,
-    /// Which of our addresses it wants to use the token at, if it said so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource: Option<String>,
+    /// Where it wants to use the token.
+    pub resource: Resource,
     /// What it asks for; what it gets, once it is approved.
     pub scopes: Scopes,
     /// When it asked.
@@ -161,7 +160,7 @@ mod tests {
             redirect_uri: RedirectUri::parse("http://127.0.0.1:1/back").unwrap(),
             state: Some("s".to_owned()),
             challenge: Challenge::parse(&token::hash("v")).unwrap(),
-            resource: None,
+            resource: Resource::Service,
             scopes: Scopes::of(&[]),
             created_at: noon(),
             expires_at: noon() + TimeDelta::minutes(10),

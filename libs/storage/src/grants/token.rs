@@ -2,9 +2,10 @@
 
 use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
+use domain::access_token::TokenLifetime;
 use domain::id::UserId;
 use domain::name::ClientName;
-use domain::oauth::ClientId;
+use domain::oauth::{ClientId, Resource};
 use domain::scope::Scopes;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,8 @@ pub struct TokenGrant {
     /// The address of its client's document, if it came by an authorization code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<ClientId>,
+    /// Where it is accepted.
+    pub resource: Resource,
     /// When it was issued.
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -46,9 +49,25 @@ pub struct TokenGrant {
 }
 
 impl TokenGrant {
-    /// A token that is made now, for a client that gave no name.
+    /// A token that is made now, for the whole service and a client that gave no
+    /// name.
     pub fn made(owner: UserId, scopes: Scopes, now: DateTime<Utc>, expires_at: DateTime<Utc>) -> Self {
-        Self { owner, scopes, client_name: None, client_id: None, created_at: now, last_used_at: now, expires_at }
+        Self {
+            owner,
+            scopes,
+            client_name: None,
+            client_id: None,
+            resource: Resource::Service,
+            created_at: now,
+            last_used_at: now,
+            expires_at,
+        }
+    }
+
+    /// When it ends if it is used at this time.
+    pub fn ends(&self, lifetime: TokenLifetime, used_at: DateTime<Utc>) -> DateTime<Utc> {
+        let lifetime = if self.client_id.is_some() { lifetime.for_client() } else { lifetime };
+        lifetime.ends(self.created_at, used_at)
     }
 }
 

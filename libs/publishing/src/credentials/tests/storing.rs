@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cloud::seal::{SealError, Sealer};
+use domain::sealing::SealContext;
 
 use super::*;
 
@@ -54,7 +55,7 @@ struct Tired {
 
 #[async_trait::async_trait]
 impl Sealer for Tired {
-    async fn seal(&self, plain: &[u8], context: &str) -> Result<Vec<u8>, SealError> {
+    async fn seal(&self, plain: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError> {
         let less = |left: u32| left.checked_sub(1);
         match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
             Ok(_) => self.sealer.seal(plain, context).await,
@@ -62,7 +63,7 @@ impl Sealer for Tired {
         }
     }
 
-    async fn open(&self, sealed: &[u8], context: &str) -> Result<Vec<u8>, SealError> {
+    async fn open(&self, sealed: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError> {
         self.sealer.open(sealed, context).await
     }
 }
