@@ -81,11 +81,11 @@ pub(crate) async fn service_for(sign_up: SignUp) -> Service {
         store: storage::testing::store().await,
         ids: Ids::new(clock.clone()),
         clock: clock.clone(),
-        limits: RateLimits { requests_per_minute: 1000, media_per_minute: 30 },
+        limits: RateLimits { requests_per_minute: 1000, ..RateLimits::default() },
         origin: "https://social.example".to_owned(),
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
-        proxy: None,
+        proxies: Vec::new(),
     };
     let settings = OidcSettings {
         issuer: ISSUER.to_owned(),

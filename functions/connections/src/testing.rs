@@ -103,7 +103,7 @@ impl World {
             origin: "https://social.example".to_owned(),
             token_lifetime: domain::access_token::TokenLifetime::default(),
             allowed_origins: Vec::new(),
-            proxy: None,
+            proxies: Vec::new(),
         };
         let platform = Arc::<Network>::default();
         let events = Arc::<Heard>::default();

@@ -344,7 +344,7 @@ fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clo
         origin: origin.to_owned(),
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
-        proxy: None,
+        proxies: Vec::new(),
     }
 }
 
@@ -367,7 +367,11 @@ fn bucket_settings(origin: &str, outside: Option<&str>) -> BucketSettings {
 }
 
 fn rate_limits(options: &Options) -> RateLimits {
-    RateLimits { requests_per_minute: options.requests_per_minute, media_per_minute: options.media_per_minute }
+    RateLimits {
+        requests_per_minute: options.requests_per_minute,
+        media_per_minute: options.media_per_minute,
+        ..RateLimits::default()
+    }
 }
 
 fn oidc_settings(origin: &str) -> OidcSettings {

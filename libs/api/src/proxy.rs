@@ -1,9 +1,12 @@
 //! A proxy in front of the service, whose word about the address of a client is
 //! taken.
 
+mod environment;
+
 use std::net::{IpAddr, SocketAddr};
 
-use http::{HeaderMap, HeaderName};
+use http::header::InvalidHeaderValue;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
@@ -18,9 +21,28 @@ pub struct TrustedProxy {
 }
 
 /// The header in which a proxy proves itself.
-const PROOF: &str = "x-proxy-secret";
+const PROOF: HeaderName = HeaderName::from_static("x-proxy-secret");
+
+/// The header in which the function `mcp` passes on who calls it.
+const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("x-client-address");
 
 impl TrustedProxy {
+    /// The function `mcp`, which calls the API for assistants.
+    pub fn mcp(secret: SecretString) -> Self {
+        Self { address_header: CLIENT_ADDRESS, secret }
+    }
+
+    /// Headers that pass the address of a client on, with the proof.
+    ///
+    /// # Errors
+    /// The secret has characters that no header may have.
+    pub fn pass_on(&self, address: IpAddr) -> Result<HeaderMap, InvalidHeaderValue> {
+        let mut proof = HeaderValue::try_from(self.secret.expose_secret())?;
+        proof.set_sensitive(true);
+        let address = HeaderValue::try_from(address.to_string())?;
+        Ok([(PROOF, proof), (self.address_header.clone(), address)].into_iter().collect())
+    }
+
     /// The client's address, when the request proves that this proxy wrote it.
     pub(crate) fn address_of(&self, headers: &HeaderMap) -> Option<IpAddr> {
         let mut sent = headers.get_all(PROOF).iter();
@@ -63,7 +85,18 @@ mod tests {
         proxy().address_of(&map).map(|it| it.to_string())
     }
 
-    const PROVEN: (&str, &str) = (PROOF, "a secret of the proxy");
+    const PROVEN: (&str, &str) = ("x-proxy-secret", "a secret of the proxy");
+
+    #[test]
+    fn an_address_that_is_passed_on_is_believed_and_its_proof_is_not_printed() {
+        let mcp = TrustedProxy::mcp("a secret of two functions".into());
+        for address in ["198.51.100.7", "2001:db8::7"] {
+            let headers = mcp.pass_on(address.parse().unwrap()).unwrap();
+            assert_eq!(mcp.address_of(&headers).map(|it| it.to_string()).as_deref(), Some(address));
+            assert_eq!(proxy().address_of(&headers), None, "another proxy's secret");
+            assert!(!format!("{headers:?}").contains("a secret of"));
+        }
+    }
 
     #[test]
     fn an_address_is_taken_from_the_proxy_alone() {

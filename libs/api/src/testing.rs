@@ -18,6 +18,6 @@ pub(crate) async fn api() -> Api {
         origin: "https://social.example".to_owned(),
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
-        proxy: None,
+        proxies: Vec::new(),
     }
 }

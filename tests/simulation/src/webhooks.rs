@@ -82,7 +82,7 @@ impl Webhooks {
             origin: "https://social.example".to_owned(),
             token_lifetime: TokenLifetime::default(),
             allowed_origins: Vec::new(),
-            proxy: None,
+            proxies: Vec::new(),
         };
         App {
             api,

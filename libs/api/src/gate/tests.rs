@@ -298,7 +298,7 @@ async fn after_a_flood_of_made_up_tokens_the_next_gets_429_and_a_good_one_passes
 #[tokio::test]
 async fn a_proxy_that_proves_itself_tells_the_address_and_nobody_else() {
     let proxy = TrustedProxy { address_header: "x-client".parse().unwrap(), secret: "secret".into() };
-    let service = service_of(Api { proxy: Some(proxy), ..api().await });
+    let service = service_of(Api { proxies: vec![proxy], ..api().await });
     let send = async |address: &str, proof: &str| {
         let request = Request::post("/api/v1/open").header("x-client", address).header("x-proxy-secret", proof);
         service.answer(request.body(Body::empty()).unwrap()).await.header("x-ratelimit-remaining").to_owned()
@@ -339,7 +339,12 @@ async fn pages_are_counted_to_the_address_apart_from_the_api_and_their_style_is_
     assert_eq!(refused.header("content-type"), "text/html; charset=utf-8");
     assert_eq!(service.status("GET", "/nothing", None, "").await, 404);
     assert_eq!(service.status("DELETE", "/page", None, "").await, 405);
-    assert_eq!(service.status("GET", "/assets/style.css", None, "").await, 200);
+    for path in ["/assets/style.css", "/favicon.ico"] {
+        let asset = service.send("GET", path, None, "").await;
+        assert_eq!((asset.status, asset.header("x-request-id").len()), (200, 32), "{path}");
+        assert_eq!((asset.header("x-ratelimit-limit"), asset.header("x-ratelimit-remaining")), ("60", "60"), "{path}");
+        assert_eq!(asset.header("x-ratelimit-reset"), refused.header("x-ratelimit-reset"), "{path}");
+    }
     service.api.clock.advance(TimeDelta::minutes(1));
     assert_eq!(service.status("GET", "/page", None, "").await, 200);
 }
