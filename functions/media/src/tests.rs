@@ -28,7 +28,7 @@ use http_body_util::BodyExt;
 use reqwest::header::HeaderMap;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use storage::{Identity, Joined, TokenGrant};
+use storage::{CallsOf, Identity, Joined, TokenGrant};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
@@ -464,4 +464,24 @@ async fn addresses_that_open_nothing_all_have_the_same_answer() {
     let router = api::finish(crate::router(service.app.clone()), service.app.api.clone());
     let request = Request::get(&path).body(Body::empty()).unwrap();
     assert_eq!(router.oneshot(request).await.unwrap().status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_file_is_fetched_with_a_permit_and_the_same_key_can_be_sent_again() {
+    let service = Service::start().await;
+    let (store, of) = (&service.app.api.store, CallsOf::requests_of_user(service.user.user_id));
+    for holder in ["a", "b", "c"] {
+        store.add_place(&of, holder, noon(), 1).await.unwrap();
+    }
+    let fetched = json!({"mime_type": "image/png", "source_url": format!("{}/harbour.png", service.web)});
+    let key = [("idempotency-key", "k")];
+
+    let (status, headers, body) = service.post_with(&fetched, &key).await;
+    assert_eq!((status, headers["retry-after"].as_bytes()), (StatusCode::TOO_MANY_REQUESTS, &b"5"[..]), "{body}");
+    let (status, _) = service.post(&json!({"mime_type": "image/png"})).await;
+    assert_eq!(status, StatusCode::CREATED, "nothing is fetched");
+
+    store.give_back_place(&of, "a").await.unwrap();
+    assert_eq!(service.post_with(&fetched, &key).await.0, StatusCode::CREATED);
+    assert_eq!(store.open_calls(&of).await.unwrap().others("", noon()), 2, "the permit is released");
 }

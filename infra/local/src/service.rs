@@ -16,7 +16,7 @@ use axum::response::Response;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use cloud::seal::{Envelope, LocalKeys};
-use connections::{StoredVault, Workload};
+use connections::StoredVault;
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
@@ -262,7 +262,6 @@ impl Stack {
                 events: Arc::new(bus.clone()),
                 plans: Plans::default(),
                 guests: options.guests(),
-                workload: Workload::default(),
             }))
             .merge(media::router(media_app(
                 Api { store: stores.of("media", log.as_ref()), ..api.clone() },
@@ -370,6 +369,7 @@ fn rate_limits(options: &Options) -> RateLimits {
     RateLimits {
         requests_per_minute: options.requests_per_minute,
         media_per_minute: options.media_per_minute,
+        calls_per_host: options.calls_per_host,
         ..RateLimits::default()
     }
 }

@@ -22,6 +22,7 @@ pub mod openapi;
 pub mod page;
 mod params;
 mod path;
+mod permits;
 mod proxy;
 mod routes;
 pub mod session;
@@ -43,6 +44,7 @@ pub use incoming::Incoming;
 pub use limit::{ClientIp, RateLimits};
 pub use params::Params;
 pub use path::{Id, PathId, Segments, path_id};
+pub use permits::NoPermit;
 pub use proxy::TrustedProxy;
 #[doc(hidden)]
 pub use routes::described;

@@ -3,6 +3,7 @@ use domain::token::Pkce;
 use reqwest::Url;
 use secrecy::ExposeSecret;
 use serde_json::json;
+use storage::CallsOf;
 
 use crate::testing::{Answer, Service, service};
 
@@ -197,6 +198,26 @@ async fn a_request_is_decided_by_a_form_of_the_person_who_made_it_once() {
     assert_eq!(send(&session, &own, "approve").await, 200);
     assert_eq!(send(&session, &own, "approve").await, 410);
     assert_eq!(send(&session, &own, "deny").await, 410);
+}
+
+#[tokio::test]
+async fn a_document_is_fetched_with_a_permit() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let of = CallsOf::requests_of_user(service.session_user(&session).await);
+    for holder in ["a", "b", "c"] {
+        service.store.add_place(&of, holder, service.clock.now(), 1).await.unwrap();
+    }
+
+    let refused = service.page(&asking.address(&[]), &session).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "5"));
+    assert!(refused.text.contains("Wait 5 seconds"), "{}", refused.text);
+
+    service.store.give_back_place(&of, "a").await.unwrap();
+    assert_eq!(service.page(&asking.address(&[]), &session).await.status, 200);
+    let open = service.store.open_calls(&of).await.unwrap();
+    assert_eq!(open.others("", service.clock.now()), 2, "the permit is released");
 }
 
 #[tokio::test]
