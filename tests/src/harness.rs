@@ -53,6 +53,9 @@ pub const LIFTED: [&str; 6] = [
     "100000000",
 ];
 
+/// What the stack logs: as it does by itself, and the audit trail.
+const LOGGED: &str = "warn,dynoxide=error,audit=info";
+
 /// A running local stack; it ends when this is dropped.
 pub struct Harness {
     child: Child,
@@ -79,6 +82,7 @@ impl Harness {
             .args(arguments)
             .arg("--ready-file")
             .arg(&ready_file)
+            .env("LOG_LEVEL", LOGGED)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)

@@ -23,7 +23,7 @@ pub(crate) fn of_status(status: u16) -> &'static str {
             "Something in the request is not valid; the message names each field and what it may be. Correct these \
              fields and call again: the same idempotency_key can be used."
         }
-        429 => "Too many requests this minute. Wait until the minute is over.",
+        429 => "Too many requests, or too many at a time. Wait as long as the message says.",
         503 => "The service or a platform does not answer for a moment. Wait a few seconds and try again.",
         500..=599 => "Something failed inside the service. Look with list_posts what happened before you try again.",
         _ => "The message says what is wrong.",
