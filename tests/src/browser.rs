@@ -107,11 +107,17 @@ impl Browser {
         self.follow(method, url, body).await
     }
 
+    /// Sends a form like [`Browser::submit`], and gives the first answer: no redirect is
+    /// followed, and no limit is waited out.
+    pub async fn submit_once(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Page> {
+        let (method, url, body) = request_of(page, form, form.buttons.first(), fill)?;
+        self.fetch(method, &url, body).await
+    }
+
     /// Sends a form like [`Browser::submit`], and gives the address to which the
     /// answer leads on by itself, without opening it.
     pub async fn leads_on(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Url> {
-        let (method, url, body) = request_of(page, form, form.buttons.first(), fill)?;
-        let answer = self.fetch(method, &url, body).await?;
+        let answer = self.submit_once(page, form, fill).await?;
         leads_to(&answer).ok_or_else(|| answer.fault("it leads nowhere"))
     }
 

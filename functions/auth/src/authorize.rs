@@ -59,7 +59,7 @@ pub(crate) async fn show_program(
     Asked(query): Asked<AuthorizeQuery>,
 ) -> PageResult<Page> {
     let now = app.api.clock.now();
-    let asked = query.read(&app).await?;
+    let asked = query.read(&app, session.user).await?;
     let secret = token::random_token();
     let request = AuthorizationGrant {
         user_id: session.user,

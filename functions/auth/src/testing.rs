@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use api::{Api, ClientIp, RateLimits, SignedIn};
+use api::{Api, ClientIp, RateLimits, SignedIn, TrustedProxy};
 use axum::body::Body;
 use axum::extract::{Form, Request, State};
 use axum::routing::{get, post};
@@ -81,12 +81,11 @@ pub(crate) async fn service_for(sign_up: SignUp) -> Service {
         store: storage::testing::store().await,
         ids: Ids::new(clock.clone()),
         clock: clock.clone(),
-        limits: RateLimits { requests_per_minute: 1000, media_per_minute: 30 },
+        limits: RateLimits { requests_per_minute: 1000, ..RateLimits::default() },
         origin: "https://social.example".to_owned(),
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
-        proxy: None,
-        mcp: cloud::mcp_proof::McpProof::random(),
+        proxies: vec![TrustedProxy::mcp("secret of mcp".into())],
     };
     let settings = OidcSettings {
         issuer: ISSUER.to_owned(),
@@ -177,7 +176,7 @@ impl Service {
         self.store.decide_device(&hash, user.user_id, stage, self.clock.now()).await.unwrap();
     }
 
-    pub(crate) async fn answer(&self, mut request: Request) -> Answer {
+    async fn answer(&self, mut request: Request) -> Answer {
         request.extensions_mut().insert(ClientIp([192, 0, 2, 1].into()));
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();

@@ -7,6 +7,7 @@ use api::page::Filled;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use platforms::{Account, Answers, Connect, HandOffRefusal};
+use secrecy::ExposeSecret;
 use storage::{MAX_CONNECTED, Stage};
 
 use crate::App;
@@ -52,10 +53,18 @@ async fn taken(app: &App, entered: &Entered, sent: Sent) -> Result<Response, Tur
             }
             Ok(here)
         }
-        Stage::Asking | Stage::Waiting => app.in_turn(entered, Box::pin(send_off(app, platform, entered, sent))).await,
-        Stage::Choosing => app.in_turn(entered, Box::pin(choose(app, platform, entered, sent))).await,
+        Stage::Asking | Stage::Waiting => {
+            let host = platform.named_host(&answers(platform, &sent));
+            app.in_turn(entered, host, Box::pin(send_off(app, platform, entered, sent))).await
+        }
+        Stage::Choosing => app.in_turn(entered, None, Box::pin(choose(app, platform, entered, sent))).await,
         Stage::Approving | Stage::Answering | Stage::Completed | Stage::Failed => Ok(here),
     }
+}
+
+fn answers(platform: &dyn Connect, sent: &Sent) -> Answers {
+    let answer = |name: &str| sent.get(name).map(|it| it.trim()).unwrap_or_default();
+    platform.fields().iter().map(|it| (it.name.to_owned(), answer(it.name).into())).collect()
 }
 
 async fn choose(app: &App, platform: &dyn Connect, entered: &Entered, sent: Sent) -> Result<Response, TurnedAway> {
@@ -85,14 +94,13 @@ async fn send_off(
     mut sent: Sent,
 ) -> Result<Response, TurnedAway> {
     let mut faults = BTreeMap::new();
-    let mut answers = Answers::new();
+    let answers = answers(platform, &sent);
     for field in platform.fields() {
-        let answer = sent.get(field.name).map(|it| it.trim()).unwrap_or_default();
+        let answer = answers.get(field.name).map_or("", |it| it.expose_secret());
         if MAX_ANSWER < answer.len() || answer.is_empty() && field.optional.is_none() {
             let message = format!("Type it in, like this: {}", field.example);
             faults.insert(field.name, message);
         }
-        answers.insert(field.name.to_owned(), answer.into());
     }
     if !faults.is_empty() {
         return Ok(entered.ask(app, platform, Typed { values: sent, faults, fault: None })?.into_response());
@@ -331,7 +339,7 @@ mod tests {
         let mut sent: Vec<_> = futures::future::join_all(sent).await.into_iter().map(|it| it.status).collect();
 
         sent.sort_unstable();
-        assert!(sent[0] == 303 && sent.iter().all(|it| [303, 409].contains(it)), "{sent:?}");
+        assert!(sent[0] == 303 && sent.iter().all(|it| [303, 409, 429].contains(it)), "{sent:?}");
         assert_eq!(world.platform.asked(), 1);
         assert_eq!(world.poll(&begun).await.body["status"], "completed");
     }

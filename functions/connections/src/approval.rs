@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use api::NoPermit;
 use api::page::Page;
 use askama::Template;
 use axum::http::HeaderValue;
@@ -53,13 +54,20 @@ impl App {
             return Ok(false);
         }
         let Some(platform) = self.platforms.get(&hand_off.provider) else { return Ok(false) };
-        let Some(_place) = self.workload.place().await else { return Ok(false) };
         let store = &self.api.store;
         if store.take_look(&visit.hash, now + LOOK_EVERY, now).await? == Race::Lost {
             return Ok(false);
         }
-        let (awaited, _) = self.awaited(platform, visit).await?;
-        let accounts = match within(LOOKED_WITHIN, platform.poll(&awaited, now)).await {
+        let mut away = self.away(visit).await?;
+        let host = away.host.take();
+        let awaited = self.awaited(platform, away);
+        let asked = within(LOOKED_WITHIN, platform.poll(&awaited, now));
+        let polled = match self.api.with_permit(hand_off.user_id, host.as_deref(), asked).await {
+            Ok(polled) => polled,
+            Err(NoPermit::Busy) => return Ok(false),
+            Err(NoPermit::Storage(error)) => return Err(error.into()),
+        };
+        let accounts = match polled {
             Ok(Approval::Given(accounts)) => accounts,
             // What may pass is asked again, until the hand-off expires.
             Ok(Approval::Pending) | Err(HandOffRefusal::Unreachable) => return Ok(false),
@@ -80,7 +88,7 @@ impl App {
 
     /// The page for whoever has to approve it elsewhere.
     pub(crate) async fn wait_page(&self, platform: &dyn Connect, entered: &Entered) -> Result<Response, TurnedAway> {
-        let (_, instructions) = self.awaited(platform, &entered.visit).await?;
+        let instructions = self.instructions(&entered.visit).await?;
         let title = platform.rules().title;
         let page = WaitPage {
             action: action(&entered.visit),

@@ -35,9 +35,11 @@ const TRIES: usize = 5;
 
 /// What is stored, sealed, while the person is on the platform's page.
 #[derive(Serialize, Deserialize)]
-struct Away {
+pub(crate) struct Away {
     verifier: String,
     memory: Option<String>,
+    /// The host that the person named, which is called again when they come back.
+    pub(crate) host: Option<String>,
     /// What the person has to do elsewhere, where nobody is sent back to us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instructions: Option<Instructions>,
@@ -127,6 +129,7 @@ impl App {
         let away = Away {
             verifier: pkce.verifier.expose_secret().to_owned(),
             memory: memory.map(|it| it.expose_secret().to_owned()),
+            host: platform.named_host(answers),
             instructions,
         };
         let sealed = self.seal(&token::hash(state_token.expose_secret()), &away).await?;
@@ -136,34 +139,37 @@ impl App {
         }))
     }
 
-    /// An approval that is waited for, and what the person has to do for it.
-    pub(crate) async fn awaited(
-        &self,
-        platform: &dyn Connect,
-        visit: &Visit,
-    ) -> Result<(Awaited, Instructions), Failure> {
-        let Away { verifier, memory, instructions } = self.open(visit).await?;
+    /// What was stored when the person was sent off.
+    pub(crate) async fn away(&self, visit: &Visit) -> Result<Away, Failure> {
+        self.open(visit).await
+    }
+
+    /// What an adapter needs to ask for an approval.
+    pub(crate) fn awaited(&self, platform: &dyn Connect, away: Away) -> Awaited {
         let here = self.addresses(platform);
-        let awaited = Awaited { verifier: verifier.into(), here, memory: memory.map(Into::into) };
-        Ok((awaited, instructions.ok_or(Failure::Memory)?))
+        Awaited { verifier: away.verifier.into(), here, memory: away.memory.map(Into::into) }
+    }
+
+    /// What the person has to do for an approval that is waited for.
+    pub(crate) async fn instructions(&self, visit: &Visit) -> Result<Instructions, Failure> {
+        self.away(visit).await?.instructions.ok_or(Failure::Memory)
     }
 
     /// What an adapter needs to read the platform's answer.
-    pub(crate) async fn callback(
+    pub(crate) fn callback(
         &self,
         platform: &dyn Connect,
-        visit: &Visit,
+        away: Away,
         query: std::collections::BTreeMap<String, String>,
         arrived_at: String,
-    ) -> Result<Callback, Failure> {
-        let away: Away = self.open(visit).await?;
-        Ok(Callback {
+    ) -> Callback {
+        Callback {
             query,
             arrived_at,
             verifier: away.verifier.into(),
             here: self.addresses(platform),
             memory: away.memory.map(Into::into),
-        })
+        }
     }
 
     /// Goes on with the accounts that a platform gave: a single one is stored,

@@ -41,8 +41,8 @@ mod take_callback;
 mod take_notice;
 #[cfg(test)]
 mod testing;
+mod turn;
 mod turned_away;
-mod workload;
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ use publishing::Custody;
 
 pub use party::Guests;
 pub use stored_vault::StoredVault;
-pub use workload::{LONGEST, Workload};
+pub use turn::LONGEST;
 
 /// What the handlers need, the same for every request.
 #[derive(Clone)]
@@ -78,8 +78,6 @@ pub struct App {
     pub plans: Plans,
     /// Whether guests may go on with a user's hand-off.
     pub guests: Guests,
-    /// How much this process works on hand-offs at the same time.
-    pub workload: Workload,
 }
 
 impl FromRef<App> for Api {

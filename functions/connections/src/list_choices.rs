@@ -12,7 +12,7 @@ use domain::connection::Connection;
 use domain::delivery::Setback;
 use domain::id::ConnectionId;
 use platforms::{Choice, Choosing, Credentials, NotNow};
-use publishing::PublishingError;
+use publishing::{PublishingError, StoredCredentials};
 use serde::Serialize;
 use storage::ConnectionRecord;
 use tokio::time::timeout;
@@ -116,31 +116,39 @@ pub(crate) async fn list_choices(
         return Err(lost());
     }
 
-    let Some(_place) = app.workload.place().await else {
-        return Err(later(connection, 5, "cannot be asked just now"));
-    };
-    let now = app.api.clock.now();
-    let kept = credentials(&app, &record).await.map_err(|error| {
-        tracing::error!(%error, connection_id = %id, "there are no credentials to list choices with");
-        ApiError::Internal
-    })?;
-    let credentials = match kept {
-        Ok(credentials) => credentials,
+    let stored = app.custody().stored(&record).await.map_err(|it| no_credentials(&it, id))?;
+    let stored = match stored {
+        Ok(stored) => stored,
         Err(Setback::Disconnected { .. }) => return Err(lost()),
-        Err(setback) => return Err(not_listed(connection, &setback, now)),
+        Err(setback) => return Err(not_listed(connection, &setback, app.api.clock.now())),
     };
-    let asked = Choosing { option: &option, query: query.as_deref(), connection, credentials: &credentials };
-    let listed = match timeout(LISTED_WITHIN, platform.choices(&asked, now)).await {
-        Ok(Ok(listed)) => listed,
-        Ok(Err(setback)) => {
-            tracing::info!(?setback, connection_id = %id, option, "choices were not listed");
-            return Err(not_listed(connection, &setback, now));
+    let host = platform.host(stored.credentials());
+    let listed = async {
+        let now = app.api.clock.now();
+        let credentials = match credentials(&app, &record, stored).await.map_err(|it| no_credentials(&it, id))? {
+            Ok(credentials) => credentials,
+            Err(Setback::Disconnected { .. }) => return Err(lost()),
+            Err(setback) => return Err(not_listed(connection, &setback, now)),
+        };
+        let asked = Choosing { option: &option, query: query.as_deref(), connection, credentials: &credentials };
+        match timeout(LISTED_WITHIN, platform.choices(&asked, now)).await {
+            Ok(Ok(listed)) => Ok(listed),
+            Ok(Err(setback)) => {
+                tracing::info!(?setback, connection_id = %id, option, "choices were not listed");
+                Err(not_listed(connection, &setback, now))
+            }
+            Err(_) => Err(later(connection, AGAIN_AFTER, "did not answer in time")),
         }
-        Err(_) => return Err(later(connection, AGAIN_AFTER, "did not answer in time")),
     };
+    let listed = app.api.with_permit(caller.user, host.as_deref(), listed).await??;
     let fits = |it: &Choice| query.as_ref().is_none_or(|query| has_words(it, query));
     let data = listed.into_iter().filter(fits).map(|Choice { value, label }| ChoiceView { value, label });
     Ok(Json(ChoiceList { data: data.collect() }))
+}
+
+fn no_credentials(error: &PublishingError, id: ConnectionId) -> ApiError {
+    tracing::error!(%error, connection_id = %id, "there are no credentials to list choices with");
+    ApiError::Internal
 }
 
 fn has_words(choice: &Choice, query: &str) -> bool {
@@ -150,11 +158,15 @@ fn has_words(choice: &Choice, query: &str) -> bool {
 
 /// In a task of its own, which a client that goes away does not end: the answer of a
 /// renewal may be the only one that has the new token.
-async fn credentials(app: &App, record: &ConnectionRecord) -> Result<Result<Credentials, Setback>, PublishingError> {
+async fn credentials(
+    app: &App,
+    record: &ConnectionRecord,
+    stored: StoredCredentials,
+) -> Result<Result<Credentials, Setback>, PublishingError> {
     let (app, record) = (app.clone(), record.clone());
     let asked = tokio::spawn(async move {
         let Some(platform) = app.platforms.get(&record.connection.provider) else { return Ok(Err(NotNow.into())) };
-        app.custody().for_a_question(platform, &record).await
+        app.custody().for_a_question(platform, &record, stored).await
     });
     asked.await.unwrap_or_else(|error| {
         tracing::error!(%error, "credentials were not looked for to the end");
@@ -228,5 +240,20 @@ mod tests {
 
         assert_eq!((answer.status, answer.retry_after.as_deref()), (503, Some("45")));
         assert!(answer.body["message"].as_str().unwrap().ends_with("cannot answer just now. Try again in 45 s"));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_a_user_named_is_asked_with_a_permit() {
+        let world = World::new().await;
+        let id = world.connect("7~named").await;
+        let path = format!("/api/v1/connections/{id}/choices/board");
+        world.hold_permits().await;
+
+        let refused = world.get(&path).await;
+        assert_eq!((refused.status, refused.retry_after.as_deref()), (429, Some("5")));
+        assert!(refused.body["message"].as_str().unwrap().ends_with("Try again in 5 s"), "{}", refused.body);
+
+        world.release_permits().await;
+        assert_eq!(world.get(&path).await.status, 200);
     }
 }

@@ -7,7 +7,7 @@ use cloud::aws;
 use cloud::events::EventBridge;
 use cloud::seal::{Envelope, KmsKeys};
 use connections::config::Config;
-use connections::{App, StoredVault, Workload};
+use connections::{App, StoredVault};
 use storage::Table;
 
 #[tokio::main(flavor = "current_thread")]
@@ -28,7 +28,6 @@ async fn main() -> Result<(), lambda_http::Error> {
         events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
         plans: config.plans,
         guests: config.guests,
-        workload: Workload::default(),
         api: api.clone(),
     };
     aws::warm_up(api.store.warm_up(Table::Grants)).await;

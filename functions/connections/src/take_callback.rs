@@ -10,13 +10,13 @@ use axum::extract::State;
 use axum::http::header::HOST;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
-use platforms::Connect;
+use platforms::{Callback, Connect};
 use storage::Stage;
 use url::{Host, Url};
 
 use crate::App;
 use crate::failure::Failure;
-use crate::hand_off::Visit;
+use crate::hand_off::{Away, Visit};
 use crate::party::{Door, Known};
 use crate::patience::{COMPLETED_WITHIN, within};
 use crate::show_hand_off::action;
@@ -71,19 +71,42 @@ async fn taken(
         return Err(TurnedAway::Unknown);
     }
 
-    let Some(_place) = app.workload.place().await else { return entered.too_much() };
-
-    // A code can be exchanged once. When the browser sends it twice, only the
-    // first request exchanges it: the second one would be refused by the
-    // platform, and the hand-off would end as failed although it succeeded.
-    let now = app.api.clock.now();
-    let is_first = app.api.store.advance_hand_off(&visit.hash, &[Stage::Waiting], Stage::Answering, None, now).await?;
-    if is_first && let Err(failure) = answer(app, platform, visit, query, arrived_at).await {
-        tracing::error!(%failure, platform = name, "a platform's answer could not be taken");
-        // The code is used up, so the hand-off cannot go on.
-        app.end_without_account(visit, "something failed on our side").await?;
-    }
+    let away = match visit.hand_off.stage {
+        Stage::Waiting => Some(app.away(visit).await?),
+        _ => None,
+    };
+    let host = away.as_ref().and_then(|it| it.host.clone());
+    let arrived = Arrived { away, query, arrived_at };
+    app.api.with_permit(visit.hand_off.user_id, host.as_deref(), arrived.take(app, platform, visit)).await??;
     Ok(entered.party.answer(Redirect::to(&action(visit))))
+}
+
+/// What the person came back with.
+struct Arrived {
+    /// `None` when nobody is waited for.
+    away: Option<Away>,
+    query: BTreeMap<String, String>,
+    arrived_at: String,
+}
+
+impl Arrived {
+    /// A code can be exchanged once. When the browser sends it twice, only the
+    /// first request exchanges it: the second one would be refused by the
+    /// platform, and the hand-off would end as failed although it succeeded.
+    async fn take(self, app: &App, platform: &dyn Connect, visit: &Visit) -> Result<(), TurnedAway> {
+        let Self { away: Some(away), query, arrived_at } = self else { return Ok(()) };
+        let (store, now) = (&app.api.store, app.api.clock.now());
+        if !store.advance_hand_off(&visit.hash, &[Stage::Waiting], Stage::Answering, None, now).await? {
+            return Ok(());
+        }
+        let callback = app.callback(platform, away, query, arrived_at);
+        if let Err(failure) = answer(app, platform, visit, &callback).await {
+            tracing::error!(%failure, platform = platform.name(), "a platform's answer could not be taken");
+            // The code is used up, so the hand-off cannot go on.
+            app.end_without_account(visit, "something failed on our side").await?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether a service on this machine was reached by address instead of by name.
@@ -101,15 +124,8 @@ pub(crate) fn is_reached_by_address(origin: &str, headers: &HeaderMap) -> bool {
         }
 }
 
-async fn answer(
-    app: &App,
-    platform: &dyn Connect,
-    visit: &Visit,
-    query: BTreeMap<String, String>,
-    arrived_at: String,
-) -> Result<(), Failure> {
-    let callback = app.callback(platform, visit, query, arrived_at).await?;
-    match within(COMPLETED_WITHIN, platform.complete(&callback, app.api.clock.now())).await {
+async fn answer(app: &App, platform: &dyn Connect, visit: &Visit, callback: &Callback) -> Result<(), Failure> {
+    match within(COMPLETED_WITHIN, platform.complete(callback, app.api.clock.now())).await {
         Ok(accounts) => app.settle(visit, platform, accounts).await,
         Err(refusal) => app.end_without_account(visit, &refusal.to_string()).await,
     }

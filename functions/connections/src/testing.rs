@@ -25,12 +25,12 @@ use http_body_util::BodyExt;
 use platforms::Registry;
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use storage::{Identity, TokenGrant};
+use storage::{CallsOf, Identity, TokenGrant};
 use tower::ServiceExt;
 
 use self::network::TestPlatform;
 pub(crate) use self::network::{Mood, Network};
-use crate::{App, Guests, Workload};
+use crate::{App, Guests};
 
 /// The service, two of its users, and three platforms: `plain`, `asking`, and
 /// `elsewhere`, where people approve in an app.
@@ -103,8 +103,7 @@ impl World {
             origin: "https://social.example".to_owned(),
             token_lifetime: domain::access_token::TokenLifetime::default(),
             allowed_origins: Vec::new(),
-            proxy: None,
-            mcp: cloud::mcp_proof::McpProof::random(),
+            proxies: Vec::new(),
         };
         let platform = Arc::<Network>::default();
         let events = Arc::<Heard>::default();
@@ -120,7 +119,6 @@ impl World {
             events: events.clone(),
             plans: serde_json::from_value(plans).unwrap(),
             guests,
-            workload: Workload::default(),
         };
         let user = a_user();
         let token = signed_up(&api, &user, "1").await;
@@ -239,6 +237,25 @@ impl World {
         let path = format!("/api/v1/connections/connect/plain/status/{state}");
         let polled = self.call("GET", &path, Some(token), "").await;
         polled.body["connection"]["id"].as_u64().unwrap()
+    }
+
+    /// Other requests of the user hold all of the user's permits until [`World::release_permits`].
+    pub(crate) async fn hold_permits(&self) {
+        for holder in ["a", "b", "c"] {
+            self.api.store.add_place(&self.requests(), holder, self.clock.now(), 1).await.unwrap();
+        }
+    }
+
+    /// Whose calls are counted when the user's requests call.
+    pub(crate) fn requests(&self) -> CallsOf {
+        CallsOf::requests_of_user(self.user.user_id)
+    }
+
+    /// Releases them.
+    pub(crate) async fn release_permits(&self) {
+        for holder in ["a", "b", "c"] {
+            self.api.store.give_back_place(&self.requests(), holder).await.unwrap();
+        }
     }
 
     /// Marks a connection as one whose grant the platform no longer accepts.

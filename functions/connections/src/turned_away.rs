@@ -1,8 +1,8 @@
 //! The answers to somebody who may not go on with a hand-off.
 
-use api::SignedIn;
 use api::page::{Page, PageError};
 use api::session::{sign_in, sign_in_anew};
+use api::{NoPermit, SignedIn};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -57,6 +57,12 @@ impl IntoResponse for TurnedAway {
 fn unknown() -> PageError {
     let text = "It is not known, or too old. Go back to where you came from and start again.";
     PageError::new(StatusCode::NOT_FOUND, "This link leads nowhere", text)
+}
+
+impl From<NoPermit> for TurnedAway {
+    fn from(refusal: NoPermit) -> Self {
+        Self::Told(refusal.into())
+    }
 }
 
 impl From<PageError> for TurnedAway {

@@ -1,26 +1,42 @@
 //! This function's environment variables.
 
-use cloud::mcp_proof::McpProof;
+use api::{Front, RateLimits, TrustedProxy};
 use cloud::settings::{SettingsError, optional, required};
+use domain::clock::Clock;
 
 /// This function's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `ORIGIN`: where the service is.
+    /// `ORIGIN`: where users reach the service.
     pub origin: String,
+    /// `API_ORIGIN`: where the gateway is. Calls there pass by whatever stands in front
+    /// of it, which would count them to the address of this function.
+    pub api_origin: String,
+    /// `MCP_SECRET`: proves to the API that the address of a client was passed on by
+    /// this function.
+    pub proof: TrustedProxy,
+    /// What every response carries.
+    pub front: Front,
     /// `ALLOWED_ORIGINS`: origins whose pages may call it, separated by commas.
     pub allowed_origins: Vec<String>,
-    /// `MCP_SECRET`: what shows the API that a call comes from here.
-    pub proof: McpProof,
 }
 
 impl Config {
     /// Reads the settings. The error names a variable that is missing.
     pub fn from_env() -> Result<Self, SettingsError> {
         let allowed = optional("ALLOWED_ORIGINS").unwrap_or_default();
+        let origin = required("ORIGIN")?.trim_end_matches('/').to_owned();
+        let front = Front {
+            clock: Clock::System,
+            is_encrypted: origin.starts_with("https://"),
+            limits: RateLimits::from_env()?,
+            proxies: TrustedProxy::from_env()?.into_iter().collect(),
+        };
         Ok(Self {
-            origin: required("ORIGIN")?.trim_end_matches('/').to_owned(),
-            proof: McpProof::from_env("MCP_SECRET")?,
+            origin,
+            api_origin: required("API_ORIGIN")?,
+            proof: TrustedProxy::mcp_from_env()?.ok_or(SettingsError::Missing("MCP_SECRET"))?,
+            front,
             allowed_origins: allowed.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect(),
         })
     }

@@ -2,10 +2,15 @@
 //!
 //! Each request stands for itself and is answered with JSON, so that any
 //! instance can answer it. It reaches no table and keeps nothing: the tools call
-//! the deployment's own API at its public address, with the token that the
-//! assistant sent, and so can do what that token can do and nothing else. The API
-//! counts those calls, and knows the tokens; nothing of it calls this function.
+//! the deployment's own API, at the gateway, with the token that the assistant
+//! sent, and so can do what that token can do and nothing else. The API counts
+//! those calls, and knows the tokens; nothing of it calls this function.
+//!
+//! Before anything is answered, the API is asked whose the token is
+//! (`admission`). So it counts the request, to the address of the assistant until
+//! the token is verified, and to its user afterwards.
 
+mod admission;
 pub mod config;
 #[cfg(test)]
 mod tests;
@@ -13,22 +18,26 @@ mod tests;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
+use api::{ApiError, ErrorBody, Front, TrustedProxy};
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use axum::{Extension, Json, Router};
 use client::{Base, Client, InvalidBase, Patience};
-use cloud::mcp_proof::McpProof;
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use secrecy::SecretString;
 use thiserror::Error;
+use tokio::time::timeout_at;
 use tools::Server;
 use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use self::admission::{Admission, Caller, Verdict, admit};
+use self::config::Config;
 
 /// The largest message, in bytes. The largest body that the API takes fits into it.
 const MAX_BYTES: usize = 300 * 1024;
@@ -42,6 +51,19 @@ const LONGEST_TOGETHER: Duration = Duration::from_secs(28);
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// The longest text of an error of the protocol's library, in bytes.
+const MAX_ERROR: usize = 16 * 1024;
+
+/// What scripts may read beside the body.
+const HEADERS_FOR_SCRIPTS: [HeaderName; 6] = [
+    WWW_AUTHENTICATE,
+    RETRY_AFTER,
+    HeaderName::from_static("x-ratelimit-limit"),
+    HeaderName::from_static("x-ratelimit-remaining"),
+    HeaderName::from_static("x-ratelimit-reset"),
+    HeaderName::from_static("x-request-id"),
+];
+
 /// What scripts send beside what any request has: the last ones are of the protocol.
 const HEADERS_OF_SCRIPTS: [HeaderName; 5] = [
     AUTHORIZATION,
@@ -54,12 +76,13 @@ const HEADERS_OF_SCRIPTS: [HeaderName; 5] = [
 /// What the handler needs, the same for every request.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// Made for the first call that has a token: it reads all of the machine's root
-    /// certificates, which takes longer than the rest of the start.
-    client: Arc<OnceLock<Client>>,
+    /// Made for the first call: it reads all of the machine's root certificates,
+    /// which takes longer than the rest of the start.
+    http: Arc<OnceLock<reqwest::Client>>,
     base: Base,
-    /// What shows the API that a call comes from here.
-    proof: HeaderValue,
+    /// Proves to the API whose address is passed on.
+    proof: TrustedProxy,
+    front: Front,
     /// Where an assistant learns how to get a token.
     challenge: HeaderValue,
     config: StreamableHttpServerConfig,
@@ -80,10 +103,10 @@ pub enum AppError {
 }
 
 impl App {
-    /// For the deployment at this origin, to which calls are proven by `proof`.
-    /// Pages of `allowed_origins` may call it beside its own.
-    pub fn new(origin: &str, allowed_origins: &[String], proof: &McpProof) -> Result<Self, AppError> {
-        let base = Base::parse(origin)?;
+    /// For the deployment that these settings describe.
+    pub fn new(settings: Config) -> Result<Self, AppError> {
+        let Config { origin, api_origin, proof, front, allowed_origins } = settings;
+        let base = Base::parse(&api_origin)?;
         let metadata = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
@@ -92,31 +115,26 @@ impl App {
             // The gateway answers at its own names only, behind a proxy under another
             // one than the service's; the local stack looks at the host itself.
             .disable_allowed_hosts()
-            .with_allowed_origins(allowed_origins.iter().map(String::as_str).chain([origin]).map(with_port))
+            .with_allowed_origins(allowed_origins.iter().map(String::as_str).chain([origin.as_str()]).map(with_port))
             .enforce_origin_validation();
         let challenge = HeaderValue::try_from(metadata)?;
-        let cors = cors(allowed_origins);
-        let proof = proof.header_value()?;
-        Ok(Self { client: Arc::default(), base, proof, challenge, config, cors, within: LONGEST_TOGETHER })
+        let cors = cors(&allowed_origins);
+        Ok(Self { http: Arc::default(), base, proof, front, challenge, config, cors, within: LONGEST_TOGETHER })
     }
 
-    fn client(&self) -> reqwest::Result<&Client> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
+    fn http(&self) -> reqwest::Result<&reqwest::Client> {
+        if let Some(http) = self.http.get() {
+            return Ok(http);
         }
         // A token goes to the address that it was meant for, and nowhere else.
         let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-        let proof = HeaderMap::from_iter([(McpProof::HEADER, self.proof.clone())]);
-        let http = http.connect_timeout(CONNECT_TIMEOUT).default_headers(proof).build()?;
-        let patience = Patience { answer_within: LONGEST, ..Patience::NONE };
-        let client = Client::new(http, self.base.clone(), None).with_patience(patience);
+        let http = http.connect_timeout(CONNECT_TIMEOUT).build()?;
         // Where another call has stored one meanwhile, this one is dropped: both are alike.
-        Ok(self.client.get_or_init(|| client))
+        Ok(self.http.get_or_init(|| http))
     }
 
     fn unauthenticated(&self) -> Response {
-        let text = "Send a valid token: Authorization: Bearer <token>";
-        let mut response = (StatusCode::UNAUTHORIZED, text).into_response();
+        let mut response = ApiError::Unauthenticated.into_response();
         response.headers_mut().insert(WWW_AUTHENTICATE, self.challenge.clone());
         response
     }
@@ -124,8 +142,14 @@ impl App {
 
 /// The routes.
 pub fn router(app: App) -> Router {
-    let cors = app.cors.clone();
-    Router::new().route("/mcp", post(call)).layer(cors).with_state(app)
+    let (cors, front) = (app.cors.clone(), app.front.clone());
+    let routes = Router::new()
+        .route("/mcp", post(call))
+        .method_not_allowed_fallback(|| async { ApiError::WrongMethod })
+        .layer(cors)
+        .layer(from_fn_with_state(app.clone(), admit))
+        .with_state(app);
+    front.before(routes)
 }
 
 /// Lets the scripts of these origins send messages and read the answers.
@@ -137,50 +161,55 @@ fn cors(allowed_origins: &[String]) -> CorsLayer {
         .allow_origin(AllowOrigin::predicate(is_allowed))
         .allow_methods([Method::POST])
         .allow_headers(HEADERS_OF_SCRIPTS)
-        .expose_headers([WWW_AUTHENTICATE])
+        .expose_headers(HEADERS_FOR_SCRIPTS)
         .max_age(Duration::from_mins(10))
 }
 
 /// One message of an assistant.
-async fn call(State(app): State<App>, request: Request) -> Response {
-    let mut response = match bearer(request.headers()) {
-        Some(token) => answer(&app, token, request).await,
-        None => app.unauthenticated(),
+async fn call(
+    State(app): State<App>,
+    Extension(Admission { verdict, ends }): Extension<Admission>,
+    mut request: Request,
+) -> Response {
+    let Caller { token, headers } = match verdict {
+        Verdict::Admitted(caller) => caller,
+        Verdict::Unauthenticated => return app.unauthenticated(),
+        Verdict::Refused(error) => return error.into_response(),
     };
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
-}
-
-async fn answer(app: &App, token: SecretString, mut request: Request) -> Response {
     // The SDK hands a request's headers on, and has no use for this one.
     request.headers_mut().remove(AUTHORIZATION);
-    let client = match app.client() {
-        Ok(client) => client.clone().with_token(token),
-        Err(error) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "no HTTP client can be made");
-            return (StatusCode::INTERNAL_SERVER_ERROR, "The service cannot call its API; try again later")
-                .into_response();
-        }
-    };
-    let server = Server::new(client).proving_the_token();
-    let tools = server.clone();
+    let Ok(http) = app.http() else { return ApiError::Internal.into_response() };
+    let patience = Patience { answer_within: LONGEST, ..Patience::NONE };
+    let client = Client::new(http.clone(), app.base.clone(), Some(token)).with_headers(headers).with_patience(patience);
+    let server = Server::new(client);
     let never = Arc::new(NeverSessionManager::default());
-    let service = StreamableHttpService::new(move || Ok(tools.clone()), never, app.config.clone());
-    let Ok(response) = tokio::time::timeout(app.within, service.handle(request)).await else {
-        let text = "No answer came in time, and what was asked may have happened. Look before you ask again, or send \
-            the very same again with the same idempotency_key.";
-        return (StatusCode::GATEWAY_TIMEOUT, text).into_response();
-    };
-    // Assistants learn by the status that they have to ask their person again.
-    if server.was_refused() { app.unauthenticated() } else { response.map(Body::new) }
+    let service = StreamableHttpService::new(move || Ok(server.clone()), never, app.config.clone());
+    match timeout_at(ends, service.handle(request)).await {
+        Ok(response) => with_message(response.map(Body::new)).await,
+        Err(_) => {
+            let text = "No answer came in time, and what was asked may have happened. Look before you ask again, or \
+                send the very same again with the same idempotency_key.";
+            message(StatusCode::GATEWAY_TIMEOUT, text.to_owned())
+        }
+    }
 }
 
-fn bearer(headers: &HeaderMap) -> Option<SecretString> {
-    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.into())
+/// Gives an error of the protocol's library the form of ours, unless it is a message of
+/// the protocol.
+async fn with_message(response: Response) -> Response {
+    let status = response.status();
+    let is_json = |it: &HeaderValue| it.as_bytes().starts_with(b"application/json");
+    if !(status.is_client_error() || status.is_server_error())
+        || response.headers().get(CONTENT_TYPE).is_some_and(is_json)
+    {
+        return response;
+    }
+    let text = to_bytes(response.into_body(), MAX_ERROR).await.unwrap_or_default();
+    message(status, String::from_utf8_lossy(&text).into_owned())
+}
+
+fn message(status: StatusCode, text: String) -> Response {
+    (status, Json(ErrorBody { message: Some(text), ..ErrorBody::default() })).into_response()
 }
 
 /// An origin with its port: without one, any port would do.

@@ -11,7 +11,7 @@ async fn main() -> Result<(), lambda_http::Error> {
 
     // Made once per process and shared by every request.
     let config = Config::from_env()?;
-    let app = App::new(&config.origin, &config.allowed_origins, &config.proof)?;
+    let app = App::new(config)?;
 
-    lambda_http::run(router(app)).await
+    lambda_http::run(api::lambda::with_client_ip(router(app))).await
 }

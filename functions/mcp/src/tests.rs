@@ -1,54 +1,122 @@
+use std::sync::Mutex;
+
+use api::{ClientIp, RateLimits};
 use axum::body::Body;
 use axum::http::Request;
-use axum::routing::get;
+use axum::routing::any;
+use domain::clock::Clock;
+use http::HeaderMap;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::*;
 
-/// An API that knows one token, `good`.
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// Where the assistant calls from.
+const ADDRESS: [u8; 4] = [198, 51, 100, 7];
+
+/// An API that knows one token, `good`, which lacks every scope, and another whose
+/// minute is used up, `spent`. It hangs for `slow` behind `/user`.
+#[derive(Clone, Default)]
+struct FakeApi {
+    /// Whom the calls were for, as they said with their proof.
+    addresses: Arc<Mutex<Vec<String>>>,
+}
+
+impl FakeApi {
+    async fn start(&self) -> String {
+        cloud::aws::install_tls();
+        let addresses = self.addresses.clone();
+        let answer = move |request: Request<Body>| {
+            let headers = request.headers();
+            assert_eq!(headers["x-proxy-secret"], SECRET);
+            addresses.lock().unwrap().push(headers["x-client-address"].to_str().unwrap().to_owned());
+            let token = headers.get(AUTHORIZATION).map_or("", |it| it.to_str().unwrap()).to_owned();
+            async move {
+                if token == "Bearer slow" && request.uri().path() != "/api/v1/user" {
+                    std::future::pending::<()>().await;
+                }
+                let (status, remaining) = match token.as_str() {
+                    "Bearer good" | "Bearer slow" => (StatusCode::FORBIDDEN, "41"),
+                    "Bearer spent" => (StatusCode::TOO_MANY_REQUESTS, "0"),
+                    "Bearer broken" => (StatusCode::SERVICE_UNAVAILABLE, "41"),
+                    _ => (StatusCode::UNAUTHORIZED, "7"),
+                };
+                let headers = [
+                    ("retry-after", "17"),
+                    ("x-ratelimit-limit", "60"),
+                    ("x-ratelimit-remaining", remaining),
+                    ("x-ratelimit-reset", "1790000000"),
+                ];
+                (status, headers, r#"{"message":"no"}"#)
+            }
+        };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().route("/api/v1/{*path}", any(answer));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        origin
+    }
+}
+
 async fn origin() -> String {
-    cloud::aws::install_tls();
-    let user = |headers: HeaderMap| async move {
-        let is_good = headers[AUTHORIZATION] == "Bearer good";
-        let status = if is_good { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
-        (status, r#"{"message":"no"}"#)
-    };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let origin = format!("http://{}", listener.local_addr().unwrap());
-    let router = Router::new().route("/api/v1/user", get(user)).route("/api/v1/connections", get(user));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    origin
+    FakeApi::default().start().await
+}
+
+fn app(origin: &str, allowed_origins: &[&str]) -> App {
+    let front = Front { clock: Clock::System, is_encrypted: false, limits: RateLimits::default(), proxies: Vec::new() };
+    App::new(Config {
+        origin: origin.to_owned(),
+        api_origin: origin.to_owned(),
+        proof: TrustedProxy::mcp(SECRET.into()),
+        front,
+        allowed_origins: allowed_origins.iter().map(|it| (*it).to_owned()).collect(),
+    })
+    .unwrap()
 }
 
 struct Answer {
     status: u16,
-    challenge: String,
+    headers: HeaderMap,
     body: Value,
 }
 
-async fn send(origin: &str, headers: &[(&str, &str)], method: &str, params: Value) -> Answer {
-    let app = App::new(origin, &["https://pages.example".to_owned()], &McpProof::random()).unwrap();
-    let mut request = Request::builder().method("POST").uri("/mcp");
-    request = request
-        .header("host", "social.example")
-        .header("content-type", "application/json")
-        .header("accept", "application/json, text/event-stream");
+impl Answer {
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |it| it.to_str().unwrap())
+    }
+
+    /// The text of an error.
+    fn message(&self) -> &str {
+        assert_eq!(self.body.as_object().map(serde_json::Map::len), Some(1), "{} {}", self.status, self.body);
+        self.body["message"].as_str().unwrap()
+    }
+}
+
+async fn ask(app: App, method: &str, headers: &[(&str, &str)], body: String) -> Answer {
+    let mut request = Request::builder().method(method).uri("/mcp").header("host", "social.example");
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
-    let response = router(app).oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+    let mut request = request.body(Body::from(body)).unwrap();
+    request.extensions_mut().insert(ClientIp(ADDRESS.into()));
+    let response = router(app).oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
-    assert_eq!(parts.headers[CACHE_CONTROL], "no-store");
-    let header = parts.headers.get(WWW_AUTHENTICATE).map_or("", |it| it.to_str().unwrap());
+    assert_eq!(parts.headers["cache-control"], "no-store");
+    assert_eq!(parts.headers["x-request-id"].len(), 32);
     let body = body.collect().await.unwrap().to_bytes();
-    Answer {
-        status: parts.status.as_u16(),
-        challenge: header.to_owned(),
-        body: serde_json::from_slice(&body).unwrap_or_default(),
-    }
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+}
+
+const JSON: [(&str, &str); 2] =
+    [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+
+async fn send(origin: &str, headers: &[(&str, &str)], method: &str, params: Value) -> Answer {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+    ask(app(origin, &["https://pages.example"]), "POST", &[&JSON, headers].concat(), body).await
 }
 
 const GOOD: (&str, &str) = ("authorization", "Bearer good");
@@ -68,42 +136,19 @@ async fn whoever_has_no_good_token_is_told_where_to_get_one() {
         (&[BAD], "tools/call", call.clone()),
     ] {
         let answer = send(&origin, headers, method, params).await;
-        assert_eq!((answer.status, answer.challenge.as_str()), (401, challenge.as_str()), "{headers:?} {method}");
+        assert_eq!(
+            (answer.status, answer.header("www-authenticate")),
+            (401, challenge.as_str()),
+            "{headers:?} {method}"
+        );
+        assert!(answer.message().contains("Bearer <token>"), "{}", answer.body);
+        assert_eq!(answer.header("x-ratelimit-remaining"), "7", "{headers:?} {method}");
     }
 
     let listed = send(&origin, &[GOOD], "tools/list", json!({})).await;
     assert_eq!((listed.status, listed.body["result"]["tools"].as_array().map(Vec::len)), (200, Some(11)));
     let called = send(&origin, &[GOOD], "tools/call", call).await;
     assert_eq!((called.status, &called.body["result"]["isError"]), (200, &json!(true)), "a scope is lacking");
-}
-
-#[tokio::test]
-async fn the_api_sees_by_a_secret_that_a_call_comes_from_here() {
-    cloud::aws::install_tls();
-    let proof = McpProof::random();
-    let expected = proof.clone();
-    let connections = move |headers: HeaderMap| async move {
-        let status = if expected.is_proven_by(&headers) { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
-        (status, r#"{"data":[],"next_cursor":null}"#)
-    };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let origin = format!("http://{}", listener.local_addr().unwrap());
-    let api = Router::new().route("/api/v1/connections", get(connections));
-    tokio::spawn(async move { axum::serve(listener, api).await });
-    let send = async |own: &McpProof| {
-        // What an assistant sends under that name is not passed on.
-        let request =
-            Request::post("/mcp").header(GOOD.0, GOOD.1).header(McpProof::HEADER, proof.header_value().unwrap());
-        let request = request.header("host", "social.example").header("content-type", "application/json");
-        let request = request.header("accept", "application/json, text/event-stream");
-        let call = json!({ "name": "list_connections", "arguments": {} });
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call }).to_string();
-        let app = App::new(&origin, &[], own).unwrap();
-        router(app).oneshot(request.body(Body::from(body)).unwrap()).await.unwrap().status()
-    };
-
-    assert_eq!(send(&proof).await, StatusCode::OK);
-    assert_eq!(send(&McpProof::random()).await, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
@@ -150,7 +195,7 @@ async fn both_revisions_are_spoken_and_a_tool_that_is_none_is_named() {
 async fn scripts_of_allowed_origins_may_ask_and_read() {
     let own = origin().await;
     // A star is no origin, and allows none.
-    let app = App::new(&own, &["*".to_owned(), "https://pages.example".to_owned()], &McpProof::random()).unwrap();
+    let app = app(&own, &["*", "https://pages.example"]);
     let send = |method: &str, origin: &str| {
         let request = Request::builder().method(method).uri("/mcp").header("origin", origin);
         let request = request.header("access-control-request-method", "POST").body(Body::empty()).unwrap();
@@ -172,29 +217,77 @@ async fn scripts_of_allowed_origins_may_ask_and_read() {
     let answer = send("POST", "https://pages.example").await.unwrap();
     assert_eq!(answer.status(), 401);
     assert_eq!(answer.headers()["access-control-allow-origin"], "https://pages.example");
-    assert_eq!(answer.headers()["access-control-expose-headers"], "www-authenticate");
+    let exposed = answer.headers()["access-control-expose-headers"].to_str().unwrap();
+    for name in ["www-authenticate", "retry-after", "x-request-id", "x-ratelimit-remaining"] {
+        assert!(exposed.split(',').any(|it| it == name), "{exposed}");
+    }
 }
 
 #[tokio::test]
 async fn what_takes_too_long_is_answered_before_the_gateway_gives_up() {
-    cloud::aws::install_tls();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let origin = format!("http://{}", listener.local_addr().unwrap());
-    let silent = tokio::spawn(async move {
-        let mut held = Vec::new();
-        while let Ok((connection, _)) = listener.accept().await {
-            held.push(connection);
-        }
-    });
-    let app = App { within: Duration::from_millis(20), ..App::new(&origin, &[], &McpProof::random()).unwrap() };
+    let app = App { within: Duration::from_secs(1), ..app(&origin().await, &[]) };
     let call = json!({ "name": "list_connections", "arguments": {} });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call }).to_string();
-    let request = Request::builder().method("POST").uri("/mcp").header(GOOD.0, GOOD.1).header("host", "social.example");
-    let request =
-        request.header("content-type", "application/json").header("accept", "application/json, text/event-stream");
 
-    let response = router(app).oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+    let answer = ask(app, "POST", &[&JSON[..], &[("authorization", "Bearer slow")]].concat(), body).await;
 
-    assert_eq!(response.status(), StatusCode::GATEWAY_TIMEOUT);
-    silent.abort();
+    assert_eq!(answer.status, 504);
+    assert!(answer.message().contains("idempotency_key"), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn the_limit_of_the_caller_applies_before_anything_is_answered() {
+    let origin = origin().await;
+    for method in ["initialize", "tools/list", "nonsense"] {
+        let answer = send(&origin, &[("authorization", "Bearer spent")], method, json!({})).await;
+        assert_eq!((answer.status, answer.header("retry-after")), (429, "17"), "{method}");
+        assert_eq!(answer.header("x-ratelimit-remaining"), "0");
+        assert!(answer.message().contains("17 s"), "{}", answer.body);
+    }
+    let answer = send(&origin, &[GOOD], "tools/list", json!({})).await;
+    let figures = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"].map(|it| answer.header(it));
+    assert_eq!((answer.status, figures), (200, ["60", "41", "1790000000"]));
+}
+
+#[tokio::test]
+async fn an_api_that_fails_is_asked_again_later_and_nothing_is_answered() {
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    for (origin, token) in [(origin().await, "Bearer broken"), (format!("http://{nobody}"), "Bearer good")] {
+        let answer = send(&origin, &[("authorization", token)], "tools/list", json!({})).await;
+        assert_eq!((answer.status, answer.header("retry-after")), (503, "5"), "{token}");
+        assert_eq!(answer.header("x-ratelimit-limit"), "60");
+        answer.message();
+    }
+}
+
+#[tokio::test]
+async fn every_call_of_the_api_passes_the_address_of_the_assistant_on() {
+    let api = FakeApi::default();
+    let origin = api.start().await;
+    let forged = ("x-client-address", "203.0.113.1");
+    let call = json!({ "name": "list_connections", "arguments": {} });
+
+    send(&origin, &[GOOD, forged], "tools/call", call).await;
+    send(&origin, &[forged], "tools/list", json!({})).await;
+
+    assert_eq!(*api.addresses.lock().unwrap(), ["198.51.100.7"; 3]);
+}
+
+#[tokio::test]
+async fn every_error_is_a_message() {
+    let origin = origin().await;
+    let good = [&JSON[..], &[GOOD]].concat();
+    let plain = [("content-type", "text/plain"), JSON[1], GOOD];
+    let large = json!({ "jsonrpc": "2.0", "id": 1, "method": "x".repeat(MAX_BYTES) }).to_string();
+    for (method, headers, body, status) in [
+        ("GET", good.as_slice(), String::new(), 405),
+        ("POST", &[GOOD], "{}".to_owned(), 406),
+        ("POST", &good, large, 413),
+        ("POST", &plain, "{}".to_owned(), 415),
+        ("POST", &[&good[..], &[("origin", "https://evil.example")]].concat(), "{}".to_owned(), 403),
+    ] {
+        let answer = ask(app(&origin, &[]), method, headers, body).await;
+        assert_eq!(answer.status, status, "{method} {}", answer.body);
+        assert!(!answer.message().is_empty());
+    }
 }

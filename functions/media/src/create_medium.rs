@@ -12,6 +12,7 @@ use domain::media::{MediaPath, MimeType, human_size};
 use http::HeaderMap;
 use storage::{Medium, MediumAdded, Room};
 use tracing::Instrument;
+use url::Position;
 
 use crate::App;
 use crate::request::{CreateMedium, CreateMediumBody};
@@ -86,7 +87,11 @@ impl App {
 
     pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> ApiResult<MediumView> {
         match &request.source_url {
-            Some(url) => self.fetch(user, request.mime_type, url.as_str()).await.map(MediumView::Fetched),
+            Some(url) => {
+                let host = &url[Position::BeforeHost..Position::AfterPort];
+                let fetched = self.fetch(user, request.mime_type, url.as_str());
+                self.api.with_permit(user, Some(host), fetched).await?.map(MediumView::Fetched)
+            }
             None => self.presign(user, request).await.map(MediumView::Presigned),
         }
     }

@@ -28,7 +28,7 @@ use http_body_util::BodyExt;
 use reqwest::header::HeaderMap;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use storage::{Identity, Joined, TokenGrant};
+use storage::{CallsOf, Identity, Joined, TokenGrant};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
@@ -67,8 +67,7 @@ impl Service {
             origin: "https://social.example".to_owned(),
             token_lifetime: domain::access_token::TokenLifetime::default(),
             allowed_origins: Vec::new(),
-            proxy: None,
-            mcp: cloud::mcp_proof::McpProof::random(),
+            proxies: Vec::new(),
         };
         cloud::aws::install_tls();
         let s3 = TestBucket::start().await;
@@ -236,8 +235,6 @@ async fn what_cannot_be_fetched_is_a_fault_and_leaves_nothing_behind() {
 #[tokio::test]
 async fn every_fault_of_a_request_is_told_at_once() {
     let service = Service::start().await;
-    let large = json!({"mime_type": "image/png", "filename": "x".repeat(256), "size": MAX_BYTES + 1});
-    let (_, large) = service.post(&large).await;
     let body = json!({
         "mime_type": "image/svg+xml", "filename": "x".repeat(256), "source_url": "ftp://example.com/x", "name": "x"
     });
@@ -247,7 +244,6 @@ async fn every_fault_of_a_request_is_told_at_once() {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     let fields: Vec<_> = body["errors"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(fields, ["filename", "idempotency-key", "mime_type", "name", "source_url"]);
-    assert_eq!(large["errors"].as_object().unwrap().keys().collect::<Vec<_>>(), ["filename", "size"]);
     service.nothing_is_left().await;
 }
 
@@ -363,32 +359,6 @@ async fn a_user_has_room_for_so_much_and_each_fetched_file_holds_what_it_has() {
 }
 
 #[tokio::test]
-async fn an_upload_counts_with_what_it_has_once_it_is_there() {
-    let mut service = Service::start().await;
-    service.app.limits.user_bytes = 2 * MAX_BYTES + 100;
-    service.router = api::finish(crate::router(service.app.clone()), service.app.api.clone());
-    let picture = json!({"mime_type": "image/png"});
-    let (_, first) = service.post(&picture).await;
-    let (_, second) = service.post(&picture).await;
-    service.fault("mime_type", &picture).await;
-    service.fault("size", &json!({"mime_type": "image/png", "size": MAX_BYTES})).await;
-    let from_web = json!({"mime_type": "image/png", "source_url": format!("{}/harbour.png", service.web)});
-    service.fault("mime_type", &from_web).await;
-
-    // Larger than it may be: it counts with all that it has.
-    let bucket = &service.app.bucket;
-    bucket.put_whole(second["path"].as_str().unwrap(), "image/png", vec![0; 1050].into()).await.unwrap();
-    service.fault("mime_type", &picture).await;
-    bucket.put_whole(first["path"].as_str().unwrap(), "image/png", PNG.into()).await.unwrap();
-
-    let (status, third) = service.post(&picture).await;
-    assert_eq!(status, StatusCode::CREATED, "{third}");
-    service.fault("size", &json!({"mime_type": "image/png", "size": 9})).await;
-    let (status, last) = service.post(&json!({"mime_type": "image/png", "size": 8})).await;
-    assert_eq!(status, StatusCode::CREATED, "{last}");
-}
-
-#[tokio::test]
 async fn a_file_is_served_at_its_address_and_runs_nothing() {
     let service = Service::start().await;
     let path = service.path_of(service.store(42, PNG).await);
@@ -406,7 +376,7 @@ async fn a_file_is_served_at_its_address_and_runs_nothing() {
     ] {
         assert_eq!(headers[name], value, "{name}");
     }
-    assert!(!headers.contains_key("x-ratelimit-limit"), "platforms fetch many files from few addresses");
+    assert_eq!(headers["x-ratelimit-remaining"], "60", "platforms fetch many files from few addresses");
     let (status, head, body) = service.ask("HEAD", &path, None).await;
     assert_eq!((status, body.len()), (StatusCode::OK, 0));
     let without_id = |mut headers: HeaderMap| {
@@ -494,4 +464,24 @@ async fn addresses_that_open_nothing_all_have_the_same_answer() {
     let router = api::finish(crate::router(service.app.clone()), service.app.api.clone());
     let request = Request::get(&path).body(Body::empty()).unwrap();
     assert_eq!(router.oneshot(request).await.unwrap().status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_file_is_fetched_with_a_permit_and_the_same_key_can_be_sent_again() {
+    let service = Service::start().await;
+    let (store, of) = (&service.app.api.store, CallsOf::requests_of_user(service.user.user_id));
+    for holder in ["a", "b", "c"] {
+        store.add_place(&of, holder, noon(), 1).await.unwrap();
+    }
+    let fetched = json!({"mime_type": "image/png", "source_url": format!("{}/harbour.png", service.web)});
+    let key = [("idempotency-key", "k")];
+
+    let (status, headers, body) = service.post_with(&fetched, &key).await;
+    assert_eq!((status, headers["retry-after"].as_bytes()), (StatusCode::TOO_MANY_REQUESTS, &b"5"[..]), "{body}");
+    let (status, _) = service.post(&json!({"mime_type": "image/png"})).await;
+    assert_eq!(status, StatusCode::CREATED, "nothing is fetched");
+
+    store.give_back_place(&of, "a").await.unwrap();
+    assert_eq!(service.post_with(&fetched, &key).await.0, StatusCode::CREATED);
+    assert_eq!(store.open_calls(&of).await.unwrap().others("", noon()), 2, "the permit is released");
 }

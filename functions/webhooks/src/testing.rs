@@ -101,8 +101,7 @@ impl World {
             origin: "https://social.example".to_owned(),
             token_lifetime: TokenLifetime::default(),
             allowed_origins: Vec::new(),
-            proxy: None,
-            mcp: cloud::mcp_proof::McpProof::random(),
+            proxies: Vec::new(),
         };
         let user = a_user();
         join(&api.store, &user).await;

@@ -50,6 +50,9 @@ pub struct Options {
     /// How many uploads a user may ask for in a minute.
     #[arg(long, default_value_t = 30)]
     pub media_per_minute: u32,
+    /// How many calls requests may make to one host that users name, at a time.
+    #[arg(long, default_value_t = 10)]
+    pub calls_per_host: u32,
     /// Other platforms, or others of their settings, than those that need nothing
     /// registered, as they are: `{"bluesky": {"plc": "http://localhost:2582"}}`.
     #[arg(long, value_name = "JSON", default_value = "{}")]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{Api, ClientIp, RateLimits};
+use api::{Api, ClientIp, Front, RateLimits, TrustedProxy};
 use auth::{ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
@@ -15,14 +15,14 @@ use axum::middleware::{Next, from_fn, from_fn_with_state, map_request};
 use axum::response::Response;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
-use cloud::mcp_proof::McpProof;
 use cloud::seal::{Envelope, LocalKeys};
-use connections::{StoredVault, Workload};
+use connections::StoredVault;
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
+use domain::token::random_token;
 use domain::user::User;
 use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup, Withheld};
 use publishing::{FileAddresses, Publishing, RollUps, Share};
@@ -229,7 +229,9 @@ impl Stack {
         let stand_ins = stand_ins.named_in(&settings_of_platforms);
         let budgets = platforms::budgets(&settings_of_platforms)?;
         let setup = Setup::new(settings_of_platforms, sources(options, &stand_ins)?, vault, policy.clone());
-        let api = api_at(&reached_at, options, &store, &ids, &clock);
+        // Another in every run: proves that the tools of assistants pass an address on.
+        let proof = TrustedProxy::mcp(random_token());
+        let api = api_at(&reached_at, options, &store, &ids, &clock, &proof);
         let webhooks = notices::start(&api, stores.of("webhooks", log.as_ref()), sealer.clone(), &bus, policy.clone());
         // Addresses of files end with this process. The next one makes new ones.
         let file_key = FileKey::random();
@@ -264,7 +266,6 @@ impl Stack {
                 events: Arc::new(bus.clone()),
                 plans: Plans::default(),
                 guests: options.guests(),
-                workload: Workload::default(),
             }))
             .merge(media::router(media_app(
                 Api { store: stores.of("media", log.as_ref()), ..api.clone() },
@@ -278,7 +279,7 @@ impl Stack {
         let files = s3::router(&folder.join(FILES), secret)?;
         // What the cloud serves too, and all that whoever comes from outside is
         // answered from.
-        let assistants = mcp::App::new(&reached_at, &[], &api.mcp)?;
+        let assistants = mcp::App::new(mcp_config(&api, origin, proof))?;
         let public = api::finish(deployed, api.clone()).merge(mcp::router(assistants)).merge(match log {
             Some(log) => log.watch_links(files),
             None => files,
@@ -342,7 +343,17 @@ fn reachable(options: &Options, stand_ins: &StandIns) -> AddressPolicy {
     AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(stand_ins.addresses()).collect())
 }
 
-fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clock) -> Api {
+fn mcp_config(api: &Api, origin: &str, proof: TrustedProxy) -> mcp::config::Config {
+    mcp::config::Config {
+        origin: api.origin.clone(),
+        api_origin: origin.to_owned(),
+        proof,
+        front: Front { proxies: Vec::new(), ..Front::from(api) },
+        allowed_origins: Vec::new(),
+    }
+}
+
+fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clock, proof: &TrustedProxy) -> Api {
     Api {
         store: store.clone(),
         clock: clock.clone(),
@@ -351,8 +362,7 @@ fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clo
         origin: origin.to_owned(),
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
-        proxy: None,
-        mcp: McpProof::random(),
+        proxies: vec![proof.clone()],
     }
 }
 
@@ -375,7 +385,12 @@ fn bucket_settings(origin: &str, outside: Option<&str>) -> BucketSettings {
 }
 
 fn rate_limits(options: &Options) -> RateLimits {
-    RateLimits { requests_per_minute: options.requests_per_minute, media_per_minute: options.media_per_minute }
+    RateLimits {
+        requests_per_minute: options.requests_per_minute,
+        media_per_minute: options.media_per_minute,
+        calls_per_host: options.calls_per_host,
+        ..RateLimits::default()
+    }
 }
 
 fn oidc_settings(origin: &str) -> OidcSettings {

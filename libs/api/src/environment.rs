@@ -2,7 +2,6 @@
 
 use aws_config::SdkConfig;
 use chrono::TimeDelta;
-use cloud::mcp_proof::McpProof;
 use cloud::settings::{SettingsError, optional, parsed, required};
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
@@ -19,57 +18,32 @@ const TOKEN_DAYS: u32 = 180;
 /// How many days after it was made a token expires unless configured otherwise.
 const TOKEN_MAX_DAYS: u32 = 400;
 
-/// The shortest secret that proves a proxy, in bytes.
-const SHORTEST_SECRET: usize = 32;
-
 impl Api {
-    /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `ORIGIN`, `REQUESTS_PER_MINUTE`,
-    /// `MEDIA_PER_MINUTE`, `TOKEN_DAYS`, `TOKEN_MAX_DAYS`, `ALLOWED_ORIGINS`
-    /// (comma list), `MCP_SECRET`, and, of a proxy in front,
-    /// `TRUSTED_PROXY_HEADER` and `TRUSTED_PROXY_SECRET`: both or none.
+    /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `ORIGIN`, `TOKEN_DAYS`,
+    /// `TOKEN_MAX_DAYS`, `ALLOWED_ORIGINS` (comma list), and the variables of
+    /// [`RateLimits::from_env`], [`TrustedProxy::from_env`] and
+    /// [`TrustedProxy::mcp_from_env`].
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let dynamodb = aws_sdk_dynamodb::Client::new(aws);
         let due_shards = at_least_one("DUE_SHARDS", DEFAULT_DUE_SHARDS)?;
         let clock = Clock::System;
-        let default = RateLimits::default();
         Ok(Self {
             store: Store::new(dynamodb, required("TABLE_PREFIX")?, due_shards),
             ids: Ids::new(clock.clone()),
             clock,
-            limits: RateLimits {
-                requests_per_minute: at_least_one("REQUESTS_PER_MINUTE", default.requests_per_minute)?,
-                media_per_minute: at_least_one("MEDIA_PER_MINUTE", default.media_per_minute)?,
-            },
+            limits: RateLimits::from_env()?,
             origin: origin(&required("ORIGIN")?)?,
             token_lifetime: TokenLifetime {
                 unused: TimeDelta::days(at_least_one("TOKEN_DAYS", TOKEN_DAYS)?.into()),
                 at_most: TimeDelta::days(at_least_one("TOKEN_MAX_DAYS", TOKEN_MAX_DAYS)?.into()),
             },
             allowed_origins: list(&optional("ALLOWED_ORIGINS").unwrap_or_default()),
-            proxy: proxy()?,
-            mcp: McpProof::from_env("MCP_SECRET")?,
+            proxies: TrustedProxy::from_env()?.into_iter().chain(TrustedProxy::mcp_from_env()?).collect(),
         })
     }
 }
 
-fn proxy() -> Result<Option<TrustedProxy>, SettingsError> {
-    let invalid = |name, reason: String| Err(SettingsError::Invalid { name, reason });
-    match (optional("TRUSTED_PROXY_HEADER"), optional("TRUSTED_PROXY_SECRET")) {
-        (None, None) => Ok(None),
-        (Some(header), Some(secret)) => {
-            let Ok(address_header) = header.to_ascii_lowercase().parse() else {
-                return invalid("TRUSTED_PROXY_HEADER", "must be the name of a header".to_owned());
-            };
-            if secret.len() < SHORTEST_SECRET {
-                return invalid("TRUSTED_PROXY_SECRET", format!("must have at least {SHORTEST_SECRET} characters"));
-            }
-            Ok(Some(TrustedProxy { address_header, secret: secret.into() }))
-        }
-        _ => invalid("TRUSTED_PROXY_SECRET", "goes with TRUSTED_PROXY_HEADER: set both, or none".to_owned()),
-    }
-}
-
-fn at_least_one(name: &'static str, default: u32) -> Result<u32, SettingsError> {
+pub(crate) fn at_least_one(name: &'static str, default: u32) -> Result<u32, SettingsError> {
     match parsed(name, default)? {
         0 => Err(SettingsError::Invalid { name, reason: "must be at least 1".to_owned() }),
         number => Ok(number),

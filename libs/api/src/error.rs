@@ -54,6 +54,11 @@ pub enum ApiError {
         /// Seconds until the limit starts over.
         wait: u64,
     },
+    /// 429: too many calls to hosts that users named are under way.
+    TooManyCalls {
+        /// Seconds after which to try again.
+        wait: u64,
+    },
     /// 500: something failed on our side.
     Internal,
     /// 503, with what cannot be had just now: a platform's answer.
@@ -121,6 +126,10 @@ impl IntoResponse for ApiError {
             Self::Malformed(why) => message(S::BAD_REQUEST, why),
             Self::TooMany { wait } => {
                 later(message(S::TOO_MANY_REQUESTS, format!("Too many requests. Try again in {wait} s")), wait)
+            }
+            Self::TooManyCalls { wait } => {
+                let text = "Too many calls to this server, or for your other requests, are under way";
+                later(message(S::TOO_MANY_REQUESTS, format!("{text}. Try again in {wait} s")), wait)
             }
             Self::Internal => message(S::INTERNAL_SERVER_ERROR, "Something failed on our side"),
             Self::Later { message: words, wait } => later(message(S::SERVICE_UNAVAILABLE, words), wait),

@@ -1,5 +1,5 @@
-//! What happens around every route: the request gets an id and is counted, and
-//! the answer gets its headers.
+//! What happens around every route: the request is counted, and the answer says
+//! how many are left.
 
 mod counting;
 
@@ -11,24 +11,18 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use domain::media::FileAddress;
-use domain::token;
-use http::header::{ACCEPT, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
+use http::header::{ACCEPT, CACHE_CONTROL};
 use http::{HeaderValue, Method, StatusCode};
-use tracing::Instrument;
 
 use self::counting::{Asked, Counting};
 use crate::Api;
 use crate::error::{ApiError, message};
+use crate::front::{Front, RequestId};
 use crate::limit::ClientIp;
 use crate::limit::memory::Memory;
 use crate::page::{self, PageError};
 use crate::session::{Found, SignedIn};
 use crate::{cors, page::assets};
-
-/// The id of a request, a request extension. It is written to `x-request-id`
-/// and to the logs.
-#[derive(Clone, Debug)]
-pub struct RequestId(pub String);
 
 /// The start of the paths whose requests are counted.
 const API: &str = "/api/";
@@ -43,11 +37,13 @@ struct Gate {
 /// Completes the routes of one function or of all functions: adds the answers
 /// for unknown paths and wrong methods, and what happens around every request.
 pub fn finish(router: Router, api: Api) -> Router {
-    router
+    let front = Front::from(&api);
+    let counted = router
         .merge(assets::router())
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
-        .layer(from_fn_with_state(Gate { api, memory: Arc::default() }, gate))
+        .layer(from_fn_with_state(Gate { api, memory: Arc::default() }, gate));
+    front.before(counted)
 }
 
 async fn unknown_path(request: Request) -> Response {
@@ -73,44 +69,17 @@ fn is_file(request: &Request) -> bool {
     request.uri().path().starts_with(FileAddress::PREFIX)
 }
 
-async fn gate(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
-    let api = &gate.api;
-    if let Some(proxy) = &api.proxy
-        && let Some(address) = proxy.address_of(request.headers())
-    {
-        request.extensions_mut().insert(ClientIp(address));
-    }
-    let id = request.extensions().get().cloned().unwrap_or_else(RequestId::random);
-    let route = request.extensions().get().map_or("unknown", MatchedPath::as_str).to_owned();
-    let span = tracing::info_span!("request", request_id = id.0, method = %request.method(), route);
-    let started = api.clock.now();
+async fn gate(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let Some(id) = request.extensions().get::<RequestId>().cloned() else { return ApiError::Internal.into_response() };
     let is_api = is_api(&request);
-
-    let answer = async {
-        request.extensions_mut().insert(id.clone());
-        let handler = Handler { next, id: &id, is_api };
-        let response = if is_api {
-            counted(&gate, request, handler).await
-        } else if assets::is_one(request.uri().path()) || is_file(&request) {
-            handler.run(request).await
-        } else {
-            counted_page(&gate, request, handler).await
-        };
-        let took_ms = (api.clock.now() - started).num_milliseconds();
-        tracing::info!(status = response.status().as_u16(), took_ms, "answered");
-        response
-    };
-    let mut response = answer.instrument(span).await;
-
-    let headers = response.headers_mut();
-    if let Ok(id) = HeaderValue::from_str(&id.0) {
-        headers.insert("x-request-id", id);
+    let handler = Handler { next, id: &id, is_api };
+    if is_api {
+        counted(&gate, request, handler).await
+    } else if assets::is_one(request.uri().path()) || is_file(&request) {
+        handler.run(request).await
+    } else {
+        counted_page(&gate, request, handler).await
     }
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if api.origin.starts_with("https://") {
-        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
-    }
-    response
 }
 
 /// The routes inside the gate.
@@ -139,7 +108,7 @@ impl Gate {
 async fn counted(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
     let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
     // Calls of the SDK are large futures, which are better kept on the heap.
-    let (seen, to_note) = Box::pin(counting.see(Asked::read(&request, &api.mcp))).await;
+    let (seen, to_note) = Box::pin(counting.see(Asked::read(&request, &api.proxies))).await;
     let budget = seen.budget;
     let origin = cors::allowed_origin(request.headers(), &api.allowed_origins);
     let is_preflight = origin.is_some() && cors::is_preflight(request.method(), request.headers());
@@ -191,9 +160,7 @@ async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -
             handler.run(request).await
         }
     };
-    if let Some(budget) = budget {
-        budget.write(response.headers_mut());
-    }
+    budget.unwrap_or_else(|| counting.used_up()).write(response.headers_mut());
     response
 }
 
@@ -202,12 +169,6 @@ async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -
 fn failed(id: &RequestId, is_api: bool) -> Response {
     let text = format!("Something failed on our side. If it happens again, report request {}", id.0);
     if is_api { message(StatusCode::INTERNAL_SERVER_ERROR, text) } else { page::failed(&text) }
-}
-
-impl RequestId {
-    fn random() -> Self {
-        Self(format!("{:032x}", u128::from_le_bytes(token::random_bytes())))
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod cors;
 mod environment;
 mod error;
 mod fields;
+mod front;
 mod gate;
 mod incoming;
 mod json;
@@ -21,11 +22,11 @@ pub mod openapi;
 pub mod page;
 mod params;
 mod path;
+mod permits;
 mod proxy;
 mod routes;
 pub mod session;
 
-use cloud::mcp_proof::McpProof;
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
@@ -37,11 +38,13 @@ pub use utoipa_axum;
 pub use caller::{Caller, Visitor};
 pub use error::{ApiError, ApiResult, ErrorBody};
 pub use fields::{Fields, Given};
-pub use gate::{RequestId, finish};
+pub use front::{Front, RequestId};
+pub use gate::finish;
 pub use incoming::Incoming;
 pub use limit::{ClientIp, RateLimits};
 pub use params::Params;
 pub use path::{Id, PathId, Segments, path_id};
+pub use permits::NoPermit;
 pub use proxy::TrustedProxy;
 #[doc(hidden)]
 pub use routes::described;
@@ -57,7 +60,7 @@ pub struct Api {
     pub clock: Clock,
     /// The source of new ids.
     pub ids: Ids,
-    /// How many requests a minute allows.
+    /// How many requests a minute allows, and how many calls may run at a time.
     pub limits: RateLimits,
     /// The URL of the service, without a slash at the end.
     pub origin: String,
@@ -65,10 +68,9 @@ pub struct Api {
     pub token_lifetime: TokenLifetime,
     /// Origins whose scripts may call the API. None by default.
     pub allowed_origins: Vec<String>,
-    /// The proxy in front, if there is one that is to be believed.
-    pub proxy: Option<TrustedProxy>,
-    /// By what calls of the tools of assistants are recognized.
-    pub mcp: McpProof,
+    /// Proxies that are believed about the address of a client: one in front of the
+    /// service, and the function `mcp`.
+    pub proxies: Vec<TrustedProxy>,
 }
 
 #[cfg(test)]

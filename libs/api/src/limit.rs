@@ -1,5 +1,6 @@
 //! How many requests a minute allows, and to whom a request is counted.
 
+mod environment;
 pub(crate) mod memory;
 
 use std::convert::Infallible;
@@ -9,20 +10,24 @@ use axum::extract::FromRequestParts;
 use chrono::{DateTime, Utc};
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue};
-use storage::Counted;
+use storage::{Counted, minute_of};
 
-/// How many requests a minute allows.
+/// How many requests a minute allows, and how many calls may run at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
     /// Requests of every kind.
     pub requests_per_minute: u32,
     /// `POST /media`, which counts as a request too.
     pub media_per_minute: u32,
+    /// Calls to hosts that users name, at a time, for the requests of one user.
+    pub calls_per_user: u32,
+    /// Calls to one host that users name, at a time, for the requests of all users.
+    pub calls_per_host: u32,
 }
 
 impl Default for RateLimits {
     fn default() -> Self {
-        Self { requests_per_minute: 60, media_per_minute: 30 }
+        Self { requests_per_minute: 60, media_per_minute: 30, calls_per_user: 3, calls_per_host: 10 }
     }
 }
 
@@ -79,6 +84,12 @@ pub(crate) struct Budget {
 }
 
 impl RateLimits {
+    /// The budget of a request that is not counted.
+    pub(crate) fn untouched(self, now: DateTime<Utc>) -> Budget {
+        let limit = self.requests_per_minute;
+        Budget { limit, remaining: limit, over: false, resets_at: minute_of(now).1 }
+    }
+
     /// What is left after this request, by the limit that has less left.
     pub(crate) fn budget(self, counted: &Counted, is_media: bool) -> Budget {
         let budget = |used: u32, limit: u32| Budget {
@@ -95,6 +106,9 @@ impl RateLimits {
 }
 
 impl Budget {
+    /// The header of the limit.
+    pub(crate) const LIMIT: &str = "x-ratelimit-limit";
+
     /// Seconds until the minute is over, at least 1.
     pub(crate) fn wait(self, now: DateTime<Utc>) -> u64 {
         let millis = (self.resets_at - now).num_milliseconds();
@@ -102,7 +116,7 @@ impl Budget {
     }
 
     pub(crate) fn write(self, headers: &mut HeaderMap) {
-        headers.insert("x-ratelimit-limit", HeaderValue::from(self.limit));
+        headers.insert(Self::LIMIT, HeaderValue::from(self.limit));
         headers.insert("x-ratelimit-remaining", HeaderValue::from(self.remaining));
         headers.insert("x-ratelimit-reset", HeaderValue::from(self.resets_at.timestamp()));
     }

@@ -81,7 +81,7 @@ impl IntoResponses for Refused {
 impl IntoResponses for Limited {
     fn responses() -> Responses {
         Responses::from([
-            message("429", "Too many requests this minute", "Too many requests. Try again in 17 s"),
+            message("429", "Too many requests this minute, or at a time", "Too many requests. Try again in 17 s"),
             message(
                 "500",
                 "A failure of the service",

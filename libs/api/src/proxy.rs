@@ -1,9 +1,13 @@
 //! A proxy in front of the service, whose word about the address of a client is
 //! taken.
 
+mod environment;
+
 use std::net::{IpAddr, SocketAddr};
 
-use http::{HeaderMap, HeaderName};
+use domain::oauth::Resource;
+use http::header::InvalidHeaderValue;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
@@ -15,18 +19,44 @@ pub struct TrustedProxy {
     pub address_header: HeaderName,
     /// What only the proxy knows.
     pub secret: SecretString,
+    /// The resource at which tokens of its requests are used: [`Resource::Mcp`] for the
+    /// function `mcp`, else [`Resource::Api`].
+    pub resource: Resource,
 }
 
 /// The header in which a proxy proves itself.
-const PROOF: &str = "x-proxy-secret";
+const PROOF: HeaderName = HeaderName::from_static("x-proxy-secret");
+
+/// The header in which the function `mcp` passes on who calls it.
+const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("x-client-address");
 
 impl TrustedProxy {
+    /// The function `mcp`, which calls the API for assistants.
+    pub fn mcp(secret: SecretString) -> Self {
+        Self { address_header: CLIENT_ADDRESS, secret, resource: Resource::Mcp }
+    }
+
+    /// Headers that pass the address of a client on, with the proof.
+    ///
+    /// # Errors
+    /// The secret has characters that no header may have.
+    pub fn pass_on(&self, address: IpAddr) -> Result<HeaderMap, InvalidHeaderValue> {
+        let mut proof = HeaderValue::try_from(self.secret.expose_secret())?;
+        proof.set_sensitive(true);
+        let address = HeaderValue::try_from(address.to_string())?;
+        Ok([(PROOF, proof), (self.address_header.clone(), address)].into_iter().collect())
+    }
+
+    /// Whether a request with these headers came through this proxy.
+    pub(crate) fn is_proven_by(&self, headers: &HeaderMap) -> bool {
+        let expected = self.secret.expose_secret().as_bytes();
+        let mut sent = headers.get_all(PROOF).iter();
+        !expected.is_empty() && sent.any(|it| bool::from(it.as_bytes().ct_eq(expected)))
+    }
+
     /// The client's address, when the request proves that this proxy wrote it.
     pub(crate) fn address_of(&self, headers: &HeaderMap) -> Option<IpAddr> {
-        let mut sent = headers.get_all(PROOF).iter();
-        let expected = self.secret.expose_secret().as_bytes();
-        let is_proven = sent.any(|it| bool::from(it.as_bytes().ct_eq(expected)));
-        if !is_proven || expected.is_empty() {
+        if !self.is_proven_by(headers) {
             return None;
         }
         // What stands last was written last, and so by the proxy.
@@ -52,6 +82,7 @@ mod tests {
         TrustedProxy {
             address_header: HeaderName::from_static("cloudfront-viewer-address"),
             secret: "a secret of the proxy".into(),
+            resource: Resource::Api,
         }
     }
 
@@ -63,7 +94,18 @@ mod tests {
         proxy().address_of(&map).map(|it| it.to_string())
     }
 
-    const PROVEN: (&str, &str) = (PROOF, "a secret of the proxy");
+    const PROVEN: (&str, &str) = ("x-proxy-secret", "a secret of the proxy");
+
+    #[test]
+    fn an_address_that_is_passed_on_is_believed_and_its_proof_is_not_printed() {
+        let mcp = TrustedProxy::mcp("a secret of two functions".into());
+        for address in ["198.51.100.7", "2001:db8::7"] {
+            let headers = mcp.pass_on(address.parse().unwrap()).unwrap();
+            assert_eq!(mcp.address_of(&headers).map(|it| it.to_string()).as_deref(), Some(address));
+            assert_eq!(proxy().address_of(&headers), None, "another proxy's secret");
+            assert!(!format!("{headers:?}").contains("a secret of"));
+        }
+    }
 
     #[test]
     fn an_address_is_taken_from_the_proxy_alone() {

@@ -18,7 +18,6 @@ pub(crate) async fn api() -> Api {
         origin: "https://social.example".to_owned(),
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
-        proxy: None,
-        mcp: cloud::mcp_proof::McpProof::random(),
+        proxies: Vec::new(),
     }
 }

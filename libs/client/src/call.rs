@@ -166,7 +166,7 @@ impl<'a> Call<'a> {
     async fn attempt(&self) -> Attempt {
         let client = self.client;
         let mut request = client.http.request(self.method.clone(), self.url.clone());
-        request = request.timeout(client.patience.answer_within);
+        request = request.timeout(client.patience.answer_within).headers(client.headers.clone());
         if let Some(token) = &client.token {
             request = request.bearer_auth(token.expose_secret());
         }

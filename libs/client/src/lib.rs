@@ -22,6 +22,7 @@ mod timestamp;
 mod upload;
 
 use reqwest::Method;
+use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 
 pub use self::answer::Answer;
@@ -41,6 +42,7 @@ pub struct Client {
     http: reqwest::Client,
     base: Base,
     token: Option<SecretString>,
+    headers: HeaderMap,
     patience: Patience,
 }
 
@@ -48,13 +50,19 @@ impl Client {
     /// A client of the deployment at `base`. `http` should follow no redirects: the
     /// token is for this deployment alone.
     pub fn new(http: reqwest::Client, base: Base, token: Option<SecretString>) -> Self {
-        Self { http, base, token, patience: Patience::default() }
+        Self { http, base, token, headers: HeaderMap::new(), patience: Patience::default() }
     }
 
     /// The same with another token.
     #[must_use]
     pub fn with_token(self, token: SecretString) -> Self {
         Self { token: Some(token), ..self }
+    }
+
+    /// A client that sends these headers with every call.
+    #[must_use]
+    pub fn with_headers(self, headers: HeaderMap) -> Self {
+        Self { headers, ..self }
     }
 
     /// The same with another patience.

@@ -8,7 +8,6 @@ pub mod bucket;
 mod error_chain;
 pub mod events;
 pub mod fetch;
-pub mod mcp_proof;
 pub mod metrics;
 pub mod notices;
 pub mod pictures;

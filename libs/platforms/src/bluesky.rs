@@ -72,7 +72,7 @@ use self::account::Videos;
 use self::dpop::Nonces;
 use self::facets::RichText;
 use self::hand_off::HandOffs;
-use self::host::is_of_bluesky;
+use self::host::{host_and_port, is_of_bluesky};
 use self::identity::Directory;
 use self::moved::Moved;
 use self::oauth::Authorization;
@@ -268,6 +268,10 @@ impl Platform for Bluesky {
         Renewal::Rotating
     }
 
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        Session::of(credentials).ok().map(|it| host_and_port(&it.pds).to_owned())
+    }
+
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         let session = Session::of(old)?;
         let Some(token) = &old.refresh_token else {
@@ -308,6 +312,10 @@ impl Connect for Bluesky {
 
     fn fields(&self) -> &'static [Field] {
         FIELDS
+    }
+
+    fn named_host(&self, answers: &Answers) -> Option<String> {
+        hand_off::named_host(answers)
     }
 
     async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
@@ -394,11 +402,6 @@ impl Publish for Bluesky {
             LookUp::Another => Resolution::NotThere,
             LookUp::Unclear(reason) => Resolution::Unclear { reason },
         }
-    }
-
-    fn host(&self, credentials: &Credentials) -> Option<String> {
-        let pds = Session::of(credentials).ok()?.pds;
-        Some(pds[url::Position::BeforeHost..url::Position::AfterPort].to_owned())
     }
 
     /// No: a post is found by the key of its record, which we chose.

@@ -40,6 +40,10 @@ impl<A: Platform> Platform for Discreet<A> {
         self.0.renewal()
     }
 
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        self.0.host(credentials)
+    }
+
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         let unsaid = || Unsaid::of(credentials);
         self.0.refresh(credentials, now).await.map_err(|refusal| match refusal {
@@ -67,6 +71,10 @@ impl<A: Connect> Connect for Discreet<A> {
 
     fn fields(&self) -> &'static [Field] {
         self.0.fields()
+    }
+
+    fn named_host(&self, answers: &Answers) -> Option<String> {
+        self.0.named_host(answers)
     }
 
     async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
@@ -137,10 +145,6 @@ impl<A: Publish> Publish for Discreet<A> {
     async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
         let followed = self.0.follow_up(job, it).await;
         followed.map_err(|it| it.in_words(|words| Unsaid::of_job(job).out_of(&words)))
-    }
-
-    fn host(&self, credentials: &Credentials) -> Option<String> {
-        self.0.host(credentials)
     }
 
     fn fetches_files(&self) -> bool {

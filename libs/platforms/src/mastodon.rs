@@ -141,6 +141,10 @@ impl Platform for Mastodon {
         Renewal::Rotating
     }
 
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        Grant::of(credentials).ok().map(|it| it.server.name().to_owned())
+    }
+
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         let gone = |reason: &str| RefreshRefusal::Gone(reason.to_owned());
         let grant = Grant::of(old).map_err(|it| gone(&it.to_string()))?;

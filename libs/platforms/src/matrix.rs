@@ -166,6 +166,10 @@ impl Platform for Matrix {
         Renewal::Rotating
     }
 
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        Grant::of(credentials).ok().map(|it| it.server.name())
+    }
+
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         let gone = |reason: String| RefreshRefusal::Gone(reason);
         let grant = Grant::of(old).map_err(|it| gone(it.into_reason()))?;
@@ -200,6 +204,10 @@ impl Connect for Matrix {
 
     fn fields(&self) -> &'static [Field] {
         connect::FIELDS
+    }
+
+    fn named_host(&self, answers: &Answers) -> Option<String> {
+        connect::named_host(answers)
     }
 
     async fn authorize(

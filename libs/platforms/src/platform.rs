@@ -94,6 +94,14 @@ pub trait Platform: Send + Sync {
         Err(RefreshRefusal::Unreachable("its credentials are not renewed".to_owned()))
     }
 
+    /// The host that these credentials lead to, where a user named it or a server
+    /// that a user named did. `None` where it stands in the code or in the settings
+    /// of the deployment: nobody can make that one slow to harm others.
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        let _ = credentials;
+        None
+    }
+
     /// How an account shows itself now, and what its platform accepts from it now;
     /// `None` where the platform cannot be asked. It is asked every week, where
     /// credentials are renewed after that, and given up after 20 seconds.
@@ -122,6 +130,13 @@ pub trait Connect: Platform {
     /// What it has to know before its authorization page can be shown.
     fn fields(&self) -> &'static [Field] {
         &[]
+    }
+
+    /// The host that the user names by these answers, which [`Connect::authorize`]
+    /// calls, or which says where its server is. `None` where the answers name none.
+    fn named_host(&self, answers: &Answers) -> Option<String> {
+        let _ = answers;
+        None
     }
 
     /// What it wants to read about this service, which is served under
@@ -212,14 +227,6 @@ pub trait Publish: Platform {
     async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
         let _ = (job, it);
         Ok(Followed::Done)
-    }
-
-    /// The host that these credentials lead to, where a user named it or a server
-    /// that a user named did. `None` where it stands in the code or in the settings
-    /// of the deployment: nobody can make that one slow to harm others.
-    fn host(&self, credentials: &Credentials) -> Option<String> {
-        let _ = credentials;
-        None
     }
 
     /// Whether [`Publish::resolve`] may recognise a post by what it looks like. Then

@@ -189,6 +189,33 @@ mod tests {
     }
 
     #[test]
+    fn platforms_whose_servers_users_name_know_the_host_of_an_answer() {
+        let settings = json!({"bluesky": {}, "mastodon": {}, "matrix": {}, "telegram": {}, "wordpress": {}});
+        let settings: PlatformSettings = serde_json::from_value(settings).unwrap();
+        let vault = Arc::new(MemoryVault::default());
+        let setup = Setup::new(settings, |_| Arc::new(Withheld), vault, AddressPolicy::PublicOnly);
+        let platforms = Registry::<dyn Connect>::new(&setup).unwrap();
+        for (platform, answers, host) in [
+            ("bluesky", &[("handle", "@Ada.Example")][..], Some("ada.example")),
+            ("bluesky", &[("handle", "https://pds.example:8443/")], Some("pds.example:8443")),
+            ("bluesky", &[("handle", "")], None),
+            ("mastodon", &[("server", "@ada@Harbour.example")], Some("harbour.example")),
+            ("mastodon", &[("server", "http://127.0.0.1:3000/@ada")], Some("127.0.0.1:3000")),
+            ("mastodon", &[("server", "two words")], None),
+            ("matrix", &[("user", "@ada:harbour.example:8448")], Some("harbour.example")),
+            ("matrix", &[("user", "@ada:harbour.example"), ("homeserver", "matrix.example")], Some("matrix.example")),
+            ("matrix", &[("user", "ada"), ("homeserver", "")], None),
+            ("telegram", &[("token", "123456:secret")], None),
+            ("wordpress", &[("site", "Harbour.example/blog/wp-admin")], Some("harbour.example")),
+            ("wordpress", &[("site", "")], None),
+        ] {
+            let answers = answers.iter().map(|it| (it.0.to_owned(), it.1.into())).collect();
+            let named = platforms.get(platform).unwrap().named_host(&answers);
+            assert_eq!(named.as_deref(), host, "{platform}");
+        }
+    }
+
+    #[test]
     fn platforms_that_fetch_files_are_known_by_name() {
         let app = json!({});
         let some = json!({"facebook": app, "instagram": app, "pinterest": app, "threads": app, "x": app});

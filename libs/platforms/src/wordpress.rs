@@ -183,6 +183,10 @@ impl Platform for Wordpress {
         NAME
     }
 
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        Grant::of(credentials).ok().map(|it| it.root.host().to_owned())
+    }
+
     async fn about(
         &self,
         _: &Profile,

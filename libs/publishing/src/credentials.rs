@@ -48,6 +48,20 @@ pub(crate) struct Given {
     pub(crate) record: CredentialsRecord,
 }
 
+/// Credentials as they are stored. They may have to be renewed before a call.
+#[derive(Debug)]
+pub struct StoredCredentials {
+    record: CredentialsRecord,
+    credentials: Credentials,
+}
+
+impl StoredCredentials {
+    /// What is the same before and after a renewal, such as the server.
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+}
+
 /// Whoever keeps credentials: opens them, renews them, and gives them up.
 #[derive(Clone)]
 pub struct Custody {
@@ -62,14 +76,31 @@ pub struct Custody {
 }
 
 impl Custody {
+    /// The credentials of an account as they are stored, or why there are none now. No
+    /// platform is called.
+    pub async fn stored(
+        &self,
+        account: &ConnectionRecord,
+    ) -> Result<Result<StoredCredentials, Setback>, PublishingError> {
+        if account.connection.needs_reconnection {
+            return Ok(Err(wants_reconnection(&account.connection, None)));
+        }
+        let Some(record) = self.store.credentials_of(account).await?.filter(|it| !it.is_gone) else {
+            return Ok(Err(wants_reconnection(&account.connection, None)));
+        };
+        let credentials = self.open(&record).await?;
+        Ok(Ok(StoredCredentials { record, credentials }))
+    }
+
     /// The credentials of an account, for a question that a client waits for; or why
     /// there are none now.
     pub async fn for_a_question(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
+        stored: StoredCredentials,
     ) -> Result<Result<Credentials, Setback>, PublishingError> {
-        let given = self.credentials(platform, account, self.clock.now()).await?;
+        let given = self.lasting(platform, account, stored, self.clock.now()).await?;
         Ok(given.map(|it| it.credentials))
     }
 
@@ -81,13 +112,20 @@ impl Custody {
         account: &ConnectionRecord,
         at: DateTime<Utc>,
     ) -> Result<Result<Given, Setback>, PublishingError> {
-        if account.connection.needs_reconnection {
-            return Ok(Err(wants_reconnection(&account.connection, None)));
+        match self.stored(account).await? {
+            Ok(stored) => self.lasting(platform, account, stored, at).await,
+            Err(setback) => Ok(Err(setback)),
         }
-        let Some(record) = self.store.credentials_of(account).await?.filter(|it| !it.is_gone) else {
-            return Ok(Err(wants_reconnection(&account.connection, None)));
-        };
-        let old = self.open(&record).await?;
+    }
+
+    async fn lasting(
+        &self,
+        platform: &dyn Platform,
+        account: &ConnectionRecord,
+        stored: StoredCredentials,
+        at: DateTime<Utc>,
+    ) -> Result<Result<Given, Setback>, PublishingError> {
+        let StoredCredentials { record, credentials: old } = stored;
         let Some(ends_at) = old.expires_at.filter(|it| *it < at + TOO_SHORT) else {
             return self.given(account, old, record).await.map(Ok);
         };

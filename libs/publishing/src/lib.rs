@@ -55,7 +55,7 @@ use crate::waiting::sleep_until;
 
 pub use change_post::{ChangePost, Changed};
 pub use create_post::{CreatePost, Created, NotCreated};
-pub use credentials::Custody;
+pub use credentials::{Custody, StoredCredentials};
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;
 pub use error::PublishingError;

@@ -29,6 +29,17 @@ impl CallsOf {
     pub fn host(name: &str) -> Self {
         Self(format!("calls#host#{name}"))
     }
+
+    /// Those that requests of a user make while the user waits. Deliveries have a
+    /// count of their own, so that neither takes a place of the other.
+    pub fn requests_of_user(user: UserId) -> Self {
+        Self(format!("requests#user#{user}"))
+    }
+
+    /// Those that requests make to a host that users named.
+    pub fn requests_to_host(name: &str) -> Self {
+        Self(format!("requests#host#{name}"))
+    }
 }
 
 /// The calls that are open, as they were read.
@@ -86,6 +97,20 @@ impl Store {
         now: DateTime<Utc>,
         stamp: u64,
     ) -> Result<Race, StorageError> {
+        self.take_place_for(LEASE, of, open, environment, now, stamp).await
+    }
+
+    /// Like [`Store::take_place`], for a place that ends by itself after `lease`.
+    pub async fn take_place_for(
+        &self,
+        lease: TimeDelta,
+        of: &CallsOf,
+        open: &OpenCalls,
+        environment: &str,
+        now: DateTime<Utc>,
+        stamp: u64,
+    ) -> Result<Race, StorageError> {
+        let ends = now + lease;
         let ended = open.places.iter().filter(|(name, ends)| *name != environment && **ends <= now);
         let ended: Vec<_> = ended.map(|it| attribute(it.0)).collect();
         let names: Vec<_> = (0..ended.len()).map(|it| format!("#ended{it}")).collect();
@@ -99,8 +124,8 @@ impl Store {
             .set_expression_attribute_names(Some(names.into_iter().zip(ended).collect()))
             .expression_attribute_names("#place", attribute(environment))
             .expression_attribute_names("#ttl", "ttl")
-            .expression_attribute_values(":ends", at(now + LEASE))
-            .expression_attribute_values(":ttl", ttl(now + LEASE))
+            .expression_attribute_values(":ends", at(ends))
+            .expression_attribute_values(":ttl", ttl(ends))
             .expression_attribute_values(":stamp", n(stamp));
         // The SDK sends a write again whose answer it did not hear, and then finds
         // its own stamp.

@@ -32,11 +32,6 @@ impl Answer {
 }
 
 impl Failure {
-    /// Whether the token is none, or none any more.
-    pub(crate) fn is_of_the_token(&self) -> bool {
-        matches!(self, Self::Api(Error::NotSignedIn(_)))
-    }
-
     fn words(&self) -> String {
         match self {
             Self::Input(what) => format!("The arguments cannot be used: {what}. Nothing happened."),

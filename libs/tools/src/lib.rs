@@ -17,9 +17,6 @@ mod stdio;
 mod tests;
 mod writing;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use client::Client;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -28,7 +25,6 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 
-use crate::answer::Failure;
 use crate::catalogue::Tool;
 
 #[cfg(feature = "stdio")]
@@ -43,43 +39,12 @@ const INSTRUCTIONS: &str = "Writes, schedules and looks after posts on the accou
 #[derive(Clone, Debug)]
 pub struct Server {
     client: Client,
-    proves: bool,
-    refused: Arc<AtomicBool>,
 }
 
 impl Server {
     /// Tools that call the API by this client, which has a token.
     pub fn new(client: Client) -> Self {
-        Self { client, proves: false, refused: Arc::default() }
-    }
-
-    /// The same, but that whatever calls nothing of the API asks it whether the
-    /// token is good: an assistant that finds out late that its token has ended
-    /// disturbs the person in the middle of their work.
-    #[must_use]
-    pub fn proving_the_token(self) -> Self {
-        Self { proves: true, ..self }
-    }
-
-    /// Whether the API refused the token in a call of this server or of its
-    /// clones.
-    pub fn was_refused(&self) -> bool {
-        self.refused.load(Ordering::Relaxed)
-    }
-
-    async fn prove(&self) {
-        if self.proves
-            && let Err(error) = self.client.show_user().await
-        {
-            // Any other refusal is about something else than the token.
-            self.note(&Failure::Api(error));
-        }
-    }
-
-    fn note(&self, failure: &Failure) {
-        if failure.is_of_the_token() {
-            self.refused.store(true, Ordering::Relaxed);
-        }
+        Self { client }
     }
 }
 
@@ -95,13 +60,11 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        self.prove().await;
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        self.prove().await;
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), self.get_info()))
     }
 
@@ -110,7 +73,6 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.prove().await;
         Ok(ListToolsResult::with_all_items(Tool::ALL.map(Tool::described).into()))
     }
 
@@ -124,18 +86,9 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
-            self.prove().await;
             return Err(ErrorData::invalid_params(format!("there is no tool {}", shortened(&request.name)), None));
         };
         let answered = tool.call(self, request.arguments.unwrap_or_default()).await;
-        match &answered {
-            // Found wrong before anything was asked.
-            Err(Failure::Input(_)) => self.prove().await,
-            Err(failure) => self.note(failure),
-            // What a status means is said without the API.
-            Ok(_) if tool == Tool::ExplainError => self.prove().await,
-            Ok(_) => {}
-        }
         Ok(answer::result(answered).into())
     }
 }

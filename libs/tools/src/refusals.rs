@@ -31,7 +31,7 @@ pub(crate) fn of_status(status: u16) -> &'static str {
             "A token for drafts wrote this draft, so it may not be what the person has seen. Show them all of it from \
              get_post, and call change_post with the revision that they agreed to."
         }
-        429 => "Too many requests this minute. Wait until the minute is over.",
+        429 => "Too many requests, or too many at a time. Wait as long as the message says.",
         503 => "The service or a platform does not answer for a moment. Wait a few seconds and try again.",
         500..=599 => "Something failed inside the service. Look with list_posts what happened before you try again.",
         _ => "The message says what is wrong.",

@@ -73,9 +73,6 @@ async fn answer(State(api): State<Api>, method: Method, uri: Uri, headers: Heade
 async fn call(server: &Server, tool: &str, arguments: Value) -> (bool, String) {
     let Value::Object(arguments) = arguments else { panic!("{arguments}") };
     let answered = Tool::named(tool).unwrap().call(server, arguments).await;
-    if let Err(failure) = &answered {
-        server.note(failure);
-    }
     read(&result(answered))
 }
 
@@ -273,14 +270,13 @@ async fn a_refusal_says_what_is_wrong_and_what_to_do() {
     let (is_error, said) = call(&server, "validate_post", json!({ "content": "x" })).await;
     assert!(is_error && said.contains("platforms.0.content: is too long") && said.contains("Correct"), "{said}");
     let (_, said) = call(&server, "list_posts", json!({})).await;
-    assert!(said.contains("17 s") && said.contains("Wait until the minute is over"), "{said}");
+    assert!(said.contains("17 s") && said.contains("as long as the message says"), "{said}");
     let (_, said) = call(&server, "get_post", json!({ "post": 9 })).await;
     assert!(said.contains("404") && said.contains("list_posts"), "{said}");
-    assert!(!server.was_refused());
 }
 
 #[tokio::test]
-async fn a_token_that_has_ended_is_noted() {
+async fn an_ended_token_asks_for_access_again() {
     let refused = json!({ "message": "Send a valid token: Authorization: Bearer <token>" });
     let api = Api::default().answers("GET /connections", 401, refused);
     let server = api.server().await;
@@ -288,7 +284,6 @@ async fn a_token_that_has_ended_is_noted() {
     let (is_error, said) = call(&server, "list_connections", json!({})).await;
 
     assert!(is_error && said.contains("give access again"), "{said}");
-    assert!(server.clone().was_refused());
 }
 
 #[test]

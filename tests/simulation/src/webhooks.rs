@@ -82,8 +82,7 @@ impl Webhooks {
             origin: "https://social.example".to_owned(),
             token_lifetime: TokenLifetime::default(),
             allowed_origins: Vec::new(),
-            proxy: None,
-            mcp: cloud::mcp_proof::McpProof::random(),
+            proxies: Vec::new(),
         };
         App {
             api,

@@ -211,7 +211,7 @@ async fn statuses(world: &World, token: &str, proofs: &[Option<&str>]) -> Result
     for proof in proofs {
         let mut request = world.http().get(format!("{}/api/v1/posts", world.origin())).bearer_auth(token);
         if let Some(proof) = proof {
-            request = request.header("x-mcp-proof", *proof).header("x-proxy-secret", *proof);
+            request = request.header("x-proxy-secret", *proof);
         }
         directly.push(request.send().await?.status().as_u16());
     }

@@ -1,16 +1,19 @@
-//! One user whose platform is slow, with many posts, beside others.
+//! One user whose platform or server is slow, beside others.
+
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, TryStreamExt, future::join_all, stream};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Arena, Attack};
 use crate::{
-    answer::{integer, text},
+    answer::{Answer, integer, text},
     attacks, ensure,
     fault::Result,
     moment,
-    world::{User, World, fresh, targets},
+    world::{User, World, fresh, missing, targets},
 };
 
 /// The place of @orchard on the consent page: no other attack arms faults for it.
@@ -22,6 +25,8 @@ const POSTS: usize = 600;
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(3, [
         "one user posts 600 times in a second, and each call takes 30 s", "another user's post is on its second" => many_and_slow;
+        "one user lets 20 files be fetched from a server that trickles",
+            "3 are fetched, 17 are 429 with retry-after at once; others upload, and their posts are on time" => slow_uploads;
     ])
 }
 
@@ -51,6 +56,53 @@ async fn many_and_slow(arena: &Arena) -> Result<String> {
     let (late, usual) = (late?.num_milliseconds(), usual.num_milliseconds());
     ensure!(late <= usual + 1_000, "the other user's post was {late} ms late, and {usual} ms before the attack");
     Ok(format!("{late} ms after its second beside {} slow posts, {usual} ms before", made.len()))
+}
+
+/// How many files of one user are fetched at a time.
+const FETCHED: usize = 3;
+
+async fn slow_uploads(arena: &Arena) -> Result<String> {
+    let world: &World = arena.lifted();
+    let files = world.files().ok_or_else(|| missing("the server of the tests"))?;
+    let fetch = async |user: &User<'_>, file: &str| -> Result<(Answer, Duration)> {
+        let body = json!({ "mime_type": "image/png", "source_url": format!("http://{files}/{file}") });
+        let began = Instant::now();
+        let answer = user.api.call(Method::POST, "/media").json(&body).impatient().send().await?;
+        Ok((answer, began.elapsed()))
+    };
+    let (slow, other, mut third) = (world.new_user().await?, world.new_user().await?, world.new_user().await?);
+    let account = third.connect(0).await?;
+    let usual = lateness(&third, &account, moment::now() + TimeDelta::seconds(5)).await?;
+
+    let floods = join_all((0..20).map(|_| fetch(&slow, "slow.png")));
+    let others = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let (uploaded, late) =
+            tokio::join!(fetch(&other, "good.png"), lateness(&third, &account, moment::now() + TimeDelta::seconds(4)),);
+        Ok::<_, crate::fault::Fault>((uploaded?, late?))
+    };
+    let (floods, others) = tokio::join!(floods, others);
+
+    let ((uploaded, took), late) = others?;
+    uploaded.is(201)?;
+    ensure!(took < Duration::from_secs(3), "another user's upload took {took:?}");
+    let (late, usual) = (late.num_milliseconds(), usual.num_milliseconds());
+    ensure!(late <= usual + 1_000, "a third user's post was {late} ms late, and {usual} ms before the attack");
+    let mut fetched = 0;
+    for flood in floods {
+        let (answer, took) = flood?;
+        match answer.status {
+            422 => fetched += 1,
+            429 => {
+                let wait = answer.header("retry-after").parse::<u32>().unwrap_or_default();
+                ensure!(0 < wait && took < Duration::from_secs(3), "{} after {took:?}", answer.fault("a 429"));
+            }
+            _ => return Err(answer.fault("a file of a slow server")),
+        }
+    }
+    ensure!(fetched == FETCHED, "{fetched} slow files of one user were fetched at a time");
+    fetch(&slow, "good.png").await?.0.is(201)?;
+    Ok(format!("{fetched} fetched, the others 429; another's upload after {took:?}, a post {late} ms after its second"))
 }
 
 /// How late a user's post is on the timeline.

@@ -1,11 +1,12 @@
 //! Attempts with tokens that are not good, or not any more.
 
-use std::ops::Range;
+use std::{net::Ipv4Addr, ops::Range};
 
 use domain::{access_token::AccessToken, id::UserId};
 use futures::future::join_all;
-use reqwest::Method;
+use reqwest::{Client, Method};
 use secrecy::ExposeSecret;
+use serde_json::json;
 
 use super::{Arena, Attack};
 use crate::{
@@ -30,6 +31,8 @@ pub(super) fn attacks() -> Vec<Attack> {
     all.extend(attacks!(13, [
         "300 made-up tokens are sent from one address", "a read each after the limit and no write, a good token passes" => flood;
         "300 requests over a user's limit", "no calls of the store after the limit" => over_the_limit;
+        "made-up tokens flood /mcp from one address",
+            "401, then 429; another address's assistant is answered; the audit trail names the address" => flooded_tools;
     ]));
     all
 }
@@ -180,4 +183,45 @@ async fn over_the_limit(_: &Arena) -> Result<String> {
     let cost = calls(&world).await?.len() - before;
     ensure!(cost == 0, "230 requests over the limit made {cost} calls of the store");
     Ok("230 requests: 429, and no call of the store".to_owned())
+}
+
+/// An address of its own: those of other clients begin with 127.20 or more.
+const FLOODING: Ipv4Addr = Ipv4Addr::new(127, 7, 7, 7);
+
+/// Asks which tools there are.
+async fn tools(world: &World, http: &Client, token: &str) -> Result<reqwest::Response> {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+    let request = http.post(format!("{}/mcp", world.origin())).bearer_auth(token);
+    let request = request.header("accept", "application/json, text/event-stream");
+    Ok(request.header("content-type", "application/json").body(body.to_string()).send().await?)
+}
+
+async fn flooded_tools(_: &Arena) -> Result<String> {
+    let stack = Harness::start(&[]).await?;
+    let world = World::new(stack.ready().clone()).await?;
+    let assistant = world.new_user().await?;
+    let flooding = Client::builder().no_proxy().local_address(std::net::IpAddr::V4(FLOODING)).build()?;
+    fresh_minute().await;
+
+    let mut seen = Vec::new();
+    for user in 1..71 {
+        let answer = tools(&world, &flooding, &a_token_of(user)?).await?;
+        let header = |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        match answer.status().as_u16() {
+            401 => ensure!(header("www-authenticate").starts_with("Bearer resource_metadata="), "no challenge"),
+            429 => ensure!(!header("retry-after").is_empty(), "429 without retry-after"),
+            other => crate::fail!("made-up token {user}: {other}"),
+        }
+        seen.push(answer.status().as_u16());
+    }
+    let (before, after) = seen.split_at(60);
+    ensure!(before.iter().all(|it| *it == 401) && after.iter().all(|it| *it == 429), "{seen:?}");
+    let status = tools(&world, world.http(), assistant.api.token()).await?.status().as_u16();
+    ensure!(status == 200, "another address's assistant is answered with {status}");
+    let log = stack.log();
+    let refusals: Vec<_> = log.lines().filter(|it| it.contains("token_refused")).collect();
+    let address = FLOODING.to_string();
+    let is_named = |it: &&str| it.contains(&address);
+    ensure!(!refusals.is_empty() && refusals.iter().all(is_named), "the trail does not name {address}: {refusals:?}");
+    Ok(format!("60 times 401, then 429; the other assistant {status}; {} entries name {address}", refusals.len()))
 }

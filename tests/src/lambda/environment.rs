@@ -29,6 +29,8 @@ pub fn value(name: &str) -> Option<&'static str> {
         "DELIVERY_CONCURRENCY" => "20",
         "LOG_LEVEL" => "info",
         "ORIGIN" => "https://social.example",
+        "API_ORIGIN" => "https://gateway.example",
+        "MCP_SECRET" => "fedcba9876543210fedcba9876543210",
         "OIDC_ISSUER" => "https://issuer.example",
         "OIDC_CLIENT_ID" => "client",
         "MEDIA_BUCKET" => "media",
@@ -45,6 +47,8 @@ pub fn value(name: &str) -> Option<&'static str> {
         }
         "REQUESTS_PER_MINUTE" => "60",
         "MEDIA_PER_MINUTE" => "30",
+        "CALLS_PER_USER" => "3",
+        "CALLS_PER_HOST" => "10",
         "TOKEN_DAYS" => "180",
         "GUEST_HAND_OFFS" | "EDGE_SERVES_FILES" => "false",
         "TOKEN_MAX_DAYS" => "400",

@@ -23,6 +23,7 @@ pub(super) fn checks() -> Vec<Check> {
             a_stranger_is_limited_by_address_and_a_good_token_is_not,
             users_do_not_share_a_limit,
             a_header_cannot_change_the_address,
+            every_response_has_an_id_and_says_what_is_left,
         ]
     )
 }
@@ -158,4 +159,30 @@ async fn a_header_cannot_change_the_address(world: &World) -> Result {
         }
     }
     crate::fail!("a header with another address gets past the limit")
+}
+
+async fn every_response_has_an_id_and_says_what_is_left(world: &World) -> Result {
+    for (method, path, status) in [
+        (Method::GET, "/", 200),
+        (Method::GET, "/nothing-here", 404),
+        (Method::GET, "/assets/style.css", 200),
+        (Method::GET, "/assets/nothing.css", 404),
+        (Method::GET, "/favicon.ico", 200),
+        (Method::GET, "/files/a/1/2/3.png", 404),
+        (Method::GET, "/.well-known/oauth-protected-resource", 200),
+        (Method::GET, "/api/v1/openapi.json", 200),
+        (Method::POST, "/api/v1/oauth/token", 400),
+        (Method::POST, "/mcp", 401),
+        (Method::GET, "/mcp", 405),
+    ] {
+        let answer = world.http().request(method.clone(), format!("{}{path}", world.origin())).send().await?;
+        let what = format!("{method} {path}");
+        same(answer.status().as_u16(), status, &what)?;
+        let header = |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        ensure!(!header("x-request-id").is_empty(), "{what}: no x-request-id");
+        for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+            ensure!(header(name).parse::<i64>().is_ok(), "{what}: {name} is {:?}", header(name));
+        }
+    }
+    Ok(())
 }

@@ -106,6 +106,8 @@ fn only_functions_that_need_a_secret_have_it_and_none_has_the_issuers() {
         let variables = &template.function(function)["Properties"]["Environment"]["Variables"];
         assert!(!variables.to_string().contains("OidcClientSecret"), "{function}");
         assert!(!variables.to_string().contains("UserPoolClient.ClientSecret"), "{function}");
+        let knows_mcp = ["auth", "connections", "mcp", "media", "posts", "webhooks"].contains(&function);
+        assert_eq!(variables.to_string().contains("McpSecret"), knows_mcp, "{function}");
         let has_files = ["delivery", "media"].contains(&function);
         assert_eq!(variables.to_string().contains("FileSecret"), has_files, "{function}");
         let knows_tools = ["auth", "connections", "mcp", "media", "posts", "webhooks"].contains(&function);

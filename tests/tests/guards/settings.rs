@@ -38,6 +38,11 @@ fn variables_read(function: &str) -> Names {
     if source.contains("Api::from_env") {
         names.extend(variables(&read("libs/api/src/environment.rs")));
     }
+    for (settings, file) in [("RateLimits", "limit"), ("TrustedProxy", "proxy")] {
+        if source.contains("Api::from_env") || source.contains(&format!("{settings}::from_env")) {
+            names.extend(variables(&read(format!("libs/api/src/{file}/environment.rs"))));
+        }
+    }
     if source.contains("Publishing::from_env") {
         names.extend(variables(&read("libs/publishing/src/environment.rs")));
     }

@@ -6,6 +6,7 @@
 //! could then lead people to any site.
 
 use api::page::{PageError, PageResult};
+use domain::id::UserId;
 use domain::name::ClientName;
 use domain::oauth::{Challenge, ClientId, RedirectUri, Resource};
 use domain::scope::{Scope, Scopes};
@@ -45,9 +46,9 @@ pub(crate) struct Request {
 }
 
 impl AuthorizeQuery {
-    /// Reads it, and the document of the program.
-    pub(crate) async fn read(self, app: &App) -> PageResult<Request> {
-        let (client_id, client_name, redirect_uri) = self.client(app).await?;
+    /// Reads it, and the document of the program, for this user.
+    pub(crate) async fn read(self, app: &App, user: UserId) -> PageResult<Request> {
+        let (client_id, client_name, redirect_uri) = self.client(app, user).await?;
         let wrong = |error: &str, text: &str| self.wrong(app, &redirect_uri, error, text);
         if self.state.as_ref().is_some_and(|it| MAX_STATE < it.len()) {
             return Err(unknown("Its state is longer than 1024 bytes."));
@@ -75,14 +76,14 @@ impl AuthorizeQuery {
     }
 
     /// The program, by what it says of itself at its address.
-    async fn client(&self, app: &App) -> PageResult<(ClientId, ClientName, RedirectUri)> {
+    async fn client(&self, app: &App, user: UserId) -> PageResult<(ClientId, ClientName, RedirectUri)> {
         let Some(id) = self.client_id.as_deref().and_then(ClientId::parse) else {
             return Err(unknown(
                 "Its client_id is not the https address of a document that describes it, as \
                  https://app.example/client.json would be.",
             ));
         };
-        let document = app.clients.read(&id).await;
+        let document = app.api.with_permit(user, Some(id.host()), app.clients.read(&id)).await?;
         let document = document.map_err(|why| unknown(&format!("Its description at {id} cannot be used: {why}.")))?;
         let asked = self.redirect_uri.as_deref().and_then(RedirectUri::parse);
         match asked.filter(|asked| document.redirect_uris.iter().any(|it| it.permits(asked))) {

@@ -1,11 +1,12 @@
+use api::TrustedProxy;
 use axum::body::Body;
 use axum::extract::Request;
 use chrono::TimeDelta;
-use cloud::mcp_proof::McpProof;
 use domain::token::Pkce;
 use reqwest::Url;
 use secrecy::ExposeSecret;
 use serde_json::json;
+use storage::CallsOf;
 
 use crate::testing::{Answer, Service, service};
 
@@ -161,9 +162,9 @@ async fn a_token_is_for_the_resource_that_was_authorized_or_a_part_of_it() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
-    let status = async |token: &str, proof: &McpProof| {
-        let request = Request::get("/api/v1/user").header("authorization", format!("Bearer {token}"));
-        let request = request.header(McpProof::HEADER, proof.header_value().unwrap());
+    let status = async |token: &str, proof: &TrustedProxy| {
+        let mut request = Request::get("/api/v1/user").header("authorization", format!("Bearer {token}"));
+        request.headers_mut().unwrap().extend(proof.pass_on([198, 51, 100, 7].into()).unwrap());
         service.answer(request.body(Body::empty()).unwrap()).await.status
     };
 
@@ -185,8 +186,8 @@ async fn a_token_is_for_the_resource_that_was_authorized_or_a_part_of_it() {
         let field: Vec<_> = narrowed.map(|it| ("resource", it)).into_iter().collect();
         let answer = asking.exchange(&service, &code, &field).await;
         let token = answer.body["access_token"].as_str().unwrap();
-        assert_eq!(status(token, &McpProof::random()).await, directly, "{authorized}, {narrowed:?}");
-        assert_eq!(status(token, &service.api.mcp).await, by_tools, "{authorized}, {narrowed:?}");
+        assert_eq!(status(token, &TrustedProxy::mcp("forged".into())).await, directly, "{authorized}, {narrowed:?}");
+        assert_eq!(status(token, &service.api.proxies[0]).await, by_tools, "{authorized}, {narrowed:?}");
     }
     for (authorized, wider) in [(MCP, ALL), (MCP, API), (API, MCP), (API, ALL)] {
         let address = asking.address(&[("resource", authorized)]);
@@ -248,6 +249,26 @@ async fn a_request_is_decided_by_a_form_of_the_person_who_made_it_once() {
     assert_eq!(send(&session, &own, "approve").await, 200);
     assert_eq!(send(&session, &own, "approve").await, 410);
     assert_eq!(send(&session, &own, "deny").await, 410);
+}
+
+#[tokio::test]
+async fn a_document_is_fetched_with_a_permit() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let of = CallsOf::requests_of_user(service.session_user(&session).await);
+    for holder in ["a", "b", "c"] {
+        service.store.add_place(&of, holder, service.clock.now(), 1).await.unwrap();
+    }
+
+    let refused = service.page(&asking.address(&[]), &session).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "5"));
+    assert!(refused.text.contains("Wait 5 seconds"), "{}", refused.text);
+
+    service.store.give_back_place(&of, "a").await.unwrap();
+    assert_eq!(service.page(&asking.address(&[]), &session).await.status, 200);
+    let open = service.store.open_calls(&of).await.unwrap();
+    assert_eq!(open.others("", service.clock.now()), 2, "the permit is released");
 }
 
 #[tokio::test]

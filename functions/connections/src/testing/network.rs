@@ -102,6 +102,11 @@ impl Platform for TestPlatform {
         self.name
     }
 
+    /// As if a user had named the server of accounts whose token says so.
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        credentials.access_token.expose_secret().ends_with("~named").then(|| "named.example".to_owned())
+    }
+
     async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         Err(RefreshRefusal::Gone("it cannot be renewed".to_owned()))
     }
@@ -115,6 +120,10 @@ impl Connect for TestPlatform {
 
     fn fields(&self) -> &'static [Field] {
         if self.name == "asking" { &[SERVER, PASSWORD] } else { &[] }
+    }
+
+    fn named_host(&self, answers: &Answers) -> Option<String> {
+        answers.get("server").map(|it| it.expose_secret().to_owned()).filter(|it| !it.is_empty())
     }
 
     async fn authorize(

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use axum::extract::Request;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::audit;
-use cloud::mcp_proof::McpProof;
 use domain::access_token::AccessToken;
 use domain::id::UserId;
 use domain::oauth::Resource;
@@ -22,6 +21,7 @@ use crate::Api;
 use crate::caller::{Credential, Seen};
 use crate::limit::memory::{Memory, Worth};
 use crate::limit::{Budget, ClientIp};
+use crate::proxy::TrustedProxy;
 
 /// The route whose requests also count as uploads.
 const MEDIA: (Method, &str) = (Method::POST, "/api/v1/media");
@@ -54,11 +54,12 @@ struct Note {
 }
 
 impl Asked {
-    pub(super) fn read(request: &Request, mcp: &McpProof) -> Self {
+    pub(super) fn read(request: &Request, proxies: &[TrustedProxy]) -> Self {
+        let is_mcp = |it: &TrustedProxy| it.resource == Resource::Mcp && it.is_proven_by(request.headers());
         Self {
             address: ClientIp::of(request.extensions()),
             is_media: *request.method() == MEDIA.0 && request.uri().path() == MEDIA.1,
-            place: if mcp.is_proven_by(request.headers()) { Resource::Mcp } else { Resource::Api },
+            place: if proxies.iter().any(is_mcp) { Resource::Mcp } else { Resource::Api },
             token: sent_token(request.headers()),
         }
     }

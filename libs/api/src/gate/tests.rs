@@ -1,7 +1,6 @@
 use axum::body::Body;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
-use cloud::mcp_proof::McpProof;
 use domain::access_token::AccessToken;
 use domain::id::{PostId, UserId};
 use domain::oauth::{ClientId, Resource};
@@ -263,19 +262,20 @@ async fn a_token_of_a_client_lives_for_90_days_after_its_last_use() {
 
 #[tokio::test]
 async fn a_token_is_accepted_at_its_resource_alone() {
-    let service = service().await;
-    let forged = McpProof::random();
+    let mcp = |secret: &str| TrustedProxy::mcp(secret.into());
+    let proof = mcp("secret of mcp");
+    let edge = TrustedProxy { resource: Resource::Api, ..mcp("secret of the edge") };
+    let service = service_of(Api { proxies: vec![edge.clone(), proof.clone()], ..api().await });
     let user = a_user();
     join(&service.api.store, &user).await;
-    let send = async |token: &str, proof: Option<&McpProof>| {
+    let send = async |token: &str, proof: Option<&TrustedProxy>| {
         let mut request = Request::get(POST).header("authorization", format!("Bearer {token}"));
         if let Some(proof) = proof {
-            request = request.header(McpProof::HEADER, proof.header_value().unwrap());
+            request.headers_mut().unwrap().extend(proof.pass_on([198, 51, 100, 7].into()).unwrap());
         }
         service.answer(request.body(Body::empty()).unwrap()).await.status
     };
 
-    let proof = &service.api.mcp;
     for (resource, directly, by_tools) in
         [(Resource::Service, 200, 200), (Resource::Api, 200, 401), (Resource::Mcp, 401, 200)]
     {
@@ -285,8 +285,9 @@ async fn a_token_is_accepted_at_its_resource_alone() {
         // Twice: what a process remembers of a token at one place says nothing of it at the other.
         for round in 0..2 {
             assert_eq!(send(&token, None).await, directly, "{resource:?}, {round}");
-            assert_eq!(send(&token, Some(&forged)).await, directly, "{resource:?}, {round}, forged");
-            assert_eq!(send(&token, Some(proof)).await, by_tools, "{resource:?}, {round}, tools");
+            assert_eq!(send(&token, Some(&edge)).await, directly, "{resource:?}, {round}, edge");
+            assert_eq!(send(&token, Some(&mcp("forged"))).await, directly, "{resource:?}, {round}, forged");
+            assert_eq!(send(&token, Some(&proof)).await, by_tools, "{resource:?}, {round}, tools");
         }
     }
 }
@@ -350,8 +351,8 @@ async fn after_a_flood_of_made_up_tokens_the_next_gets_429_and_a_good_one_passes
 
 #[tokio::test]
 async fn a_proxy_that_proves_itself_tells_the_address_and_nobody_else() {
-    let proxy = TrustedProxy { address_header: "x-client".parse().unwrap(), secret: "secret".into() };
-    let service = service_of(Api { proxy: Some(proxy), ..api().await });
+    let proxy = TrustedProxy { address_header: "x-client".parse().unwrap(), ..TrustedProxy::mcp("secret".into()) };
+    let service = service_of(Api { proxies: vec![proxy], ..api().await });
     let send = async |address: &str, proof: &str| {
         let request = Request::post("/api/v1/open").header("x-client", address).header("x-proxy-secret", proof);
         service.answer(request.body(Body::empty()).unwrap()).await.header("x-ratelimit-remaining").to_owned()
@@ -392,7 +393,12 @@ async fn pages_are_counted_to_the_address_apart_from_the_api_and_their_style_is_
     assert_eq!(refused.header("content-type"), "text/html; charset=utf-8");
     assert_eq!(service.status("GET", "/nothing", None, "").await, 404);
     assert_eq!(service.status("DELETE", "/page", None, "").await, 405);
-    assert_eq!(service.status("GET", "/assets/style.css", None, "").await, 200);
+    for path in ["/assets/style.css", "/favicon.ico"] {
+        let asset = service.send("GET", path, None, "").await;
+        assert_eq!((asset.status, asset.header("x-request-id").len()), (200, 32), "{path}");
+        assert_eq!((asset.header("x-ratelimit-limit"), asset.header("x-ratelimit-remaining")), ("60", "60"), "{path}");
+        assert_eq!(asset.header("x-ratelimit-reset"), refused.header("x-ratelimit-reset"), "{path}");
+    }
     service.api.clock.advance(TimeDelta::minutes(1));
     assert_eq!(service.status("GET", "/page", None, "").await, 200);
 }

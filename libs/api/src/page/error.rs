@@ -90,6 +90,16 @@ impl PageError {
         Self { wait: Some(wait), ..page }
     }
 
+    /// Too many calls to hosts that users named are under way.
+    pub(crate) fn too_many_calls(wait: u64) -> Self {
+        let text = format!(
+            "Too many calls to this server, or for what else you asked for, are under way. Nothing was changed. Wait \
+             {wait} seconds, then try again."
+        );
+        let page = Self::new(StatusCode::TOO_MANY_REQUESTS, "The server is busy with earlier requests", text);
+        Self { wait: Some(wait), ..page }
+    }
+
     fn unavailable() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -13,7 +13,7 @@ use super::account::Videos;
 use super::authorization_server::AuthorizationServer;
 use super::client::{self, Client, Extent};
 use super::dpop::Nonces;
-use super::host::is_of_bluesky;
+use super::host::{host_and_port, is_of_bluesky};
 use super::identity::{Directory, Identity, Unknown};
 use super::names::Did;
 use super::oauth::{Authorization, Page, Tokens};
@@ -50,6 +50,14 @@ struct Flow {
     /// `None` when only a server was typed.
     who: Option<Identity>,
     grant: Box<Grant>,
+}
+
+/// The server that was typed, or else the handle, whose host says whose it is.
+pub(super) fn named_host(answers: &Answers) -> Option<String> {
+    Some(match Typed::parse(answers.get(HANDLE)?.expose_secret())? {
+        Typed::Server(url) => host_and_port(&url).to_owned(),
+        Typed::Name(name) => name.as_str().to_owned(),
+    })
 }
 
 /// Connects accounts.

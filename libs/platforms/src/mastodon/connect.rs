@@ -25,6 +25,11 @@ impl Connect for Mastodon {
         FIELDS
     }
 
+    fn named_host(&self, answers: &Answers) -> Option<String> {
+        let typed = Typed::parse(answers.get(server::FIELD)?.expose_secret()).ok()?;
+        Some(typed.server.name().to_owned())
+    }
+
     async fn authorize(
         &self,
         answers: &Answers,

@@ -13,7 +13,6 @@ use super::grant::Grant;
 use super::look_up::{Statuses, Unread};
 use super::preparation::{Preparation, Progress};
 use super::software::Software;
-use crate::account::Credentials;
 use crate::job::Job;
 use crate::kit::{CallError, ErrorKind};
 use crate::no_answer::NoAnswer;
@@ -120,10 +119,6 @@ impl Publish for Mastodon {
             Err(error) if is_final(&error) => Resolution::Absent,
             Err(error) => error.resolution(),
         }
-    }
-
-    fn host(&self, credentials: &Credentials) -> Option<String> {
-        Grant::of(credentials).ok().map(|it| it.server.name().to_owned())
     }
 
     fn settles(&self) -> TimeDelta {

@@ -51,6 +51,16 @@ pub(super) const SCOPE: &str = "urn:matrix:client:api:*";
 /// The most times that a domain leads elsewhere.
 const MAX_MOVES: usize = 3;
 
+/// The host of the homeserver that was typed, or else of the user's domain.
+pub(super) fn named_host(answers: &Answers) -> Option<String> {
+    let typed = |name| answers.get(name).map(|it| it.expose_secret().trim()).filter(|it| !it.is_empty());
+    let server = match typed(HOMESERVER) {
+        Some(address) => Homeserver::parse(address),
+        None => UserId::parse(typed(USER)?)?.origin(),
+    };
+    server.map(|it| it.name())
+}
+
 impl Matrix {
     /// Begins with what was typed, which is enough where it proves who the user is.
     pub(super) async fn begin(

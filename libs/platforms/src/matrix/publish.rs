@@ -10,7 +10,6 @@ use super::content::{self, Message};
 use super::errors::ERRORS;
 use super::grant::Grant;
 use super::user::link;
-use crate::account::Credentials;
 use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::no_answer::NoAnswer;
@@ -119,10 +118,6 @@ impl Publish for Matrix {
         let asking = self.settle(&passage, job, since);
         let late = || Resolution::Unclear { reason: NoAnswer::Late.words(ERRORS.title) };
         Watch::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
-    }
-
-    fn host(&self, credentials: &Credentials) -> Option<String> {
-        Grant::of(credentials).ok().map(|it| it.server.name())
     }
 
     /// False: a message is known by what it carries.

@@ -144,6 +144,10 @@ impl Connect for Wordpress {
         FIELDS
     }
 
+    fn named_host(&self, answers: &Answers) -> Option<String> {
+        site::host_in(answers.get(site::FIELD)?.expose_secret())
+    }
+
     async fn authorize(
         &self,
         answers: &Answers,

@@ -8,7 +8,6 @@ use super::api::Post;
 use super::draft::{Drafting, Progress, mark, stale};
 use super::errors::NO_POST;
 use super::{Grant, Wordpress};
-use crate::account::Credentials;
 use crate::job::Job;
 use crate::platform::{Publish, Step};
 
@@ -68,10 +67,6 @@ impl Publish for Wordpress {
             Ok(published) => Resolution::Public(published),
             Err(setback) => Resolution::Refused { reason: setback.into_reason() },
         }
-    }
-
-    fn host(&self, credentials: &Credentials) -> Option<String> {
-        Grant::of(credentials).ok().map(|it| it.root.host().to_owned())
     }
 
     /// False: a post is known by its id.

@@ -154,6 +154,11 @@ fn parse(typed: &str) -> Option<Url> {
     Some(url)
 }
 
+/// The host of what a person typed.
+pub(super) fn host_in(typed: &str) -> Option<String> {
+    parse(typed).map(|it| host_of(&it).to_owned())
+}
+
 /// What a person is told who has to type another address.
 pub(super) fn refused(message: String) -> HandOffRefusal {
     HandOffRefusal::Field { name: FIELD, message }

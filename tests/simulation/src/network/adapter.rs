@@ -279,6 +279,11 @@ impl Platform for Adapter {
         self.spec.renewal
     }
 
+    /// As if users had named those of which steps are needed.
+    fn host(&self, _: &Credentials) -> Option<String> {
+        (0 < self.spec.steps).then(|| format!("{}.example", self.spec.name))
+    }
+
     async fn refresh(&self, old: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         let (call, fate) =
             self.call(format!("renew {}", self.spec.name), &renewal_chances(&self.network.world.weather));
@@ -387,11 +392,6 @@ impl Publish for Adapter {
 
     fn recognises(&self) -> bool {
         self.spec.certainty == Certainty::Recognised
-    }
-
-    /// As if users had named those of which steps are needed.
-    fn host(&self, _: &Credentials) -> Option<String> {
-        (0 < self.spec.steps).then(|| format!("{}.example", self.spec.name))
     }
 
     fn settles(&self) -> TimeDelta {

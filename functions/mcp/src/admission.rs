@@ -1,0 +1,110 @@
+//! Whether a request is answered: the API counts it and verifies its token first.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use api::{ApiError, ClientIp};
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{AUTHORIZATION, CACHE_CONTROL, InvalidHeaderValue, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use thiserror::Error;
+use tokio::time::Instant;
+
+use crate::App;
+
+/// How long the API may take to verify a token.
+const VERIFIED_WITHIN: Duration = Duration::from_secs(8);
+
+/// The figures of the caller's limit, which are passed on as the API gives them.
+const FIGURES: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+
+/// What the API says of a request, a request extension.
+#[derive(Clone, Debug)]
+pub(crate) struct Admission {
+    pub(crate) verdict: Verdict,
+    /// When the answer has to be there.
+    pub(crate) ends: Instant,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Verdict {
+    Admitted(Caller),
+    /// There is no token, or none that is valid.
+    Unauthenticated,
+    /// The limit is used up, or the API does not answer.
+    Refused(ApiError),
+}
+
+/// What calls of the API are made with.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) token: SecretString,
+    /// Where the assistant calls from, with the proof.
+    pub(crate) headers: HeaderMap,
+}
+
+/// Why nothing is known of a token.
+#[derive(Debug, Error)]
+enum NotVerified {
+    #[error("the proof is no value of a header")]
+    Proof(#[from] InvalidHeaderValue),
+    #[error("the API does not answer")]
+    NoAnswer(#[from] reqwest::Error),
+}
+
+/// Asks the API about a request, and passes on what is left of the caller's limit.
+/// Without a valid token, it counts the request to the caller's address.
+pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let ends = Instant::now() + app.within;
+    let address = request.extensions().get().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |it: &ClientIp| it.0);
+    let (verdict, figures) = app.verify(bearer(request.headers()), address).await;
+    request.extensions_mut().insert(Admission { verdict, ends });
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.extend(figures);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+impl App {
+    async fn verify(&self, token: Option<SecretString>, address: IpAddr) -> (Verdict, HeaderMap) {
+        match self.ask(token, address).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "the API could not be asked about a token");
+                (Verdict::Refused(ApiError::Unavailable), HeaderMap::new())
+            }
+        }
+    }
+
+    async fn ask(&self, token: Option<SecretString>, address: IpAddr) -> Result<(Verdict, HeaderMap), NotVerified> {
+        let headers = self.proof.pass_on(address)?;
+        let mut call = self.http()?.get(format!("{}/user", self.base)).headers(headers.clone());
+        if let Some(token) = &token {
+            call = call.bearer_auth(token.expose_secret());
+        }
+        let answer = call.timeout(VERIFIED_WITHIN.min(self.within)).send().await?;
+        let header = |name: &'static str| Some((name.parse().ok()?, answer.headers().get(name)?.clone()));
+        let figures = FIGURES.iter().filter_map(|it| header(it)).collect();
+        let verdict = match (answer.status(), token) {
+            (StatusCode::TOO_MANY_REQUESTS, _) => {
+                let wait = answer.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok()?.parse().ok());
+                Verdict::Refused(ApiError::TooMany { wait: wait.unwrap_or(1) })
+            }
+            (status, _) if status.is_server_error() => Verdict::Refused(ApiError::Unavailable),
+            (StatusCode::UNAUTHORIZED, _) | (_, None) => Verdict::Unauthenticated,
+            // 403 says that the token is valid, and lacks the scope of this one question.
+            (_, Some(token)) => Verdict::Admitted(Caller { token, headers }),
+        };
+        Ok((verdict, figures))
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<SecretString> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.into())
+}

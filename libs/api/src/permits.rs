@@ -1,0 +1,227 @@
+//! Permits for calls to hosts that users name, while their requests wait.
+//!
+//! A slow host holds the environment in which the request runs, and there are
+//! only so many. So each user and each host has a number of permits. They are in
+//! the store, because on Lambda a process has only one request and none sees the
+//! others. A permit costs a read and a write for the user and as many for the
+//! host, and a write each to release it; a request that is refused for its user
+//! costs a read.
+
+use chrono::TimeDelta;
+use domain::id::UserId;
+use domain::token::random_u64;
+use storage::{CallsOf, StorageError};
+
+use crate::Api;
+use crate::error::ApiError;
+use crate::page::PageError;
+
+/// How long a permit lasts whose process ended before it was released. Functions
+/// are stopped after 29 seconds.
+const LEASE: TimeDelta = TimeDelta::seconds(30);
+
+/// How often a permit is tried for that others take at the same moment. Each time
+/// one of them gets it, so a limit of ten is reached before.
+const TRIES: usize = 16;
+
+/// When a request that got no permit may try again, in seconds.
+const AGAIN_AFTER: u64 = 5;
+
+/// The longest part of a host's name that counts, in characters. No name that can be
+/// resolved is longer.
+const MAX_HOST: usize = 255;
+
+/// Why no call was made.
+#[derive(Debug, thiserror::Error)]
+pub enum NoPermit {
+    /// The user's requests, or the host, have all calls under way that they may.
+    #[error("too many calls are under way")]
+    Busy,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl Api {
+    /// Makes calls to this host for a request of this user, with a permit of both.
+    /// `None` is a host that no user named, which needs none.
+    ///
+    /// # Errors
+    /// No call was made.
+    pub async fn with_permit<T>(
+        &self,
+        user: UserId,
+        host: Option<&str>,
+        calls: impl Future<Output = T>,
+    ) -> Result<T, NoPermit> {
+        let Some(host) = host else { return Ok(calls.await) };
+        let host: String = host.trim_end_matches('.').to_ascii_lowercase().chars().take(MAX_HOST).collect();
+        let (of_user, of_host) = (CallsOf::requests_of_user(user), CallsOf::requests_to_host(&host));
+        let holder = format!("{:016x}", random_u64());
+        // First that of the user: a flood of one user must not take those of the host.
+        if !self.take_permit(&of_user, &holder, self.limits.calls_per_user).await? {
+            return Err(NoPermit::Busy);
+        }
+        match self.take_permit(&of_host, &holder, self.limits.calls_per_host).await {
+            Ok(true) => {}
+            not_taken => {
+                self.release_permit(&of_user, &holder).await;
+                return Err(not_taken.map_or_else(NoPermit::from, |_| NoPermit::Busy));
+            }
+        }
+        let done = calls.await;
+        futures::join!(self.release_permit(&of_user, &holder), self.release_permit(&of_host, &holder));
+        Ok(done)
+    }
+
+    async fn take_permit(&self, of: &CallsOf, holder: &str, most: u32) -> Result<bool, StorageError> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        for _ in 0..TRIES {
+            let open = self.store.open_calls(of).await?;
+            let now = self.clock.now();
+            if most <= open.others(holder, now) {
+                return Ok(false);
+            }
+            if self.store.take_place_for(LEASE, of, &open, holder, now, random_u64()).await?.is_won() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn release_permit(&self, of: &CallsOf, holder: &str) {
+        if let Err(error) = self.store.give_back_place(of, holder).await {
+            tracing::warn!(%error, "a permit is not released and ends with its lease");
+        }
+    }
+}
+
+impl From<NoPermit> for ApiError {
+    fn from(refusal: NoPermit) -> Self {
+        match refusal {
+            NoPermit::Busy => Self::TooManyCalls { wait: AGAIN_AFTER },
+            NoPermit::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<NoPermit> for PageError {
+    fn from(refusal: NoPermit) -> Self {
+        match refusal {
+            NoPermit::Busy => Self::too_many_calls(AGAIN_AFTER),
+            NoPermit::Storage(error) => error.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+    use domain::testing::a_user;
+    use futures::future::{join_all, pending};
+    use http::header::RETRY_AFTER;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::testing::api;
+
+    const HOST: Option<&str> = Some("slow.example");
+
+    /// Takes a permit and dies with it.
+    async fn abandon(api: &Api, user: UserId, host: &str) {
+        let call = api.with_permit(user, Some(host), pending::<()>());
+        assert!(timeout(std::time::Duration::from_millis(200), call).await.is_err(), "there is no permit");
+    }
+
+    async fn is_permitted(api: &Api, user: UserId, host: &str) -> bool {
+        match api.with_permit(user, Some(host), async {}).await {
+            Ok(()) => true,
+            Err(NoPermit::Busy) => false,
+            Err(NoPermit::Storage(error)) => panic!("{error}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_user_has_three_permits_and_others_have_theirs() {
+        let api = api().await;
+        let (user, other) = (a_user().user_id, a_user().user_id);
+        let gate = tokio::sync::Semaphore::new(0);
+        let call = || api.with_permit(user, HOST, async { gate.acquire().await.map(drop) });
+
+        let slow = join_all((0..20).map(|_| call()));
+        let meanwhile = async {
+            // All twenty have asked once the refused ones are known.
+            while !is_permitted(&api, other, "slow.example").await || is_permitted(&api, user, "b.example").await {
+                tokio::task::yield_now().await;
+            }
+            gate.close();
+        };
+        let (ended, ()) = tokio::join!(slow, meanwhile);
+
+        let busy = ended.iter().filter(|it| matches!(it, Err(NoPermit::Busy))).count();
+        assert_eq!((ended.len() - busy, busy), (3, 17));
+        assert!(is_permitted(&api, user, "slow.example").await, "permits are released");
+    }
+
+    #[tokio::test]
+    async fn a_host_has_ten_permits_however_its_name_is_written() {
+        let api = api().await;
+        for _ in 0..10 {
+            abandon(&api, a_user().user_id, "slow.example").await;
+        }
+        let user = a_user().user_id;
+
+        for host in ["slow.example", "SLOW.example."] {
+            assert!(!is_permitted(&api, user, host).await, "{host}");
+        }
+        for _ in 0..4 {
+            assert!(is_permitted(&api, user, "fast.example").await, "a refusal keeps no permit of the user");
+        }
+    }
+
+    #[tokio::test]
+    async fn permits_of_a_process_that_died_expire() {
+        let api = api().await;
+        let user = a_user().user_id;
+        for host in ["a.example", "b.example", "c.example"] {
+            abandon(&api, user, host).await;
+        }
+
+        api.clock.advance(LEASE - TimeDelta::seconds(1));
+        assert!(!is_permitted(&api, user, "d.example").await);
+        api.clock.advance(TimeDelta::seconds(1));
+        assert!(is_permitted(&api, user, "d.example").await);
+    }
+
+    #[tokio::test]
+    async fn calls_of_requests_and_of_deliveries_are_counted_apart() {
+        let api = api().await;
+        let user = a_user().user_id;
+        for _ in 0..3 {
+            abandon(&api, user, "slow.example").await;
+        }
+
+        for of in [CallsOf::user(user), CallsOf::host("slow.example")] {
+            assert_eq!(api.store.open_calls(&of).await.unwrap().others("", api.clock.now()), 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_names_no_host_needs_no_permit() {
+        let api = api().await;
+        let user = a_user().user_id;
+        for _ in 0..3 {
+            abandon(&api, user, "slow.example").await;
+        }
+        assert_eq!(api.with_permit(user, None, async { 7 }).await.unwrap(), 7);
+    }
+
+    #[test]
+    fn a_refusal_says_when_to_try_again() {
+        let refusals =
+            [ApiError::from(NoPermit::Busy).into_response(), PageError::from(NoPermit::Busy).into_response()];
+        for refusal in refusals {
+            assert_eq!((refusal.status().as_u16(), refusal.headers()[RETRY_AFTER].as_bytes()), (429, &b"5"[..]));
+        }
+    }
+}

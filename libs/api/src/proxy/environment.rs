@@ -1,0 +1,45 @@
+//! Proxies, from the environment.
+
+use cloud::settings::{SettingsError, optional};
+use domain::oauth::Resource;
+use secrecy::SecretString;
+
+use super::TrustedProxy;
+
+/// The shortest secret that proves a proxy, in bytes.
+const SHORTEST_SECRET: usize = 32;
+
+impl TrustedProxy {
+    /// The proxy in front of the service: `TRUSTED_PROXY_HEADER` and
+    /// `TRUSTED_PROXY_SECRET`, both or none.
+    pub fn from_env() -> Result<Option<Self>, SettingsError> {
+        match (optional("TRUSTED_PROXY_HEADER"), optional("TRUSTED_PROXY_SECRET")) {
+            (None, None) => Ok(None),
+            (Some(header), Some(secret)) => {
+                let Ok(address_header) = header.to_ascii_lowercase().parse() else {
+                    return invalid("TRUSTED_PROXY_HEADER", "must be the name of a header".to_owned());
+                };
+                let secret = long_enough("TRUSTED_PROXY_SECRET", secret)?;
+                Ok(Some(Self { address_header, secret, resource: Resource::Api }))
+            }
+            _ => invalid("TRUSTED_PROXY_SECRET", "goes with TRUSTED_PROXY_HEADER: set both, or none".to_owned()),
+        }
+    }
+
+    /// The function `mcp`, which calls the API for assistants: `MCP_SECRET`.
+    pub fn mcp_from_env() -> Result<Option<Self>, SettingsError> {
+        let Some(secret) = optional("MCP_SECRET") else { return Ok(None) };
+        Ok(Some(Self::mcp(long_enough("MCP_SECRET", secret)?)))
+    }
+}
+
+fn long_enough(name: &'static str, secret: String) -> Result<SecretString, SettingsError> {
+    if secret.len() < SHORTEST_SECRET {
+        return invalid(name, format!("must have at least {SHORTEST_SECRET} characters"));
+    }
+    Ok(secret.into())
+}
+
+fn invalid<T>(name: &'static str, reason: String) -> Result<T, SettingsError> {
+    Err(SettingsError::Invalid { name, reason })
+}
