@@ -32,6 +32,7 @@ use platforms::conformance::network::{Detour, Trouble};
 use serde_json::Value;
 
 use self::media::File;
+use self::oauth::AuthorizationServer;
 use self::tokens::Device;
 use crate::stand_in::here;
 use crate::stand_in::limits::Limits;
@@ -81,12 +82,7 @@ struct Memory {
     well_known: Option<Value>,
     /// Where it moves its readers.
     moved_to: Option<String>,
-    offers_oauth: bool,
-    /// Whether its authorization server names itself when it sends people back. Matrix Authentication Service does not.
-    names_itself: bool,
-    registers_nobody: bool,
-    /// Which clients are registered, by what they said of themselves.
-    clients: BTreeMap<String, String>,
+    authorization: AuthorizationServer,
     /// How it leads users to which other homeserver, where it is hostile.
     leads_to: Option<(Detour, String)>,
     takes_no_passwords: bool,
@@ -159,32 +155,33 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
             .method_not_allowed_fallback(access::unrecognized_method)
             // What is too large is refused in `media`.
             .layer(DefaultBodyLimit::disable());
-        let memory = Memory { offers_oauth: OAUTH, takes_no_passwords: OAUTH, has_page: OAUTH, ..Memory::default() };
+        let authorization = AuthorizationServer { is_there: OAUTH, ..AuthorizationServer::default() };
+        let memory = Memory { authorization, takes_no_passwords: OAUTH, has_page: OAUTH, ..Memory::default() };
         Self { here: Here::serve("matrix", clock, oauth::RULES, memory, routes).await }
     }
 
     /// From now on its authorization server names itself when it sends people back, and promises to (RFC 9207).
     pub fn names_itself(&self) {
-        self.here.memory().names_itself = true;
+        self.here.memory().authorization.names_itself = true;
     }
 
     /// Its authorization server forgets all clients, and ends their sessions.
     pub fn forgets_clients(&self) {
         self.here.oauth().forget();
         let mut memory = self.here.memory();
-        memory.clients.clear();
+        memory.authorization.clients.clear();
         memory.log_all_out();
     }
 
     /// From now on its authorization server registers no client.
     pub fn registers_nobody(&self) {
-        self.here.memory().registers_nobody = true;
+        self.here.memory().authorization.registers_nobody = true;
     }
 
     /// What its authorization server was told of its clients.
     pub fn clients(&self) -> Vec<Value> {
         let memory = self.here.memory();
-        memory.clients.keys().map(|it| serde_json::from_str(it).expect("only JSON is kept")).collect()
+        memory.authorization.clients.keys().map(|it| serde_json::from_str(it).expect("only JSON is kept")).collect()
     }
 
     /// What stands in front of it.

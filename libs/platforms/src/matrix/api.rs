@@ -16,6 +16,7 @@ use url::Url;
 
 use super::errors::ERRORS;
 use super::grant::Grant;
+use super::oauth::Metadata;
 use super::user::{Homeserver, UserId};
 use crate::account::Credentials;
 use crate::answer;
@@ -206,7 +207,12 @@ impl Api {
         Ok(!versions.is_empty() && self.flows(server, now).await.is_ok())
     }
 
-    /// The ways to sign in, by their types.
+    /// The authorization server that a homeserver names.
+    pub(super) async fn auth_metadata(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<Metadata, CallError> {
+        self.client(server).get(Auth::anonymous(now), &["_matrix", "client", "v1", "auth_metadata"]).read().await
+    }
+
+    /// The ways to sign in without one, by their types.
     pub(super) async fn flows(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<Vec<String>, CallError> {
         let Login { flows } = self.client(server).get(Auth::anonymous(now), LOGIN).read().await?;
         Ok(flows.into_iter().map(|it| it.kind).collect())
@@ -358,7 +364,7 @@ impl Api {
         self.client(device.server).call(Auth::token(device.token, device.now), method, path)
     }
 
-    pub(super) fn client(&self, server: &Homeserver) -> ApiClient {
+    fn client(&self, server: &Homeserver) -> ApiClient {
         ApiClient::named(self.http.clone(), server.base().clone(), &ERRORS)
     }
 }

@@ -7,6 +7,7 @@ use url::Url;
 
 use super::api::{Api, Device, Proof, Tokens};
 use super::grant::{Grant, Session};
+use super::oauth::SCOPE;
 use super::user::{Home, Homeserver, UserId, link};
 use super::{MAX_FILE_BYTES, Matrix, rules};
 use crate::account::{About, Account, Credentials};
@@ -16,7 +17,7 @@ use crate::kit::{CallError, ErrorKind};
 use crate::platform::Connect;
 
 const USER: &str = "user";
-pub(super) const PASSWORD: &str = "password";
+const PASSWORD: &str = "password";
 const HOMESERVER: &str = "homeserver";
 
 /// The way to sign in on a page that leads back to a client.
@@ -43,10 +44,6 @@ pub(super) const FIELDS: &[Field] = &[
         optional: Some("Leave it empty: it is found by your Matrix ID, unless your server is set up in another way."),
     },
 ];
-
-/// What a device may do, in the name that the specification has for it: there are no
-/// smaller grants.
-pub(super) const SCOPE: &str = "urn:matrix:client:api:*";
 
 /// The most times that a domain leads elsewhere.
 const MAX_MOVES: usize = 3;
@@ -95,8 +92,9 @@ impl Matrix {
         let request = AuthorizationRequest { here, ..request.clone() };
         let (session, url) = match self.api.auth_metadata(&home.server, now).await {
             Ok(metadata) if metadata.is_of(&home, &self.api.http) => {
-                let registered = metadata.register(&self.api.http, &self.client_name, &request, now).await?;
-                (Session::OAuth(registered.0), registered.1)
+                let registered = metadata.register(&self.api.http, &self.client_name, &request, now).await;
+                let (client, page) = registered.map_err(not_registered)?;
+                (Session::OAuth(Box::new(client)), page)
             }
             Ok(_) => return Err(signs_in_elsewhere(&home.server)),
             Err(error) if is_unsupported(&error) => (Session::Login, self.old_page(&home.server, &request, now).await?),
@@ -328,6 +326,17 @@ fn no_passwords(server: &Homeserver, has_page: bool) -> HandOffRefusal {
         PASSWORD,
         &format!("{name} takes no passwords here: it offers sign-in on its own page only. {instead} an access token."),
     )
+}
+
+/// Authorization servers take services at https alone, and their operators may have banned this one.
+fn not_registered(error: CallError) -> HandOffRefusal {
+    match error.kind {
+        ErrorKind::InvalidPost | ErrorKind::Forbidden => wrong(
+            PASSWORD,
+            &format!("Your homeserver does not register this service ({}). Paste an access token.", error.message),
+        ),
+        _ => error.into(),
+    }
 }
 
 /// Its authorization server could be that of another homeserver: see `oauth.rs`.

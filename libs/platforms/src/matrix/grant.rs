@@ -25,7 +25,7 @@ pub(super) enum Session {
     /// This service made the device, by a password or a login token.
     Login,
     /// This service made the device by OAuth 2.0.
-    OAuth(Client),
+    OAuth(Box<Client>),
 }
 
 impl Grant {

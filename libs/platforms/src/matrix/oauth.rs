@@ -20,12 +20,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-use super::api::Api;
-use super::connect::{PASSWORD, SCOPE};
-use super::user::{Home, Homeserver};
+use super::user::Home;
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
 use crate::http_clients::HttpClients;
-use crate::kit::{ApiClient, Auth, CallError, Effect, ErrorKind, ErrorTable};
+use crate::kit::{ApiClient, Auth, CallError, Effect, ErrorTable};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2};
 
 /// Registered clients have no secret. One that is not known any more has no session.
@@ -45,11 +43,17 @@ const ERRORS: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
+/// What a device may do: there are no smaller grants.
+pub(super) const SCOPE: &str = "urn:matrix:client:api:*";
+
 /// Beside [`SCOPE`], with the id of the device at its end.
 const DEVICE_SCOPE: &str = "urn:matrix:client:device:";
 
 /// Characters of the id of a device. Ten "are enough to stand a sufficient chance of being unique per user".
 const DEVICE_ID: usize = 16;
+
+/// The longest id that an authorization server may give this service, in bytes. Matrix Authentication Service's have 26.
+const MAX_CLIENT_ID: usize = 500;
 
 /// The authorization server of a homeserver (RFC 8414).
 #[derive(Deserialize)]
@@ -71,19 +75,12 @@ struct Registered {
 /// This service as an authorization server knows it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Client {
-    client_id: String,
+    id: String,
     issuer: String,
     /// Whether the server promises to send `iss` (RFC 9207).
     names_itself: bool,
     token_endpoint: Url,
     revocation_endpoint: Url,
-}
-
-impl Api {
-    /// The authorization server that a homeserver names.
-    pub(super) async fn auth_metadata(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<Metadata, CallError> {
-        self.client(server).get(Auth::anonymous(now), &["_matrix", "client", "v1", "auth_metadata"]).read().await
-    }
 }
 
 impl Metadata {
@@ -108,7 +105,7 @@ impl Metadata {
         client_name: &str,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<(Client, String), HandOffRefusal> {
+    ) -> Result<(Client, String), CallError> {
         let url = self.registration_endpoint;
         let us = json!({
             "client_name": client_name,
@@ -121,23 +118,20 @@ impl Metadata {
         });
         let call =
             ApiClient::named(http.clone(), url.clone(), &ERRORS).call_url(Auth::anonymous(now), Method::POST, url);
-        let registered = call.effect(Effect::Private).json(&us).read().await;
-        let Registered { client_id } = registered.map_err(|error| match error.kind {
-            // It takes https alone, and its operator may have banned this service.
-            ErrorKind::InvalidPost | ErrorKind::Forbidden => not_registered(&error.message),
-            _ => error.into(),
-        })?;
+        let Registered { client_id } = call.effect(Effect::Private).json(&us).read().await?;
+        if MAX_CLIENT_ID < client_id.len() {
+            return Err(CallError::unreadable(ERRORS.title, Effect::Private));
+        }
+        let id: String = random_token().expose_secret().chars().take(DEVICE_ID).collect();
+        let device = format!("{DEVICE_SCOPE}{id}");
+        let page = DIALECT.authorization_url(self.authorization_endpoint, &client_id, request, &[SCOPE, &device], &[]);
         let client = Client {
-            client_id,
+            id: client_id,
             issuer: self.issuer,
             names_itself: self.authorization_response_iss_parameter_supported,
             token_endpoint: self.token_endpoint,
             revocation_endpoint: self.revocation_endpoint,
         };
-        let id: String = random_token().expose_secret().chars().take(DEVICE_ID).collect();
-        let device = format!("{DEVICE_SCOPE}{id}");
-        let oauth = client.at(http, self.authorization_endpoint.into());
-        let page = oauth.authorization_url(request, &[SCOPE, &device], &[]).await?;
         Ok((client, page))
     }
 }
@@ -145,17 +139,12 @@ impl Metadata {
 impl Client {
     /// Its calls for tokens.
     pub(super) fn oauth(&self, http: &HttpClients) -> OAuth2 {
-        self.at(http, String::new())
-    }
-
-    fn at(&self, http: &HttpClients, authorization: String) -> OAuth2 {
         let endpoints = Endpoints {
-            authorization,
             token: self.token_endpoint.to_string(),
             revocation: Some(self.revocation_endpoint.to_string()),
             ..Endpoints::default()
         };
-        OAuth2::of_named(http.clone(), &self.client_id, &DIALECT, endpoints)
+        OAuth2::of_named(http.clone(), &self.id, &DIALECT, endpoints)
     }
 
     /// Refuses the answer of another authorization server (RFC 9207).
@@ -165,17 +154,12 @@ impl Client {
     }
 }
 
-fn not_registered(words: &str) -> HandOffRefusal {
-    let message = format!("Your homeserver does not register this service ({words}). Paste an access token.");
-    HandOffRefusal::Field { name: PASSWORD, message }
-}
-
 #[cfg(test)]
 mod tests {
     use outbound::AddressPolicy;
 
     use super::*;
-    use crate::matrix::user::UserId;
+    use crate::matrix::user::{Homeserver, UserId};
 
     fn metadata(issuer: &str, token_endpoint: &str) -> Metadata {
         serde_json::from_value(json!({
@@ -205,12 +189,15 @@ mod tests {
             assert!(is_used(issuer, token_endpoint), "{issuer} {token_endpoint}");
         }
         let own = "https://account.example.org/oauth2/token";
+        let long = format!("https://account.example.org/{}", "a".repeat(500));
         for (issuer, token_endpoint) in [
             ("https://account.example.org/", "https://evil.example/token"),
             ("https://account.example.org/", "https://evilexample.org/token"),
             ("https://account.example.org/", "https://other.hosting.example/token"),
             ("https://account.example.org/", "http://account.example.org/token"),
             ("https://account.example.org/", "https://a:b@account.example.org/token"),
+            ("https://account.example.org/", &long),
+            (&long, own),
             ("https://evil.example/", own),
             ("http://account.example.org/", own),
             ("https://account.example.org/?a", own),

@@ -8,7 +8,7 @@ use url::Url;
 /// The longest id of a user, in bytes, with `@` and domain.
 const MAX_ID: usize = 255;
 
-/// More than any address of a homeserver.
+/// More than any address of a homeserver, in bytes.
 const MAX_ADDRESS: usize = 500;
 
 /// A user: `@alice:example.org`.
@@ -140,7 +140,7 @@ impl Home {
             (Some(host), Some(domain)) => address.scheme() == "https" && is_below(host, domain),
             _ => false,
         };
-        is_at_domain || address.origin() == self.server.0.origin()
+        address.as_str().len() <= MAX_ADDRESS && (is_at_domain || address.origin() == self.server.0.origin())
     }
 }
 

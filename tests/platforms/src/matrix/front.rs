@@ -45,7 +45,7 @@ impl Front for Here {
     }
 
     fn answer(&self, call: Call, trouble: Trouble) -> Response {
-        let is_of_oauth = self.memory().offers_oauth && matches!(call, Call::Exchange | Call::Refresh);
+        let is_of_oauth = self.memory().authorization.is_there && matches!(call, Call::Exchange | Call::Refresh);
         if is_of_oauth && trouble == Trouble::Unwanted {
             return Fault::InvalidGrant("the grant has ended").into_response();
         }

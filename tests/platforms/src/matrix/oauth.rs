@@ -1,6 +1,7 @@
 //! OAuth 2.0, as Matrix Authentication Service 1.20 has it with `allow_insecure_uris`, without which no client at
 //! loopback is a web client.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -36,13 +37,24 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
+/// What signs people in by OAuth 2.0, where that is there.
+#[derive(Default)]
+pub(super) struct AuthorizationServer {
+    pub(super) is_there: bool,
+    /// Whether it names itself when it sends people back. Matrix Authentication Service does not.
+    pub(super) names_itself: bool,
+    pub(super) registers_nobody: bool,
+    /// The ids of its clients, by what they said of themselves.
+    pub(super) clients: BTreeMap<String, String>,
+}
+
 impl Authorizes for Here {
     fn accounts(&self) -> &'static [&'static str] {
         &[USER]
     }
 
     fn issuer(&self) -> Option<String> {
-        self.memory().names_itself.then(|| issuer(self))
+        self.memory().authorization.names_itself.then(|| issuer(self))
     }
 }
 
@@ -53,7 +65,7 @@ fn issuer(here: &Here) -> String {
 /// `GET /_matrix/client/v1/auth_metadata`
 pub(super) async fn metadata(State(here): State<Arc<Here>>) -> Result<Json<Value>, Refusal> {
     let memory = here.memory();
-    if !memory.offers_oauth {
+    if !memory.authorization.is_there {
         return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
     let base_url = match &memory.leads_to {
@@ -75,7 +87,7 @@ pub(super) async fn metadata(State(here): State<Arc<Here>>) -> Result<Json<Value
         "prompt_values_supported": ["login"],
         "account_management_uri": format!("{base_url}/account/"),
     });
-    if memory.names_itself {
+    if memory.authorization.names_itself {
         metadata["authorization_response_iss_parameter_supported"] = true.into();
     }
     Ok(Json(metadata))
@@ -92,11 +104,11 @@ pub(super) async fn register(State(here): State<Arc<Here>>, headers: HeaderMap, 
     if let Err((code, words)) = check(&client) {
         return refused(code, &words);
     }
-    if here.memory().registers_nobody {
+    if here.memory().authorization.registers_nobody {
         return refused("invalid_client_metadata", "Requester isn't allowed to do this action");
     }
     let said = Value::from(client.clone()).to_string();
-    let known = here.memory().clients.get(&said).cloned();
+    let known = here.memory().authorization.clients.get(&said).cloned();
     let client_id = known.unwrap_or_else(|| {
         let client_id = secret();
         here.oauth().apps.push(App {
@@ -106,7 +118,7 @@ pub(super) async fn register(State(here): State<Arc<Here>>, headers: HeaderMap, 
             scopes: RULES.scopes.iter().map(|it| (*it).to_owned()).collect(),
             removed: false,
         });
-        here.memory().clients.insert(said, client_id.clone());
+        here.memory().authorization.clients.insert(said, client_id.clone());
         client_id
     });
     let mut registered = Value::from(client);
@@ -165,7 +177,7 @@ pub(super) async fn page(State(here): State<Arc<Here>>, RawQuery(query): RawQuer
     let leads_to = here.memory().leads_to.clone();
     let Some((Detour::Redirected, honest)) = leads_to else { return oauth::show(State(here), params).await };
     let of_us = params.text("client_id").unwrap_or_default();
-    let said = here.memory().clients.iter().find(|(_, id)| **id == of_us).map(|(said, _)| said.clone());
+    let said = here.memory().authorization.clients.iter().find(|(_, id)| **id == of_us).map(|(said, _)| said.clone());
     let client = serde_json::from_str(&said.unwrap_or_default()).unwrap_or_default();
     let (registration, page) = (format!("{honest}/oauth2/registration"), format!("{honest}/authorize"));
     lead_on(&registration, &client, &page, &query.unwrap_or_default()).await
