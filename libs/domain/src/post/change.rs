@@ -70,7 +70,8 @@ impl Post {
             post.targets = aim(targets, &self.targets, &files, accounts, ids, &mut faults);
         }
         let named = named.unwrap_or_default();
-        if let Some(text) = changes.text.clone() {
+        let has_text = changes.text.is_some();
+        if let Some(text) = changes.text {
             for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
                 // This target was published with the old text, so it keeps that
                 // text as its own.
@@ -104,7 +105,7 @@ impl Post {
             }
             (None, _) => post,
         };
-        let largest = || largest_text(changes.text.as_ref(), named, media.unwrap_or_default());
+        let largest = || largest_text(has_text.then_some(&post.text), named, media.unwrap_or_default());
         post.check_size(largest, &mut faults);
         faults.or(post.finished_if_all_public())
     }
