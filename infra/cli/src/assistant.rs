@@ -40,7 +40,7 @@ pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), Failur
             return Err(Failure::Usage(format!("{text}. {DRAFTS_ONLY}")));
         }
         None => {
-            notice(&format!("The assistant works at {origin}. What the token permits is unknown: it lacks user:read"))
+            notice(&format!("The assistant works at {origin}. What the token permits is unknown: it lacks user:read"));
         }
     }
     tools::over_stdio(session.client.clone()).await.map_err(|error| Failure::Failed(error.to_string()))
