@@ -83,8 +83,8 @@ pub(crate) enum Command {
     #[command(after_help = webhooks::LISTEN_HELP)]
     Listen(Listen),
     /// Give an assistant your account: it starts this, and talks to it by its
-    /// standard input and output.
-    Mcp,
+    /// standard input and output. What it may do is printed on standard error.
+    Mcp(Mcp),
     /// Print what makes a shell complete commands.
     Completions {
         /// Which shell.
@@ -108,6 +108,18 @@ pub(crate) struct Login {
     /// What the token is to permit, such as posts:write; everything when absent.
     #[arg(long = "scope", value_name = "SCOPE", conflicts_with = "with_token")]
     pub(crate) scopes: Vec<String>,
+    /// Permit reading, uploading and drafts, and nothing that goes out: posts:draft in place
+    /// of posts:write, without connections:write and webhooks:write.
+    #[arg(long, conflicts_with_all = ["with_token", "scopes"])]
+    pub(crate) drafts: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Mcp {
+    /// Refuse a login that permits more than drafts; `social login --drafts` makes one that
+    /// does not.
+    #[arg(long)]
+    pub(crate) drafts: bool,
 }
 
 #[derive(Args)]

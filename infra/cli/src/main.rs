@@ -2,6 +2,7 @@
 
 mod account;
 mod arguments;
+mod assistant;
 mod connecting;
 mod exit;
 mod export;
@@ -55,10 +56,7 @@ async fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Import(it) => import::run(&Session::open(&common)?, &it).await,
         Command::Export(it) => export::run(&Session::open(&common)?, &it).await,
         Command::Webhooks { command } => webhooks::run(&Session::open(&common)?, command).await,
-        Command::Mcp => {
-            let client = Session::open(&common)?.client;
-            tools::over_stdio(client).await.map_err(|error| Failure::Failed(error.to_string()))
-        }
+        Command::Mcp(it) => assistant::run(&Session::open(&common)?, &it).await,
         Command::Listen(it) => listen::run(&Session::open(&common)?, &it).await,
     }
 }

@@ -17,6 +17,9 @@ use crate::session::{self, Session, Source};
 /// The most bytes that are read as a token.
 const MAX_TOKEN: u64 = 4096;
 
+/// What a login for drafts asks for.
+const DRAFTS: [&str; 5] = ["user:read", "connections:read", "posts:read", "posts:draft", "media:write"];
+
 /// Gets a token and remembers it.
 pub(crate) async fn login(common: &Common, arguments: &Login) -> Result<(), Failure> {
     let client = session::visitor(common)?;
@@ -46,7 +49,11 @@ fn given() -> Result<SecretString, Failure> {
 
 /// The device flow: shows the code, and asks until the person has decided.
 async fn by_device(client: &Client, arguments: &Login) -> Result<SecretString, Failure> {
-    let scopes = (!arguments.scopes.is_empty()).then(|| arguments.scopes.clone());
+    let scopes = match &arguments.scopes[..] {
+        [] if arguments.drafts => Some(DRAFTS.map(str::to_owned).to_vec()),
+        [] => None,
+        named => Some(named.to_vec()),
+    };
     let request = DeviceCodeRequest { scopes, client_name: Some("social, the command line".to_owned()) };
     let device = client.create_device_code(&request).await?;
     let page = web_page(&device.verification_uri_complete)?;

@@ -97,23 +97,7 @@ pub(super) fn used_locally(template: &Template, log: &str) -> Result<BTreeSet<Pe
         names.insert(name.to_owned(), table.replace("${AWS::StackName}", LOCAL));
     }
     names.insert("MediaBucket".to_owned(), "social-publishing-media".to_owned());
-    let mut used = used(template, LOCAL, &names, &Call::logged(log)?);
-    // The local stack has no key service. An item of the vault is sealed before it
-    // is written, and opened after it is read.
-    for (function, action, resource) in used.clone() {
-        let action = match action.as_str() {
-            "dynamodb:PutItem" => "kms:GenerateDataKey",
-            "dynamodb:GetItem" => "kms:Decrypt",
-            _ => continue,
-        };
-        let kind = match resource.as_str() {
-            "VaultTable/platform#*" => "vault",
-            "VaultTable/webhook#*" => "webhook",
-            _ => continue,
-        };
-        used.insert((function, action.to_owned(), format!("SealingKey/{kind}")));
-    }
-    Ok(used)
+    Ok(used(template, LOCAL, &names, &Call::logged(log)?))
 }
 
 /// What the role of each function allows.

@@ -14,7 +14,7 @@ use serde_json::json;
 use standardwebhooks::Webhook;
 use tokio::net::TcpListener;
 
-use self::social::{Social, ended};
+use self::social::{Ran, Social, ended};
 use crate::{
     answer::{integer, list, text},
     checks, ensure,
@@ -30,6 +30,7 @@ pub(super) fn checks() -> Vec<Check> {
         "cli",
         [
             a_person_signs_in_by_a_code_and_out_again,
+            an_assistant_is_held_to_drafts_by_a_login_for_drafts,
             a_token_is_in_the_keyring_where_there_is_one,
             a_token_goes_nowhere_else,
             a_post_goes_out_with_its_picture,
@@ -56,21 +57,7 @@ pub(super) fn local_checks() -> Vec<Check> {
 async fn a_person_signs_in_by_a_code_and_out_again(world: &World) -> Result {
     let social = Social::at(world.origin())?;
     let email = fresh_email();
-    let mut child = social.start(&["login", "--no-browser"])?;
-    let said = child.stderr.take().ok_or_else(|| Fault::new("nothing is said"))?;
-    let (line, said) = tokio::task::spawn_blocking(move || {
-        let mut said = BufReader::new(said);
-        let mut line = String::new();
-        said.read_line(&mut line).map(|_| (line, said))
-    })
-    .await??;
-    let address = line.trim().strip_prefix("Open ").ok_or_else(|| Fault::new(format!("it said {line:?}")))?;
-    let mut browser = world.browser()?;
-    let page = world.sign_in(&mut browser, address, &email).await?;
-    let page = browser.press(&page, "Continue", &[]).await?;
-    browser.press(&page, "Approve", &[]).await?;
-    let ran = ended(child).await?;
-    drop(said);
+    let ran = signs_in(world, &social, &email, &["login", "--no-browser"]).await?;
     ensure!(ran.code == 0 && ran.out.contains(&email), "login ended with {ran:?}");
 
     let file = social.folder().join("social").join("profiles.json");
@@ -81,6 +68,63 @@ async fn a_person_signs_in_by_a_code_and_out_again(world: &World) -> Result {
     social.done(&["logout"]).await?;
     social.fails(3, "not signed in", &["status"]).await?;
     ensure!(!fs::read_to_string(&file)?.contains("sp_"), "the token is still in the file");
+    Ok(())
+}
+
+/// Runs `login`, and approves in a browser what it asks for.
+async fn signs_in(world: &World, social: &Social, email: &str, command: &[&str]) -> Result<Ran> {
+    let mut child = social.start(command)?;
+    let said = child.stderr.take().ok_or_else(|| Fault::new("nothing is said"))?;
+    let (line, said) = tokio::task::spawn_blocking(move || {
+        let mut said = BufReader::new(said);
+        let mut line = String::new();
+        said.read_line(&mut line).map(|_| (line, said))
+    })
+    .await??;
+    let address = line.trim().strip_prefix("Open ").ok_or_else(|| Fault::new(format!("it said {line:?}")))?;
+    let mut browser = world.browser()?;
+    let page = world.sign_in(&mut browser, address, email).await?;
+    let page = browser.press(&page, "Continue", &[]).await?;
+    browser.press(&page, "Approve", &[]).await?;
+    let ran = ended(child).await;
+    drop(said);
+    ran
+}
+
+async fn an_assistant_is_held_to_drafts_by_a_login_for_drafts(world: &World) -> Result {
+    let social = Social::at(world.origin())?;
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": { "name": "planner", "version": "1.0.0" },
+    } });
+    let hello = format!("{hello}\n");
+    let ran = signs_in(world, &social, &fresh_email(), &["login", "--no-browser", "--drafts"]).await?;
+    same(ran.code, 0, "the exit code of login")?;
+
+    let drafts = "user:read, connections:read, posts:read, posts:draft, media:write";
+    let status = social.done(&["status"]).await?;
+    ensure!(status.trim_end().ends_with(&format!("for {drafts}")), "status is {status:?}");
+    social.fails(4, "connections:write", &["connect", "sandbox", "--no-browser"]).await?;
+    for command in [&["mcp", "--drafts"][..], &["mcp"]] {
+        let ran = social.reading(&hello, command).await?;
+        ensure!(ran.out.contains("protocolVersion") && ran.err.contains(drafts), "{command:?}: {ran:?}");
+        ensure!(!ran.err.contains("login --drafts"), "{command:?} advises what is done: {ran:?}");
+    }
+
+    // A login for everything is refused, or said.
+    let mut user = world.new_user().await?;
+    let full = Social::of(&user)?;
+    let ran = full.fails(2, "posts:write", &["mcp", "--drafts"]).await?;
+    ensure!(ran.out.is_empty() && ran.err.contains("login --drafts"), "the refusal: {ran:?}");
+    let ran = full.reading(&hello, &["mcp"]).await?;
+    let is_said = ran.err.contains("posts:write") && ran.err.contains("login --drafts");
+    ensure!(ran.out.contains("protocolVersion") && is_said, "mcp says nothing of what it may do: {ran:?}");
+    // One that cannot be asked is refused, too.
+    let email = user.email.clone();
+    let silent = world.grant(&mut user.browser, &email, &["posts:read"]).await?;
+    let silent = full.token(Some(silent.token()));
+    silent.fails(2, "user:read", &["mcp", "--drafts"]).await?;
     Ok(())
 }
 

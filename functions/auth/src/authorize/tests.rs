@@ -85,7 +85,9 @@ async fn a_program_gets_what_its_user_approved_and_loses_it_when_revoked() {
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let page = service.page(&asking.address(&[("scope", "user:read posts:write openid")]), &session).await;
-    for shown in ["Planner &#60;b&#62;", "127.0.0.1", "Read your name", "schedule and delete", "your own computer"] {
+    for shown in
+        ["Planner &#60;b&#62;", "127.0.0.1", "Read your name", "schedule and delete", "your own computer (127.0.0.1)"]
+    {
         assert!(page.text.contains(shown), "{shown}: {}", page.text);
     }
     assert!(!page.text.contains("Upload pictures"), "{}", page.text);

@@ -60,10 +60,13 @@ impl RedirectUri {
         }
     }
 
-    fn without_port(&self) -> Option<Url> {
-        let mut url = Url::parse(&self.0).ok().filter(|it| it.scheme() == "http" && is_loopback(it))?;
-        url.set_port(None).ok()?;
-        Some(url)
+    fn without_port(&self) -> Option<String> {
+        Url::parse(&self.0).ok().filter(|it| it.scheme() == "http" && is_loopback(it))?;
+        let rest = self.0.strip_prefix("http://")?;
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let is_port = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+        let host = authority.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(authority, |it| it.0);
+        Some(format!("{host}{path}"))
     }
 }
 
@@ -98,10 +101,14 @@ mod tests {
     fn only_the_port_of_a_program_on_the_own_machine_is_free() {
         assert!(uri("http://127.0.0.1/back").permits(&uri("http://127.0.0.1:50000/back")));
         assert!(uri("http://localhost:1/back?a=1").permits(&uri("http://localhost:2/back?a=1")));
+        assert!(uri("http://[::1]/back").permits(&uri("http://[::1]:2/back")));
+        assert!(uri("http://localhost?a=1").permits(&uri("http://localhost:2?a=1")));
         for (registered, asked) in [
             ("http://127.0.0.1/back", "http://localhost/back"),
             ("http://127.0.0.1/back", "http://127.0.0.1:1/other"),
             ("http://127.0.0.1/back", "http://127.0.0.1:1/back?x=1"),
+            ("http://127.0.0.1/a/b", "http://127.0.0.1:1/a/x/../b"),
+            ("http://127.0.0.1/back", "http://127.1:1/back"),
             ("http://127.0.0.1/back", "https://127.0.0.1/back"),
             ("https://127.0.0.1/back", "https://127.0.0.1:1/back"),
             ("https://app.example/back", "https://app.example:8443/back"),

@@ -1,9 +1,15 @@
 //! The steps there are.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 use steps::{
     bluesky::BlueskyProgram,
+    ensure,
     fault::Result,
     functions,
     schedule::{Kind, Place},
@@ -203,15 +209,65 @@ fn supply(log: &Log) -> Result {
     log.run("tests/notice", &["--check"], LIMIT)
 }
 
+/// A machine on which the database of advisories was never fetched may be cut off
+/// from it. Anywhere else, a check that could not ask it has failed.
 fn advisories(log: &Log) -> Result {
+    let is_expected = std::env::var("ADVISORIES").is_ok_and(|it| it == "required");
+    let was_fetched = advisory_databases().is_some_and(|it| has_database(&it));
     let checked = log.run(CARGO_DENY.program()?, &["check", "advisories"], LIMIT);
     if checked.is_err() && log.text().contains("failed to fetch advisory database") {
-        log.skip("not reachable");
+        log.skip(not_asked(is_expected, was_fetched)?);
         return Ok(());
     }
     checked
 }
 
+/// Why nothing is known, or the failure that it is.
+fn not_asked(is_expected: bool, was_fetched: bool) -> Result<&'static str> {
+    ensure!(!is_expected, "not asked: the advisory database cannot be fetched, and ADVISORIES is required");
+    ensure!(!was_fetched, "not asked: the advisory database cannot be fetched, and this machine fetched it before");
+    Ok("not asked: the advisory database cannot be fetched; ADVISORIES=required makes this a failure")
+}
+
+/// Where cargo-deny keeps its databases.
+fn advisory_databases() -> Option<PathBuf> {
+    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo = cargo.or_else(|| std::env::var_os("HOME").map(|it| Path::new(&it).join(".cargo")))?;
+    Some(cargo.join("advisory-dbs"))
+}
+
+/// Whether a database is in this folder: a fetch that fails leaves an empty one.
+fn has_database(folder: &Path) -> bool {
+    let databases = fs::read_dir(folder).into_iter().flatten().filter_map(std::result::Result::ok);
+    databases.map(|it| it.path().join("crates")).any(|it| it.is_dir())
+}
+
 fn binaries(log: &Log) -> Result {
     program(log, "bench", &["binaries", "--json", "target/tests/binaries.json"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_cannot_be_asked_is_skipped_only_where_none_is_expected() {
+        assert!(not_asked(false, false).unwrap().starts_with("not asked"));
+        for (is_expected, was_fetched) in [(true, false), (false, true), (true, true)] {
+            assert!(not_asked(is_expected, was_fetched).is_err(), "{is_expected} {was_fetched}");
+        }
+    }
+
+    #[test]
+    fn a_database_is_a_folder_with_crates() {
+        let folder = std::env::temp_dir().join(format!("advisory-dbs-{}", std::process::id()));
+        assert!(!has_database(&folder));
+        // What a fetch that failed leaves.
+        fs::create_dir_all(folder.join("advisory-db-1")).unwrap();
+        fs::write(folder.join("db.lock"), "").unwrap();
+        assert!(!has_database(&folder));
+        fs::create_dir_all(folder.join("advisory-db-1/crates")).unwrap();
+        assert!(has_database(&folder));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

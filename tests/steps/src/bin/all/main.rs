@@ -108,7 +108,7 @@ fn run(options: &Options) -> Result<bool> {
         "steps": done,
     });
     fs::write(&options.json, format!("{results:#}\n"))?;
-    say(&format!("\n{passed} passed, {failed} failed"));
+    say(&format!("\n{passed} passed, {failed} failed, {skipped} skipped"));
     Ok(failed == 0)
 }
 
