@@ -8,6 +8,7 @@ use chrono::{DateTime, TimeZone, Utc};
 use crate::clock::Clock;
 use crate::connection::{Connection, Profile};
 use crate::delivery::{Delivery, State};
+use crate::faults::Faults;
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
 use crate::media::{Attachment, MimeType};
 use crate::post::{Accounts, Authority, NewPost, NewTarget, Post};
@@ -101,7 +102,14 @@ pub fn text(raw: &str) -> PostText {
 /// A post as a client writes it, aimed at these accounts.
 pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> NewPost {
     let targets = connections.iter().enumerate().map(|(index, it)| NewTarget::of(index, it.connection_id)).collect();
-    NewPost { text: text("Hello"), targets, scheduled_at, media: Vec::new(), authority: Authority::Posts }
+    NewPost {
+        text: text("Hello"),
+        targets,
+        scheduled_at,
+        media: Vec::new(),
+        authority: Authority::Posts,
+        faults: Faults::new(),
+    }
 }
 
 /// A post.

@@ -227,14 +227,11 @@ impl Publishing {
             scheduled_at: request.scheduled_at,
             media: request.media.clone(),
             authority: request.authority,
+            faults,
         };
         let after = match before.change(changes, attached.clone(), &around.accounts, &self.ids, now) {
-            Ok(after) if faults.is_empty() => after,
-            Ok(_) => return Ok(Err(Changed::Invalid(faults))),
-            Err(more) => {
-                faults.extend(more);
-                return Ok(Err(Changed::Invalid(faults)));
-            }
+            Ok(after) => after,
+            Err(faults) => return Ok(Err(Changed::Invalid(faults))),
         };
         let after = after.charged(&around.accounts, &self.budgets, now);
         if let Some(why) = self.over_budget(Some(before), &after, &around.accounts).await? {

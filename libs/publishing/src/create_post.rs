@@ -160,22 +160,17 @@ impl Publishing {
             scheduled_at: request.scheduled_at,
             media: request.media.clone(),
             authority: request.authority,
+            faults,
         };
         let created = Post::create(new, &files, user, &around.accounts, &self.ids, now);
-        Ok(match (created, faults.is_empty()) {
-            (Ok(post), true) => {
-                let stamp: Fresh = self.ids.fresh();
-                let post = post.charged(&around.accounts, &self.budgets, now);
-                match self.over_budget(None, &post, &around.accounts).await? {
-                    Some(why) => Err(NotCreated::NotInPlan(why)),
-                    None => Ok(Post { stamp: stamp.get(), ..post }),
-                }
-            }
-            (Ok(_), false) => Err(NotCreated::Invalid(faults)),
-            (Err(more), _) => {
-                faults.extend(more);
-                Err(NotCreated::Invalid(faults))
-            }
+        let post = match created {
+            Ok(post) => post.charged(&around.accounts, &self.budgets, now),
+            Err(faults) => return Ok(Err(NotCreated::Invalid(faults))),
+        };
+        let stamp: Fresh = self.ids.fresh();
+        Ok(match self.over_budget(None, &post, &around.accounts).await? {
+            Some(why) => Err(NotCreated::NotInPlan(why)),
+            None => Ok(Post { stamp: stamp.get(), ..post }),
         })
     }
 }

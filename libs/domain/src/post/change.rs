@@ -23,7 +23,7 @@ impl Post {
         ids: &Ids,
         now: DateTime<Utc>,
     ) -> Result<Self, Faults> {
-        let mut faults = Faults::new();
+        let mut faults = new.faults;
         let targets = aim(&new.targets, &[], files, accounts, ids, &mut faults);
         let post = Self {
             user_id: user.user_id,
@@ -59,7 +59,7 @@ impl Post {
         now: DateTime<Utc>,
     ) -> Result<Self, Faults> {
         self.check_changeable()?;
-        let mut faults = Faults::new();
+        let mut faults = changes.faults;
         let mut files = added;
         files.extend(self.files().cloned());
         let mut post =

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::Authority;
 use crate::connection::Connection;
+use crate::faults::Faults;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
 use crate::options::NamedOptions;
@@ -84,6 +85,8 @@ pub struct NewPost {
     pub media: Vec<NamedMedium>,
     /// What its caller may write.
     pub authority: Authority,
+    /// What was wrong with the request as it was read. No post comes of it then.
+    pub faults: Faults,
 }
 
 /// What a client changes in a post. `None` leaves a field unchanged.
@@ -99,6 +102,8 @@ pub struct Changes {
     pub media: Option<Vec<NamedMedium>>,
     /// What its caller may write.
     pub authority: Authority,
+    /// What was wrong with the request as it was read. No post comes of it then.
+    pub faults: Faults,
 }
 
 /// The accounts that a request names, as far as they belong to its user.

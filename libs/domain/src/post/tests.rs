@@ -297,3 +297,13 @@ fn what_is_public_keeps_its_files_when_those_of_the_post_change() {
     let carried: Vec<_> = changed.targets.iter().map(|it| changed.media_of(it)).collect();
     assert_eq!(carried, [std::slice::from_ref(&one), std::slice::from_ref(&other)]);
 }
+
+#[test]
+fn accounts_that_could_not_be_read_are_not_missed_as_well() {
+    let unreadable = Faults::one("platforms.0.connected_account_id", "must be a whole number");
+    let new = NewPost { faults: unreadable, ..a_new_post(Some(noon()), &[]) };
+
+    let faults = Post::create(new, &[], &a_user(), &Accounts::new(), &ids(), noon()).unwrap_err();
+
+    assert_eq!(fields(&faults), ["platforms.0.connected_account_id"]);
+}
