@@ -76,20 +76,22 @@ async fn taken(
         _ => None,
     };
     let host = away.as_ref().and_then(|it| it.host.clone());
-    let arrived = Arrived { away, query, arrived_at };
-    app.api.with_permit(visit.hand_off.user_id, host.as_deref(), arrived.take(app, platform, visit)).await??;
+    let arrival = Arrival { away, query, arrived_at };
+    app.api
+        .with_permit(visit.hand_off.user_id, host.as_deref(), Box::pin(arrival.take(app, platform, visit)))
+        .await??;
     Ok(entered.party.answer(Redirect::to(&action(visit))))
 }
 
 /// What the person came back with.
-struct Arrived {
+struct Arrival {
     /// `None` when nobody is waited for.
     away: Option<Away>,
     query: BTreeMap<String, String>,
     arrived_at: String,
 }
 
-impl Arrived {
+impl Arrival {
     /// A code can be exchanged once. When the browser sends it twice, only the
     /// first request exchanges it: the second one would be refused by the
     /// platform, and the hand-off would end as failed although it succeeded.

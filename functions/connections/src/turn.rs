@@ -28,7 +28,7 @@ impl App {
         work: BoxFuture<'_, Result<Response, TurnedAway>>,
     ) -> Result<Response, TurnedAway> {
         let user = entered.visit.hand_off.user_id;
-        self.api.with_permit(user, host.as_deref(), self.take_turn(entered, work)).await?
+        self.api.with_permit(user, host.as_deref(), Box::pin(self.take_turn(entered, work))).await?
     }
 
     async fn take_turn(

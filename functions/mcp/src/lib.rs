@@ -184,14 +184,12 @@ async fn call(
     let server = Server::new(client);
     let never = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), never, app.config.clone());
-    match timeout_at(ends, service.handle(request)).await {
-        Ok(response) => with_message(response.map(Body::new)).await,
-        Err(_) => {
-            let text = "No answer came in time, and what was asked may have happened. Look before you ask again, or \
-                send the very same again with the same idempotency_key.";
-            message(StatusCode::GATEWAY_TIMEOUT, text.to_owned())
-        }
-    }
+    let Ok(response) = timeout_at(ends, service.handle(request)).await else {
+        let text = "No answer came in time, and what was asked may have happened. Look before you ask again, or send the \
+                    very same again with the same idempotency_key.";
+        return message(StatusCode::GATEWAY_TIMEOUT, text.to_owned());
+    };
+    with_message(response.map(Body::new)).await
 }
 
 /// Gives an error of the protocol's library the form of ours, unless it is a message of

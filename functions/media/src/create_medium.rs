@@ -89,7 +89,7 @@ impl App {
         match &request.source_url {
             Some(url) => {
                 let host = &url[Position::BeforeHost..Position::AfterPort];
-                let fetched = self.fetch(user, request.mime_type, url.as_str());
+                let fetched = Box::pin(self.fetch(user, request.mime_type, url.as_str()));
                 self.api.with_permit(user, Some(host), fetched).await?.map(MediumView::Fetched)
             }
             None => self.presign(user, request).await.map(MediumView::Presigned),

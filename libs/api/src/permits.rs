@@ -58,19 +58,21 @@ impl Api {
         let host: String = host.trim_end_matches('.').to_ascii_lowercase().chars().take(MAX_HOST).collect();
         let (of_user, of_host) = (CallsOf::requests_of_user(user), CallsOf::requests_to_host(&host));
         let holder = format!("{:016x}", random_u64());
-        // First that of the user: a flood of one user must not take those of the host.
-        if !self.take_permit(&of_user, &holder, self.limits.calls_per_user).await? {
+        // Calls of the SDK are large futures, which are better kept on the heap. First the
+        // permit of the user: a flood of one user must not take those of the host.
+        if !Box::pin(self.take_permit(&of_user, &holder, self.limits.calls_per_user)).await? {
             return Err(NoPermit::Busy);
         }
-        match self.take_permit(&of_host, &holder, self.limits.calls_per_host).await {
+        match Box::pin(self.take_permit(&of_host, &holder, self.limits.calls_per_host)).await {
             Ok(true) => {}
             not_taken => {
-                self.release_permit(&of_user, &holder).await;
+                Box::pin(self.release_permit(&of_user, &holder)).await;
                 return Err(not_taken.map_or_else(NoPermit::from, |_| NoPermit::Busy));
             }
         }
         let done = calls.await;
-        futures::join!(self.release_permit(&of_user, &holder), self.release_permit(&of_host, &holder));
+        let (user, host) = (self.release_permit(&of_user, &holder), self.release_permit(&of_host, &holder));
+        futures::join!(Box::pin(user), Box::pin(host));
         Ok(done)
     }
 
