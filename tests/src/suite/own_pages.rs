@@ -222,7 +222,7 @@ async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &
     let body = json!({ "url": "https://example.com/hooks", "events": ["post.failed"] });
     let made = user.api.post("/webhooks", &body).await?.ok(201)?;
     let page = open(&mut user, WEBHOOKS).await?;
-    for words in ["https://example.com/hooks", "post.failed", "Enabled"] {
+    for words in ["https://example.com/hooks", "post.failed", "Unverified", "Created by"] {
         shows(&page, words)?;
     }
     hides(&page, text(&made, "secret")?)?;
@@ -232,8 +232,11 @@ async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &
     shows(&page, "Disabled by you")?;
 
     let page = user.browser.press(&page, "Enable", &[]).await?;
-    shows(&page, "It receives events from now on.")?;
+    shows(&page, "It receives events once it has answered a test.")?;
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(false), "disabled")?;
+    let page = user.browser.press(&page, "Send test", &[]).await?;
+    shows(&page, "A test is on its way.")?;
+    shows(&page, "webhook.test")?;
     let page = user.browser.press(&page, "Disable", &[]).await?;
     shows(&page, "The webhook is disabled.")?;
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(true), "disabled")?;
