@@ -28,6 +28,7 @@ pub(super) fn checks() -> Vec<Check> {
             a_post_is_cancelled_before_its_account_is_disconnected,
             posts_are_shown_by_day_and_fifty_at_a_time,
             webhooks_are_shown_to_their_user_who_disables_and_deletes_them,
+            a_token_is_revoked_with_the_webhook_that_it_created,
             a_device_is_ended_by_its_name,
         ]
     );
@@ -244,6 +245,19 @@ async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &
     shows(&page, "The webhook is deleted.")?;
     user.api.get(&path).await?.is(404)?;
     Ok(())
+}
+
+async fn a_token_is_revoked_with_the_webhook_that_it_created(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    user.api.post("/webhooks", &json!({ "url": "https://example.com/created-by-it" })).await?.is(201)?;
+
+    let page = open(&mut user, "/account").await?;
+    shows(&page, "https://example.com/created-by-it")?;
+    let page = user.browser.press(&page, "Revoke", &[("delete_webhooks", "true")]).await?;
+
+    shows(&page, "The webhook that it created is deleted.")?;
+    user.api.get("/webhooks").await?.refused(401)?;
+    hides(&open(&mut user, WEBHOOKS).await?, "created-by-it")
 }
 
 async fn a_device_is_ended_by_its_name(world: &World) -> Result {

@@ -86,7 +86,13 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &World) -> Result {
     .await?;
     same(&disabled["disabled_reason"], &json!("failing"), "disabled_reason")?;
     user.api.delete(&format!("/webhooks/{id}")).await?.is(204)?;
-    Ok(())
+
+    // Another goes with the token that created it.
+    let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
+    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
+    user.browser.press(&page, "Revoke", &[("delete_webhooks", "true")]).await?;
+    let webhook = json!({ "user_id": number(user.id), "webhook_id": number(integer(&made, "id")?) });
+    same(item(stack, stack.name("WebhooksTable")?, &webhook).await?, Value::Null, "the webhook of a revoked token")
 }
 
 /// Waits for the first attempt to tell of an event of this kind.
