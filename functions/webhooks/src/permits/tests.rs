@@ -74,7 +74,7 @@ fn taken(world: &World) -> VecDeque<NoticeName> {
 }
 
 async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let waited = tokio::time::timeout(Duration::from_secs(60), async {
+    let waited = tokio::time::timeout(Duration::from_mins(1), async {
         while !is_so() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
