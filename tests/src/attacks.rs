@@ -17,6 +17,7 @@ mod submissions;
 mod tenants;
 mod tokens;
 mod uploads;
+mod webhooks;
 
 use std::{sync::Arc, time::Duration, time::Instant};
 
@@ -78,6 +79,7 @@ pub fn attacks() -> Vec<Attack> {
         tenants::attacks(),
         tokens::attacks(),
         uploads::attacks(),
+        webhooks::attacks(),
     ]
     .into_iter()
     .flatten()

@@ -1,5 +1,6 @@
 //! An endpoint of webhooks that behaves as its path says, and remembers what it
-//! got: `/webhooks/{name}/{behaviour}`.
+//! got: `/webhooks/{name}/{behaviour}`. It accepts the first message, which is the test that
+//! enables it, unless it `fails`.
 
 use std::{
     collections::HashMap,
@@ -54,17 +55,19 @@ async fn receive(Path((name, behaviour)): Path<(String, String)>, headers: Heade
         all.len() - 1
     };
     match behaviour.as_str() {
+        "fails" => (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response(),
         "accepts" => StatusCode::NO_CONTENT.into_response(),
+        _ if before == 0 => StatusCode::NO_CONTENT.into_response(),
         "is-gone" => (StatusCode::GONE, "never again").into_response(),
         "redirects" => Redirect::temporary("accepts").into_response(),
         "is-slow" => {
             tokio::time::sleep(Duration::from_secs(20)).await;
             StatusCode::NO_CONTENT.into_response()
         }
-        "fails-once" if before == 0 => (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response(),
-        "is-busy-once" if before == 0 => (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "8")]).into_response(),
+        "fails-once" if before == 1 => (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response(),
+        "is-busy-once" if before == 1 => (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "8")]).into_response(),
         // The message has arrived, and the connection breaks before that is told.
-        "loses-once" if before == 0 => {
+        "loses-once" if before == 1 => {
             let broken = stream::once(async { Err::<Bytes, _>(std::io::Error::other("lost")) });
             (StatusCode::OK, [("content-length", "10")], Body::from_stream(broken)).into_response()
         }

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use cloud::audit::{self, Event};
 use domain::scope::Scope;
 use serde::Deserialize;
-use storage::{Race, SessionGrant, TokenGrant};
+use storage::{CreatedBy, EndpointRecord, Race, SessionGrant, StorageError, TokenGrant};
 
 use crate::App;
 use crate::sign_in::signed_out;
@@ -17,11 +17,16 @@ use crate::sign_in::signed_out;
 pub(crate) struct AccountQuery {
     #[serde(default)]
     revoked: bool,
+    /// How many webhooks were deleted with it.
+    #[serde(default)]
+    webhooks: usize,
 }
 
 #[derive(Deserialize)]
 pub(crate) struct RevokeForm {
     csrf: String,
+    /// A checkbox: whether the webhooks that were created with it are deleted too.
+    delete_webhooks: Option<String>,
     #[serde(flatten)]
     what: Revoked,
 }
@@ -50,7 +55,10 @@ struct AccountPage<'a> {
     email: &'a str,
     browsers: Vec<Browser>,
     devices: Vec<Device>,
+    /// How many webhooks the user has.
+    webhooks: usize,
     revoked: bool,
+    deleted: usize,
 }
 
 /// A browser that is signed in, as the page shows it.
@@ -71,6 +79,8 @@ struct Device {
     described_by: Option<String>,
     has_all: bool,
     scopes: Vec<&'static str>,
+    /// The addresses of the webhooks that it created.
+    webhooks: Vec<String>,
     approved: String,
     used: String,
     expires: String,
@@ -83,7 +93,8 @@ pub(crate) async fn account(
     session: SignedIn,
     Asked(query): Asked<AccountQuery>,
 ) -> PageResult<Page> {
-    let (user, grants) = (session.person(), api.store.grants_of(session.user).await?);
+    let user = session.person();
+    let (grants, webhooks) = futures::try_join!(api.store.grants_of(session.user), api.store.webhooks(session.user))?;
     let now = api.clock.now();
     let devices = grants.tokens.into_iter().filter(|it| now < it.1.expires_at);
     let browsers = grants.sessions.into_iter();
@@ -93,8 +104,10 @@ pub(crate) async fn account(
         name: &user.name,
         email: &user.email,
         browsers: browsers.enumerate().map(|(index, it)| Browser::of(index + 1, it.0, &it.1, &session)).collect(),
-        devices: devices.enumerate().map(|(index, it)| Device::of(index + 1, it.0, &it.1, &api)).collect(),
+        devices: devices.enumerate().map(|(index, it)| Device::of(index + 1, it.0, &it.1, &webhooks, &api)).collect(),
+        webhooks: webhooks.len(),
         revoked: query.revoked,
+        deleted: query.webhooks,
     };
     Ok(Page::of("Your account", &page)?.signed_in(&session).of_account(Part::Access))
 }
@@ -109,12 +122,22 @@ pub(crate) async fn revoke(
     session.check(&form.csrf)?;
     let (store, user) = (&app.api.store, session.user);
     let write = |entry: audit::Entry<'_>| entry.user(user).address(address.0).write();
+    let mut deleted = 0;
+    let delete_webhooks = async |created_by| {
+        let count = if form.delete_webhooks.is_some() { store.remove_webhooks(user, created_by).await? } else { 0 };
+        for _ in 0..count {
+            write(audit::Entry::new(Event::WebhookRemoved));
+        }
+        Ok::<_, StorageError>(count)
+    };
     match form.what {
         // What is gone already need not be ended.
         Revoked::Grant(hash) => {
             if store.revoke_token(user, &hash).await? == Race::Won {
                 write(audit::Entry::new(Event::TokenRevoked).token(&hash));
             }
+            // Afterwards, when it can create no more.
+            deleted = delete_webhooks(CreatedBy::Token(&hash)).await?;
         }
         Revoked::Session(hash) => {
             if store.end_session(user, &hash).await? == Race::Won {
@@ -133,10 +156,11 @@ pub(crate) async fn revoke(
             for hash in store.revoke_all_tokens(user).await? {
                 write(audit::Entry::new(Event::TokenRevoked).token(&hash));
             }
+            delete_webhooks(CreatedBy::Anything).await?;
             return signed_out(&app, api::session::signed_out()).await;
         }
     }
-    Ok(Redirect::to("/account?revoked=true").into_response())
+    Ok(Redirect::to(&format!("/account?revoked=true&webhooks={deleted}")).into_response())
 }
 
 impl Browser {
@@ -152,8 +176,11 @@ impl Browser {
 }
 
 impl Device {
-    fn of(number: usize, grant: String, token: &TokenGrant, api: &Api) -> Self {
+    fn of(number: usize, grant: String, token: &TokenGrant, webhooks: &[EndpointRecord], api: &Api) -> Self {
+        let created = webhooks.iter().map(|it| &it.endpoint);
+        let created = created.filter(|it| it.created_by.as_ref().is_some_and(|by| by.token == grant));
         Self {
+            webhooks: created.map(|it| it.url.to_string()).collect(),
             grant,
             number,
             client_name: token.client_name.as_ref().map(|it| it.as_str().to_owned()),
@@ -172,12 +199,15 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use domain::id::UserId;
     use domain::testing::a_user;
+    use domain::token;
     use domain::user::User;
+    use domain::webhook::{Creator, Endpoint, EndpointUrl, Secrets};
     use serde_json::json;
-    use storage::DeviceStage;
+    use storage::{DeviceStage, EndpointAdded, EndpointRecord};
 
-    use crate::testing::service;
+    use crate::testing::{Service, service};
 
     #[tokio::test]
     async fn a_person_sees_where_they_are_signed_in_and_ends_it_here_or_everywhere() {
@@ -203,6 +233,61 @@ mod tests {
         assert!(!open(&here).await && !open(&there).await && open(&other).await);
     }
 
+    /// An endpoint of this user that the token with this hash created, or a browser session.
+    async fn webhook(service: &Service, user: UserId, token: Option<&str>, url: &str) {
+        let creator = token.map(|it| Creator { token: token::hash(it), client_name: None, client_id: None });
+        let url = EndpointUrl::parse(url).unwrap();
+        let endpoint = Endpoint::new(user, service.api.ids.fresh(), url, Vec::new(), creator, service.clock.now());
+        let record = EndpointRecord { endpoint, secrets: Secrets::new(vec![1]) };
+        assert_eq!(service.store.add_webhook(&record).await.unwrap(), EndpointAdded::Added);
+    }
+
+    async fn token_of(service: &Service, user: &User) -> String {
+        let device = service.device().await;
+        service.decide(&device, user, DeviceStage::Approved).await;
+        let answer = service.post("/api/v1/auth/device/token", None, json!({"device_code": device.code})).await;
+        answer.body["access_token"].as_str().unwrap().to_owned()
+    }
+
+    #[tokio::test]
+    async fn revoking_a_token_deletes_the_webhooks_that_it_created_if_its_owner_wants_that() {
+        let service = service().await;
+        let here = service.sign_in("one@example.com", "/account").await.session();
+        let user = User { user_id: service.session_user(&here).await, ..a_user() };
+        let (kept, gone) = (token_of(&service, &user).await, token_of(&service, &user).await);
+        webhook(&service, user.user_id, Some(&kept), "https://kept.example/").await;
+        webhook(&service, user.user_id, Some(&gone), "https://gone.example/").await;
+        webhook(&service, user.user_id, None, "https://session.example/").await;
+        let left = async || {
+            let all = service.store.webhooks(user.user_id).await.unwrap();
+            all.iter().map(|it| it.endpoint.url.url().host_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let page = service.page("/account", &here).await.text;
+        assert!(page.contains("https://gone.example/") && page.contains("Also delete"), "{page}");
+        assert!(!page.contains("session.example"), "{page}");
+
+        let csrf = service.csrf(&here).await;
+        let form = |hash: &str| vec![("csrf", csrf.clone()), ("grant", token::hash(hash))];
+        let revoke = async |form: Vec<(&str, String)>| {
+            let form: Vec<_> = form.iter().map(|it| (it.0, it.1.as_str())).collect();
+            service.submit("/account/revoke", &here, &form).await
+        };
+        let mut with_webhooks = form(&gone);
+        with_webhooks.push(("delete_webhooks", "true".to_owned()));
+        let answer = revoke(with_webhooks).await;
+        assert_eq!((answer.status, answer.header("location")), (303, "/account?revoked=true&webhooks=1"));
+        assert_eq!(left().await, ["kept.example", "session.example"]);
+        revoke(form(&kept)).await;
+        assert_eq!(left().await, ["kept.example", "session.example"], "only where the box is checked");
+
+        let everything = vec![("csrf", csrf.clone()), ("everything", "true".to_owned())];
+        service.clock.advance(TimeDelta::seconds(1));
+        let page = service.page("/account", &here).await.text;
+        assert!(page.contains("Also delete your 2 webhooks"), "{page}");
+        revoke(everything.into_iter().chain([("delete_webhooks", "true".to_owned())]).collect()).await;
+        assert!(left().await.is_empty());
+    }
+
     #[tokio::test]
     async fn a_person_whose_account_was_misused_ends_every_session_and_every_token() {
         let service = service().await;
@@ -210,10 +295,7 @@ mod tests {
         let user = User { user_id: service.session_user(&here).await, ..a_user() };
         let mut tokens = Vec::new();
         for _ in 0..2 {
-            let device = service.device().await;
-            service.decide(&device, &user, DeviceStage::Approved).await;
-            let answer = service.post("/api/v1/auth/device/token", None, json!({"device_code": device.code})).await;
-            tokens.push(answer.body["access_token"].as_str().unwrap().to_owned());
+            tokens.push(token_of(&service, &user).await);
         }
         let reads = async |token: &str| service.send("GET", "/api/v1/user", Some(token), "").await.status;
         assert_eq!((reads(&tokens[0]).await, reads(&tokens[1]).await), (200, 200));

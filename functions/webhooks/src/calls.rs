@@ -1,15 +1,14 @@
 //! Calling an endpoint.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::webhook::{Answer, EndpointUrl, MessageId, SHOWN_BYTES, TIME_OUT, shown};
+use domain::webhook::{Answer, CONNECT_TIME_OUT, EndpointUrl, MessageId, SHOWN_BYTES, TIME_OUT, shown};
 use outbound::{AddressPolicy, Outbound, Schemes};
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, ClientBuilder, Response};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION"));
 
 /// What an endpoint is sent.
@@ -49,7 +48,7 @@ fn build() -> ClientBuilder {
         // A function is frozen between its messages, and servers close its idle
         // connections meanwhile: none is kept.
         .pool_max_idle_per_host(0)
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(CONNECT_TIME_OUT.to_std().unwrap_or_default())
         .user_agent(USER_AGENT)
 }
 
@@ -93,8 +92,8 @@ async fn answered(mut response: Response, at: DateTime<Utc>, began: Instant) -> 
 
 /// What `Retry-After` says: seconds, or a time.
 fn wait(raw: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
-    if let Ok(seconds) = raw.parse::<u32>() {
-        return Some(TimeDelta::seconds(seconds.into()));
+    if !raw.is_empty() && raw.bytes().all(|it| it.is_ascii_digit()) {
+        return Some(TimeDelta::seconds(raw.parse::<u32>().unwrap_or(u32::MAX).into()));
     }
     let at = DateTime::parse_from_rfc2822(raw).ok()?;
     Some(at.with_timezone(&Utc) - now).filter(|it| TimeDelta::zero() <= *it)
@@ -125,6 +124,7 @@ mod tests {
         assert_eq!(wait("120", noon()), Some(TimeDelta::seconds(120)));
         assert_eq!(wait("Sat, 21 Nov 2026 12:05:00 GMT", noon()), Some(TimeDelta::minutes(5)));
         assert_eq!(wait("Sat, 21 Nov 2026 11:00:00 GMT", noon()), None);
+        assert_eq!(wait("99999999999", noon()), Some(TimeDelta::seconds(u32::MAX.into())), "and not none");
         for raw in ["", "-1", "soon", "1.5"] {
             assert_eq!(wait(raw, noon()), None, "{raw}");
         }

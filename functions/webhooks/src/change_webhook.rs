@@ -42,7 +42,7 @@ pub(crate) struct ChangesBody {
     operation_id = "webhook.update",
     tag = WEBHOOKS,
     summary = "Change a webhook",
-    description = "What is left out stays. What happens while a webhook is disabled is not sent to it later.",
+    description = "What is left out stays. A changed `url` is `unverified` until it has answered a `webhook.test` with 2xx. What happens while a webhook is disabled or unverified is not sent to it later.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     request_body(content = ChangesBody),
@@ -71,7 +71,7 @@ pub(crate) async fn change_webhook(
     let changed = app.change(caller.user, webhook, &Changes { url, events, disabled }).await?;
     let record = changed.ok_or(ApiError::NotFound)?;
     audit::Entry::new(audit::Event::WebhookChanged).user(caller.user).address(caller.ip).write();
-    Ok(Json(WebhookView::from(&record)))
+    Ok(Json(WebhookView::of(&record, app.api.clock.now())))
 }
 
 /// What changes of an endpoint; `None` stays as it is.

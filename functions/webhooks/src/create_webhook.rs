@@ -2,13 +2,13 @@
 
 use api::need::WebhooksWrite;
 use api::openapi::{BadBody, Refused, WEBHOOKS};
-use api::{ApiResult, Caller, Given, Incoming};
+use api::{ApiResult, Caller, Given, HeldToken, Incoming};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit;
 use domain::faults::Faults;
 use domain::id::UserId;
-use domain::webhook::{Endpoint, EndpointUrl, EventKind, MAX_ENDPOINTS, Secret, Secrets};
+use domain::webhook::{Creator, Endpoint, EndpointUrl, EventKind, MAX_ENDPOINTS, Secret, Secrets};
 use http::StatusCode;
 use serde::Deserialize;
 use storage::{EndpointAdded, EndpointRecord};
@@ -43,7 +43,7 @@ pub(crate) struct NewWebhookBody {
     operation_id = "webhook.store",
     tag = WEBHOOKS,
     summary = "Create a webhook",
-    description = "The answer has the secret that its messages are signed with. It is not shown again. A user has 10 webhooks at most. Messages are signed and sent as Standard Webhooks wants it (standardwebhooks.com): verify them with its libraries.",
+    description = "The answer has the secret that its messages are signed with. It is not shown again. A user has 10 webhooks at most. A new webhook is `unverified`: it receives events once it has answered a `webhook.test` with 2xx. Messages are signed and sent as Standard Webhooks wants it (standardwebhooks.com): verify them with its libraries.",
     security(("token" = [])),
     request_body(content = NewWebhookBody),
     responses((status = 201, description = "The webhook and its secret", body = WithSecret), Refused, BadBody)
@@ -51,6 +51,7 @@ pub(crate) struct NewWebhookBody {
 pub(crate) async fn create_webhook(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
+    token: HeldToken,
     incoming: Incoming,
 ) -> ApiResult<(StatusCode, Json<WithSecret>)> {
     let mut fields = incoming.fields(reading::FIELDS)?;
@@ -65,23 +66,28 @@ pub(crate) async fn create_webhook(
     let events = reading::events(&mut fields).value().unwrap_or_default();
     let Some(url) = fields.finish(url)? else { return Err(Faults::one("url", "is required").into()) };
 
-    let Some((record, secret)) = app.add(caller.user, url, events).await? else {
+    let HeldToken { id, grant } = token;
+    let creator =
+        Creator { token: id.to_string(), client_name: grant.client_name.clone(), client_id: grant.client_id.clone() };
+    let Some((record, secret)) = app.add(caller.user, url, events, Some(creator)).await? else {
         let full = format!("would be the {}th webhook; a user has {MAX_ENDPOINTS} at most", MAX_ENDPOINTS + 1);
         return Err(Faults::one("url", full).into());
     };
-    audit::Entry::new(audit::Event::WebhookMade).user(caller.user).address(caller.ip).write();
-    Ok((StatusCode::CREATED, Json(WithSecret::of(&record, &secret))))
+    audit::Entry::new(audit::Event::WebhookMade).user(caller.user).token(&id).address(caller.ip).write();
+    Ok((StatusCode::CREATED, Json(WithSecret::of(&record, &secret, app.api.clock.now()))))
 }
 
 impl App {
-    /// Adds an endpoint with a new secret; `None` when its user has too many.
+    /// Adds an endpoint with a new secret; `None` when its user has too many. Without a creator,
+    /// a browser session makes it.
     pub async fn add(
         &self,
         user: UserId,
         url: EndpointUrl,
         events: Vec<EventKind>,
+        created_by: Option<Creator>,
     ) -> Result<Option<(EndpointRecord, Secret)>, Failure> {
-        let endpoint = Endpoint::new(user, self.api.ids.fresh(), url, events, self.api.clock.now());
+        let endpoint = Endpoint::new(user, self.api.ids.fresh(), url, events, created_by, self.api.clock.now());
         let secret = Secret::random();
         let sealed = self.seal(&endpoint, &secret).await?;
         let record = EndpointRecord { endpoint, secrets: Secrets::new(sealed) };

@@ -1,6 +1,6 @@
 //! What an answer means for the endpoint itself: it works, it fails, it is gone.
 
-use domain::webhook::Answer;
+use domain::webhook::{Answer, EventKind};
 use storage::{EndpointRecord, Race};
 
 use crate::App;
@@ -12,13 +12,19 @@ const TRIES: usize = 5;
 impl App {
     /// Notes what an endpoint answered. One that is disabled by it is told of on
     /// the bus: the event is written together with that.
-    pub(crate) async fn heard(&self, called: EndpointRecord, answer: &Answer, is_last: bool) -> Result<(), Failure> {
+    pub(crate) async fn heard(
+        &self,
+        called: EndpointRecord,
+        kind: EventKind,
+        answer: &Answer,
+        is_last: bool,
+    ) -> Result<(), Failure> {
         let store = &self.api.store;
         let url = called.endpoint.url.clone();
         let mut record = called;
         for _ in 0..TRIES {
             let before = record.endpoint.clone();
-            let Some(after) = before.heard(answer, is_last, self.api.clock.now()) else { return Ok(()) };
+            let Some(after) = before.heard(kind, answer, is_last, self.api.clock.now()) else { return Ok(()) };
             let news = after.disabled_event().filter(|_| !before.is_disabled());
             record.endpoint = after;
             if store.swap_webhook(&before, &record, news.as_ref()).await? == Race::Won {

@@ -15,6 +15,7 @@ mod failure;
 mod heard;
 mod list_deliveries;
 mod list_webhooks;
+mod permits;
 mod queue;
 mod reading;
 mod redeliver;
@@ -44,6 +45,7 @@ use cloud::events::EventBus;
 use cloud::notices::NoticeQueue;
 use cloud::seal::Sealer;
 use outbound::Outbound;
+use publishing::Places;
 
 pub use calls::{Calls, OverHttp, Request, outbound_clients};
 pub use failure::Failure;
@@ -68,6 +70,8 @@ pub struct App {
     pub events: Arc<dyn EventBus>,
     /// The key of the deployment.
     pub keys: SigningKeys,
+    /// The permits for calls that this process holds.
+    pub places: Places,
 }
 
 impl FromRef<App> for Api {

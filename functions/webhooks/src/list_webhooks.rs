@@ -35,5 +35,5 @@ pub(crate) async fn list_webhooks(
 ) -> ApiResult<Json<WebhookList>> {
     params.none()?;
     let records = app.api.store.webhooks(caller.user).await?;
-    Ok(Json(WebhookList { data: records.iter().map(WebhookView::from).collect() }))
+    Ok(Json(WebhookList { data: records.iter().map(|it| WebhookView::of(it, app.api.clock.now())).collect() }))
 }

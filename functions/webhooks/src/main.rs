@@ -10,6 +10,7 @@ use cloud::notices::SqsNotices;
 use cloud::seal::{Envelope, KmsKeys};
 use lambda_http::{Adapter, Error, LambdaEvent, Service, service_fn};
 use outbound::AddressPolicy;
+use publishing::Places;
 use storage::Table;
 use webhooks::config::Config;
 use webhooks::{App, OverHttp, SigningKeys, Woken, outbound_clients, router};
@@ -32,6 +33,7 @@ async fn main() -> Result<(), Error> {
         outbound,
         queue: Arc::new(SqsNotices::new(aws_sdk_sqs::Client::new(&aws), config.queue_url, api.clock.clone())),
         events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
+        places: Places::default(),
         api: api.clone(),
     };
     aws::warm_up(api.store.warm_up(Table::Grants)).await;

@@ -11,7 +11,7 @@ use storage::{Race, StorageError};
 
 use crate::App;
 use crate::change_webhook::TRIES;
-use crate::test_webhook::enabled;
+use crate::test_webhook::receives;
 use crate::view::DeliveryView;
 
 /// Sends something to a webhook once more.
@@ -52,7 +52,7 @@ pub(crate) async fn redeliver(
         if let Some(incoming) = body.take() {
             incoming.optional_fields(&[])?.finish(())?;
         }
-        enabled(&record.endpoint)?;
+        receives(&record.endpoint, notice.message.kind)?;
         let again = notice.again(now);
         if store.swap_notice(&notice, &again).await? == Race::Won {
             app.hint_or_leave(&again).await;

@@ -46,7 +46,7 @@ pub(crate) async fn rotate_secret(
         record = EndpointRecord { endpoint, secrets: record.secrets.rotated(sealed.clone(), now) };
         if store.swap_webhook(&before, &record, None).await? == Race::Won {
             audit::Entry::new(audit::Event::WebhookRotated).user(caller.user).address(caller.ip).write();
-            return Ok(Json(WithSecret::of(&record, &secret)));
+            return Ok(Json(WithSecret::of(&record, &secret, now)));
         }
         record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     }

@@ -4,7 +4,7 @@
 use cloud::notices::NoticeHint;
 use domain::token::random_u32;
 use domain::webhook::{Notice, NoticeName, NoticeState, PLANNED_AHEAD};
-use storage::{EndpointRecord, Race};
+use storage::{EndpointRecord, NoticeWork, Race};
 
 use crate::App;
 use crate::calls::Request;
@@ -14,39 +14,60 @@ impl App {
     /// Makes the next attempt of a notice, if it is due and nobody makes it.
     pub async fn send(&self, name: &NoticeName) -> Result<(), Failure> {
         let store = &self.api.store;
-        let (notice, endpoint) = store.notice_and_endpoint(name).await?;
+        let (work, user) = futures::try_join!(Box::pin(store.notice_work(name)), store.user(name.user_id))?;
+        let NoticeWork { notice, endpoint, open_for_user, open_to_endpoint } = work;
         let Some(notice) = notice.filter(|it| it.state == NoticeState::Waiting) else { return Ok(()) };
         let Some(record) = endpoint else { return Ok(store.remove_notice(name).await?) };
         let now = self.api.clock.now();
-        // Whoever holds it writes down what became of their call.
-        if record.endpoint.is_disabled() && !notice.is_held(now) {
+        let receives = record.endpoint.accepts(notice.message.kind) && user.is_some_and(|it| !it.disabled);
+        // A worker that holds the notice writes down the outcome of its call.
+        if !receives && !notice.is_held(now) {
             store.swap_notice(&notice, &notice.dropped()).await?;
             return Ok(());
         }
         if !notice.is_due(now) {
             return Ok(());
         }
-        // Whatever can fail on our side comes before the notice is held.
-        let request = self.request(&notice, &record).await?;
-        let held = notice.begun(now);
-        if store.swap_notice(&notice, &held).await? == Race::Lost {
-            return Ok(());
-        }
-        let answer = self.calls.call(request).await;
-        let settled = held.settled(&answer, now, self.api.clock.now(), random_u32());
+        // Calls of the SDK are large futures, which are better kept on the heap.
+        let permits = Box::pin(self.permits(&record.endpoint, open_for_user, &open_to_endpoint)).await?;
+        let Some(permits) = permits else { return self.postpone(&notice).await };
+        let (held, request) = match self.begin(&notice, &record).await {
+            Ok(Some(begun)) => begun,
+            other => {
+                self.return_permits(permits).await;
+                return other.map(drop);
+            }
+        };
+        let call = self.call_with(permits, &record.endpoint, self.calls.call(request.clone()));
+        let answer = Box::pin(call).await;
+        let settled = held.settled(&answer, request.at, self.api.clock.now(), random_u32());
         // Before the notice ends: whoever takes over from a worker that dies in between finds it
         // waiting, and the endpoint disabled where it said so.
         let is_last = settled.state == NoticeState::Failed;
-        let heard = if notice.is_test() && !answer.is_accepted() && !answer.is_gone() {
-            Ok(())
-        } else {
-            self.heard(record, &answer, is_last).await
-        };
+        let heard = self.heard(record, notice.message.kind, &answer, is_last).await;
         if store.swap_notice(&held, &settled).await? == Race::Lost {
             tracing::info!(webhook_id = %name.webhook_id, "a notice was asked for again while it was sent");
         }
         self.hint(&settled).await?;
         heard
+    }
+
+    /// Holds a notice for an attempt; `None` when another worker was faster.
+    async fn begin(&self, notice: &Notice, record: &EndpointRecord) -> Result<Option<(Notice, Request)>, Failure> {
+        // Whatever can fail on our side comes before the notice is held.
+        let request = self.request(notice, record).await?;
+        let held = notice.begun(self.api.clock.now());
+        let race = self.api.store.swap_notice(notice, &held).await?;
+        Ok(race.is_won().then_some((held, request)))
+    }
+
+    /// Reschedules a notice whose call got no permit.
+    async fn postpone(&self, notice: &Notice) -> Result<(), Failure> {
+        let later = notice.postponed(self.api.clock.now(), random_u32());
+        if self.api.store.swap_notice(notice, &later).await? == Race::Won {
+            self.hint(&later).await?;
+        }
+        Ok(())
     }
 
     async fn request(&self, notice: &Notice, record: &EndpointRecord) -> Result<Request, Failure> {

@@ -29,5 +29,5 @@ pub(crate) async fn show_webhook(
 ) -> ApiResult<Json<WebhookView>> {
     let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
-    Ok(Json(WebhookView::from(&record)))
+    Ok(Json(WebhookView::of(&record, app.api.clock.now())))
 }

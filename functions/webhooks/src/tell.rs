@@ -3,11 +3,14 @@
 use cloud::notices::NoticeHint;
 use domain::event::Event;
 use domain::id::UserId;
-use domain::webhook::{EventKind, Message, Notice};
+use domain::webhook::{EventKind, MAX_WAITING, Message, Notice, NoticeName, NoticeState};
 use serde_json::Value;
 
 use crate::App;
 use crate::failure::Failure;
+
+/// The most notices of an endpoint that one event gives up. One event adds one.
+const SURPLUS_AT_ONCE: u32 = 25;
 
 impl App {
     /// Tells the endpoints of an event's user of it. When the event comes again,
@@ -43,12 +46,38 @@ impl App {
             self.api.store.add_notice(&notice).await?;
             hints.push(NoticeHint { name: notice.name(), at: now });
         }
-        Ok(self.queue.send(&hints).await?)
+        self.queue.send(&hints).await?;
+        for NoticeHint { name, .. } in &hints {
+            // The next event of this user looks again.
+            if let Err(error) = self.give_surplus_up(name).await {
+                tracing::warn!(%error, webhook_id = %name.webhook_id, "too many notices may wait for an endpoint");
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up the oldest notices that wait for an endpoint beyond [`MAX_WAITING`]. Their owner
+    /// can have them delivered again.
+    async fn give_surplus_up(&self, newest: &NoticeName) -> Result<(), Failure> {
+        let (store, user, webhook) = (&self.api.store, newest.user_id, newest.webhook_id);
+        for name in store.surplus_notices(user, webhook, MAX_WAITING, SURPLUS_AT_ONCE).await? {
+            let (notice, _) = store.notice_and_endpoint(&name).await?;
+            let now = self.api.clock.now();
+            if let Some(notice) = notice.filter(|it| it.state == NoticeState::Waiting && !it.is_held(now)) {
+                store.swap_notice(&notice, &notice.dropped()).await?;
+            }
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
+    use domain::id::WebhookId;
+    use futures::{StreamExt, TryStreamExt};
+
+    use super::*;
     use crate::testing::World;
 
     #[tokio::test]
@@ -66,5 +95,44 @@ mod tests {
         world.app.tell(&world.event(2)).await.unwrap();
         world.work().await;
         assert_eq!(world.got().len(), 1);
+
+        // Nor do they receive what was on its way.
+        world.app.tell(&world.event(3)).await.unwrap();
+        set(true).await;
+        world.work().await;
+        set(false).await;
+        world.clock.advance(TimeDelta::minutes(2));
+        world.app.tick().await.unwrap();
+        world.work().await;
+        assert!(world.got().is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_oldest_beyond_a_thousand_that_wait_are_given_up_and_can_be_redelivered() {
+        let world = World::new().await;
+        let webhook = world.webhook().await;
+        let (store, user) = (&world.app.api.store, world.user.user_id);
+        let id = WebhookId::new(webhook["id"].as_u64().unwrap()).unwrap();
+        let long_ago = world.clock.now() - TimeDelta::hours(1);
+        let notice = |number: u32| {
+            let message = Message::of(EventKind::PostPublished, id, &world.event(number.into()).detail).unwrap();
+            Notice::new(user, id, message, long_ago + TimeDelta::milliseconds(number.into()))
+        };
+        let notices: Vec<_> = (0..MAX_WAITING + 2).map(notice).collect();
+        let adding: Vec<_> = notices.iter().map(|it| store.add_notice(it)).collect();
+        futures::stream::iter(adding).buffer_unordered(32).try_collect::<Vec<_>>().await.unwrap();
+
+        world.app.tell(&world.event(5_000)).await.unwrap();
+
+        assert!(store.surplus_notices(user, id, MAX_WAITING, 9).await.unwrap().is_empty());
+        let state = async |number: usize| {
+            let found = store.notice_and_endpoint(&notices[number].name()).await.unwrap();
+            found.0.unwrap().state.as_str()
+        };
+        let states = [state(0).await, state(1).await, state(2).await, state(3).await];
+        assert_eq!(states, ["failed", "failed", "failed", "waiting"]);
+        let again = format!("/webhooks/{id}/deliveries/{}/redeliver", notices[0].message.id);
+        assert_eq!(world.call("POST", &again, None).await.0, 202);
+        assert_eq!(state(0).await, "waiting");
     }
 }

@@ -6,11 +6,12 @@ use api::{ApiError, ApiResult, Caller, Id, Incoming};
 use axum::Json;
 use axum::extract::State;
 use domain::faults::Faults;
-use domain::id::{Fresh, WebhookId};
+use domain::id::{Fresh, UserId, WebhookId};
 use domain::schedule::show;
-use domain::webhook::{Endpoint, EventKind, Message, Notice};
+use domain::webhook::{Endpoint, EndpointStatus, EventKind, Message, Notice};
 use http::StatusCode;
 use serde_json::json;
+use storage::StorageError;
 
 use crate::App;
 use crate::view::DeliveryView;
@@ -22,7 +23,7 @@ use crate::view::DeliveryView;
     operation_id = "webhook.test",
     tag = WEBHOOKS,
     summary = "Test a webhook",
-    description = "Sends a `webhook.test` at once and only once. Its delivery tells what was answered.",
+    description = "Sends a `webhook.test` at once and only once. Its delivery tells what was answered. A 2xx enables a webhook that is `unverified`.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     responses((status = 202, description = "The delivery of the test", body = DeliveryView), Refused, Missing, BadBody)
@@ -35,27 +36,40 @@ pub(crate) async fn test_webhook(
 ) -> ApiResult<(StatusCode, Json<DeliveryView>)> {
     let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
-    enabled(&record.endpoint)?;
+    receives(&record.endpoint, EventKind::WebhookTest)?;
 
-    let now = app.api.clock.now();
-    let fresh: Fresh = app.api.ids.fresh();
-    let detail = json!({
-        "id": format!("webhook.test:{}:{webhook}:{}", caller.user, fresh.get()),
-        "occurred_at": show(now),
-        "webhook_id": webhook,
-    });
-    let message = Message::of(EventKind::WebhookTest, webhook, &detail).ok_or(ApiError::Internal)?;
-    let notice = Notice::new(caller.user, webhook, message, now);
-    app.api.store.add_notice(&notice).await?;
-    app.hint_or_leave(&notice).await;
+    let notice = app.test(caller.user, webhook).await?.ok_or(ApiError::Internal)?;
     Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&notice))))
 }
 
-/// Refuses to send something to an endpoint that is told nothing.
-pub(crate) fn enabled(endpoint: &Endpoint) -> ApiResult<()> {
-    if endpoint.is_disabled() {
-        let why = "is true: nothing is sent to this webhook; change that first";
-        return Err(Faults::one("disabled", why).into());
+impl App {
+    /// Sends a test to an endpoint.
+    pub(crate) async fn test(&self, user: UserId, webhook: WebhookId) -> Result<Option<Notice>, StorageError> {
+        let now = self.api.clock.now();
+        let fresh: Fresh = self.api.ids.fresh();
+        let detail = json!({
+            "id": format!("webhook.test:{user}:{webhook}:{}", fresh.get()),
+            "occurred_at": show(now),
+            "webhook_id": webhook,
+        });
+        let Some(message) = Message::of(EventKind::WebhookTest, webhook, &detail) else { return Ok(None) };
+        let notice = Notice::new(user, webhook, message, now);
+        self.api.store.add_notice(&notice).await?;
+        self.hint_or_leave(&notice).await;
+        Ok(Some(notice))
     }
-    Ok(())
+}
+
+/// Refuses to send a message of this kind to an endpoint that does not receive it.
+pub(crate) fn receives(endpoint: &Endpoint, kind: EventKind) -> ApiResult<()> {
+    if endpoint.accepts(kind) {
+        return Ok(());
+    }
+    Err(match endpoint.status() {
+        EndpointStatus::Disabled => {
+            Faults::one("disabled", "is true: nothing is sent to this webhook; change that first")
+        }
+        _ => Faults::one("status", "is unverified: the webhook has to answer a test with 2xx first"),
+    }
+    .into())
 }

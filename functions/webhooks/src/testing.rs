@@ -16,13 +16,14 @@ use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::access_token::{AccessToken, TokenLifetime};
 use domain::clock::Clock;
 use domain::event::Event;
-use domain::id::Ids;
+use domain::id::{Ids, WebhookId};
 use domain::scope::{Scope, Scopes};
 use domain::testing::a_user;
 use domain::user::User;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use outbound::AddressPolicy;
+use publishing::Places;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use storage::TokenGrant;
@@ -120,6 +121,7 @@ impl World {
             outbound,
             queue: Arc::new(sent.clone()),
             events: Arc::new(sent.clone()),
+            places: Places::default(),
             api: api.clone(),
         };
         let router = api::finish(crate::router(app.clone()), api);
@@ -183,11 +185,27 @@ impl World {
         (response.status().as_u16(), location.to_owned())
     }
 
-    /// A webhook at the endpoint, as it was answered.
-    pub(crate) async fn webhook(&self) -> Value {
+    /// A webhook at the endpoint that has answered no test, as it was answered.
+    pub(crate) async fn unverified(&self) -> Value {
         let (status, webhook) = self.call("POST", "/webhooks", Some(json!({ "url": self.url }))).await;
         assert_eq!(status, 201, "{webhook}");
         webhook
+    }
+
+    /// A webhook at the endpoint that is enabled.
+    pub(crate) async fn webhook(&self) -> Value {
+        let webhook = self.unverified().await;
+        self.verify(&webhook).await;
+        webhook
+    }
+
+    /// Stores that an endpoint has answered a test.
+    pub(crate) async fn verify(&self, webhook: &Value) {
+        let (store, id) = (&self.app.api.store, WebhookId::new(webhook["id"].as_u64().unwrap()).unwrap());
+        let mut record = store.webhook(self.user.user_id, id).await.unwrap().unwrap();
+        let before = record.endpoint.clone();
+        record.endpoint.is_verified = true;
+        store.swap_webhook(&before, &record, None).await.unwrap();
     }
 
     /// An event of the user.

@@ -1,8 +1,11 @@
 //! The tick: whatever is to be tried soon, or should have been, is put on the
 //! queue.
 
+use std::collections::HashMap;
+
 use chrono::TimeDelta;
 use cloud::notices::NoticeHint;
+use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt};
 use storage::{DueNotice, Race};
 
@@ -17,6 +20,10 @@ const PAGES: usize = 50;
 
 /// Entries of one shard moved at the same time.
 const MOVES_AT_ONCE: usize = 8;
+
+/// The most notices of one user that a tick brings from one shard. The others wait for the next
+/// tick, and those of other users wait for none of them.
+const PER_USER: usize = 100;
 
 /// How long after a notice should have been tried the tick looks again.
 const LOOK_AGAIN: TimeDelta = TimeDelta::seconds(60);
@@ -46,11 +53,10 @@ impl App {
     }
 
     async fn bring_shard(&self, shard: u32) -> Result<usize, Failure> {
-        let mut sent = 0;
+        let (mut sent, mut of_users) = (0, HashMap::new());
         for _ in 0..PAGES {
             let due = self.api.store.due_notices(shard, self.api.clock.now(), PAGE).await?;
-            self.bring(&due).await?;
-            sent += due.len();
+            sent += self.bring(&due, &mut of_users).await?;
             if due.len() < usize::try_from(PAGE).unwrap_or(0) {
                 break;
             }
@@ -58,8 +64,14 @@ impl App {
         Ok(sent)
     }
 
-    async fn bring(&self, due: &[DueNotice]) -> Result<(), Failure> {
-        let hints: Vec<_> = due.iter().map(|it| NoticeHint { name: it.name.clone(), at: it.look_at }).collect();
+    async fn bring(&self, due: &[DueNotice], of_users: &mut HashMap<UserId, usize>) -> Result<usize, Failure> {
+        let mut has_turn = |it: &&DueNotice| {
+            let count = of_users.entry(it.name.user_id).or_default();
+            *count += 1;
+            *count <= PER_USER
+        };
+        let brought = due.iter().filter(&mut has_turn);
+        let hints: Vec<_> = brought.map(|it| NoticeHint { name: it.name.clone(), at: it.look_at }).collect();
         // Sent before they are moved: after a crash in between they are sent twice,
         // and never not at all.
         self.queue.send(&hints).await?;
@@ -67,6 +79,45 @@ impl App {
         let to = |it: &DueNotice| it.look_at.max(now) + LOOK_AGAIN;
         let moves: Vec<_> = due.iter().map(|it| self.api.store.move_due_notice(it, to(it))).collect();
         let _: Vec<Race> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
-        Ok(())
+        Ok(hints.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::id::UserId;
+    use domain::testing::a_notice;
+    use domain::webhook::{EventKind, Message, Notice};
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn a_users_backlog_is_brought_in_parts_and_delays_no_other_user() {
+        let world = World::new().await;
+        let (app, model) = (&world.app, a_notice());
+        let notice = |user: UserId, number: i64, at| {
+            let detail =
+                json!({ "id": format!("post.published:{user}:{number}"), "occurred_at": "2026-11-21T12:00:00.000Z" });
+            let message = Message::of(EventKind::PostPublished, model.webhook_id, &detail).unwrap();
+            Notice::new(user, model.webhook_id, message, at)
+        };
+        let now = world.clock.now();
+        let mut all: Vec<_> = (0..600).map(|it| notice(world.user.user_id, it, now - TimeDelta::hours(1))).collect();
+        let other = notice(model.user_id, 0, now - TimeDelta::minutes(5));
+        all.push(other.clone());
+        let adding: Vec<_> = all.iter().map(|it| app.api.store.add_notice(it)).collect();
+        futures::stream::iter(adding).buffer_unordered(32).try_collect::<Vec<_>>().await.unwrap();
+
+        let most = PER_USER * usize::try_from(app.api.store.due_shards()).unwrap();
+        let brought = app.tick().await.unwrap();
+
+        assert!(brought <= most + 1, "{brought}");
+        let hints = std::mem::take(&mut *world.sent.hints.lock().unwrap());
+        assert!(hints.iter().any(|it| it.name == other.name()));
+        world.clock.advance(LOOK_AGAIN);
+        let rest = app.tick().await.unwrap();
+        assert!(600 < brought + rest, "{brought} and {rest}");
     }
 }

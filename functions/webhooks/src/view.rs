@@ -1,5 +1,6 @@
 //! Endpoints and notices as clients see them.
 
+use chrono::{DateTime, Utc};
 use domain::schedule::show;
 use domain::webhook::{EventKind, Notice, NoticeState, Secret};
 use serde::Serialize;
@@ -18,6 +19,10 @@ pub(crate) struct WebhookView {
     /// What it is told of; empty is everything.
     #[schema(example = json!(["post.published", "post.failed"]))]
     events: Vec<&'static str>,
+    /// `unverified` (it has not answered a `webhook.test` with 2xx), `enabled` or `disabled`. Only an enabled webhook
+    /// receives events.
+    #[schema(example = "enabled")]
+    status: &'static str,
     /// Whether it is told nothing.
     #[schema(example = false)]
     disabled: bool,
@@ -30,7 +35,7 @@ pub(crate) struct WebhookView {
     /// Since when every attempt has failed.
     #[schema(format = DateTime)]
     failing_since: Option<String>,
-    /// Until when the secret before the last rotation signs too.
+    /// Until when the secret before the last rotation signs too; null when only the newest one signs.
     #[schema(format = DateTime)]
     previous_secret_until: Option<String>,
     #[schema(format = DateTime, example = "2026-11-21T09:00:00.000Z")]
@@ -92,17 +97,19 @@ struct AttemptView {
     took_ms: u64,
 }
 
-impl From<&EndpointRecord> for WebhookView {
-    fn from(EndpointRecord { endpoint, secrets }: &EndpointRecord) -> Self {
+impl WebhookView {
+    /// The endpoint as it is now.
+    pub(crate) fn of(EndpointRecord { endpoint, secrets }: &EndpointRecord, now: DateTime<Utc>) -> Self {
         Self {
             id: endpoint.webhook_id.get(),
             url: endpoint.url.to_string(),
             events: endpoint.events.iter().copied().map(EventKind::as_str).collect(),
+            status: endpoint.status().as_str(),
             disabled: endpoint.is_disabled(),
             disabled_at: endpoint.disabled_at.map(show),
             disabled_reason: endpoint.disabled_reason.map(domain::webhook::DisabledReason::as_str),
             failing_since: endpoint.failing_since.map(show),
-            previous_secret_until: secrets.previous_until().map(show),
+            previous_secret_until: secrets.previous_until(now).map(show),
             created_at: show(endpoint.created_at),
             updated_at: show(endpoint.updated_at),
         }
@@ -111,8 +118,8 @@ impl From<&EndpointRecord> for WebhookView {
 
 impl WithSecret {
     /// The endpoint and its newest secret.
-    pub(crate) fn of(record: &EndpointRecord, secret: &Secret) -> Self {
-        Self { webhook: record.into(), secret: secret.expose().to_owned() }
+    pub(crate) fn of(record: &EndpointRecord, secret: &Secret, now: DateTime<Utc>) -> Self {
+        Self { webhook: WebhookView::of(record, now), secret: secret.expose().to_owned() }
     }
 }
 

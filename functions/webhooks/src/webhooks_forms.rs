@@ -1,11 +1,12 @@
-//! The buttons of `/account/webhooks`: disable, enable and delete an endpoint.
+//! The buttons of `/account/webhooks`: test, disable, enable and delete an endpoint.
 
 use api::page::{Filled, PageError, PageResult};
 use api::{ClientIp, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
 use cloud::audit;
-use domain::id::WebhookId;
+use domain::id::{UserId, WebhookId};
+use domain::webhook::{EndpointStatus, EventKind};
 use http::StatusCode;
 use serde::Deserialize;
 use storage::StorageError;
@@ -23,6 +24,7 @@ pub(crate) struct WebhookForm {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Action {
+    Test,
     Disable,
     Enable,
     Delete,
@@ -37,14 +39,19 @@ pub(crate) async fn act_on_webhook(
 ) -> PageResult<Redirect> {
     session.check(&form.csrf)?;
     let webhook = WebhookId::parse(&form.webhook).ok_or_else(not_there)?;
-    let (event, disabled, done) = match form.action {
+    let (event, disabled, mut done) = match form.action {
+        Action::Test => return test(&app, session.user, webhook).await,
         Action::Disable => (audit::Event::WebhookChanged, Some(true), "disabled"),
         Action::Enable => (audit::Event::WebhookChanged, Some(false), "enabled"),
         Action::Delete => (audit::Event::WebhookRemoved, None, "deleted"),
     };
     let is_done = if disabled.is_some() {
         let changes = Changes { disabled, ..Changes::default() };
-        app.change(session.user, webhook, &changes).await.map_err(failed)?.is_some()
+        let record = app.change(session.user, webhook, &changes).await.map_err(failed)?;
+        if record.as_ref().is_some_and(|it| it.endpoint.status() == EndpointStatus::Unverified) {
+            done = "unverified";
+        }
+        record.is_some()
     } else {
         app.api.store.remove_webhook(session.user, webhook).await?
     };
@@ -53,6 +60,17 @@ pub(crate) async fn act_on_webhook(
     }
     audit::Entry::new(event).user(session.user).address(address.0).write();
     Ok(Redirect::to(&format!("/account/webhooks?done={done}")))
+}
+
+async fn test(app: &App, user: UserId, webhook: WebhookId) -> PageResult<Redirect> {
+    let record = app.api.store.webhook(user, webhook).await?.ok_or_else(not_there)?;
+    if !record.endpoint.accepts(EventKind::WebhookTest) {
+        let text = "Nothing was sent. Enable the webhook first.";
+        return Err(PageError::new(StatusCode::CONFLICT, "The webhook is disabled", text)
+            .with_link("/account/webhooks", "Go to your webhooks"));
+    }
+    app.test(user, webhook).await?;
+    Ok(Redirect::to("/account/webhooks?done=tested"))
 }
 
 fn not_there() -> PageError {
@@ -75,6 +93,25 @@ fn failed(error: StorageError) -> PageError {
 #[cfg(test)]
 mod tests {
     use crate::testing::World;
+
+    #[tokio::test]
+    async fn an_owner_sends_a_test_that_enables_the_endpoint() {
+        let world = World::new().await;
+        let webhook = world.unverified().await["id"].to_string();
+        let page = world.page("/account/webhooks").await;
+        for shown in ["Unverified", "Send test", "Created by a client that gave no name"] {
+            assert!(page.contains(shown), "{shown}: {page}");
+        }
+
+        assert_eq!(world.submit(&webhook, "test").await, (303, "/account/webhooks?done=tested".to_owned()));
+        world.work().await;
+        assert_eq!(world.got().len(), 1);
+        assert!(world.page("/account/webhooks?done=tested").await.contains("Enabled"));
+
+        world.submit(&webhook, "disable").await;
+        assert_eq!(world.submit(&webhook, "test").await.0, 409);
+        assert_eq!(world.submit("7", "test").await.0, 404);
+    }
 
     #[tokio::test]
     async fn a_person_disables_enables_and_deletes_an_endpoint() {

@@ -5,7 +5,7 @@ use api::page::{Asked, Page, PageResult, Part, date, date_and_time, distance};
 use askama::Template;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use domain::webhook::{Attempt, DisabledReason, Endpoint, EventKind, Notice, NoticeState};
+use domain::webhook::{Attempt, DisabledReason, Endpoint, EndpointStatus, EventKind, Notice, NoticeState};
 use futures::future::try_join_all;
 use serde::Deserialize;
 
@@ -23,6 +23,8 @@ pub(crate) struct WebhooksQuery {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Done {
+    Tested,
+    Unverified,
     Disabled,
     Enabled,
     Deleted,
@@ -42,11 +44,22 @@ struct Row {
     url: String,
     /// What it is told of; empty is everything.
     events: Vec<&'static str>,
+    created_on: String,
+    creator: Option<Creator>,
+    is_unverified: bool,
     /// Why it is told nothing.
     disabled: Option<&'static str>,
     disabled_on: Option<String>,
     failing_since: Option<String>,
     sent: Vec<Sent>,
+}
+
+/// The client that created an endpoint.
+struct Creator {
+    /// What it calls itself.
+    name: Option<String>,
+    /// The server that describes it.
+    described_by: Option<String>,
 }
 
 /// An event that was sent.
@@ -90,6 +103,12 @@ impl Row {
         Self {
             id: endpoint.webhook_id.to_string(),
             url: endpoint.url.to_string(),
+            created_on: date(endpoint.created_at),
+            creator: endpoint.created_by.as_ref().map(|it| Creator {
+                name: it.client_name.as_ref().map(|name| name.as_str().to_owned()),
+                described_by: it.client_id.as_ref().map(|id| id.host().to_owned()),
+            }),
+            is_unverified: endpoint.status() == EndpointStatus::Unverified,
             events: endpoint.events.iter().copied().map(EventKind::as_str).collect(),
             disabled: endpoint.is_disabled().then(|| disabled.unwrap_or("Disabled.")),
             disabled_on: endpoint.disabled_at.map(date),

@@ -13,6 +13,7 @@ use crate::arguments::Listen;
 use crate::exit::Failure;
 use crate::output::{self, notice, plain};
 use crate::session::{self, Session};
+use crate::webhooks::explain;
 
 /// How much later than what came after it a delivery may show in the list.
 const MAY_BE_LATE: TimeDelta = TimeDelta::minutes(2);
@@ -54,11 +55,16 @@ pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), Fai
 
 async fn which(session: &Session, said: Option<u64>) -> Result<u64, Failure> {
     if let Some(id) = said {
-        return Ok(session.client.show_webhook(id).await?.id);
+        let webhook = session.client.show_webhook(id).await?;
+        explain(&webhook);
+        return Ok(webhook.id);
     }
     let webhooks = session.client.list_webhooks().await?;
     match webhooks.data.as_slice() {
-        [one] => Ok(one.id),
+        [one] => {
+            explain(one);
+            Ok(one.id)
+        }
         [] => Err(Failure::Usage("there is no webhook; add one by `social webhooks create https://…`".to_owned())),
         several => {
             let ids: Vec<_> = several.iter().map(|it| it.id.to_string()).collect();

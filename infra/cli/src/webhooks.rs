@@ -1,6 +1,6 @@
 //! `social webhooks …`.
 
-use client::{ListDeliveries, NewWebhook, Webhook, WebhookChanges, WebhookDelivery, WebhookWithSecret};
+use client::{ListDeliveries, NewWebhook, Webhook, WebhookChanges, WebhookDelivery, WebhookStatus, WebhookWithSecret};
 use secrecy::ExposeSecret;
 
 use crate::arguments::WebhooksCommand;
@@ -18,11 +18,15 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
         WebhooksCommand::Create { endpoint, events } => {
             let webhook = NewWebhook { url: endpoint, events: (!events.is_empty()).then_some(events) };
             let made = client.create_webhook(&webhook).await?;
-            told(&made.json, with_secret(&made))
+            told(&made.json, with_secret(&made))?;
+            explain(&made.webhook);
+            Ok(())
         }
         WebhooksCommand::Show { id } => {
             let webhook = client.show_webhook(id).await?;
-            told(&webhook.json, state(&webhook))
+            told(&webhook.json, state(&webhook))?;
+            explain(&webhook);
+            Ok(())
         }
         WebhooksCommand::Edit { id, endpoint, events, disable, enable } => {
             let disabled = (disable || enable).then_some(disable);
@@ -31,7 +35,9 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
                 return Err(Failure::Usage("what is to change? See `social webhooks edit --help`".to_owned()));
             }
             let webhook = client.change_webhook(id, &changes).await?;
-            told(&webhook.json, state(&webhook))
+            told(&webhook.json, state(&webhook))?;
+            explain(&webhook);
+            Ok(())
         }
         WebhooksCommand::Delete { id } => {
             client.delete_webhook(id).await?;
@@ -39,7 +45,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
         }
         WebhooksCommand::Test { id } => {
             let delivery = client.test_webhook(id).await?;
-            let see = format!("A test is on its way; see `social webhooks deliveries {id}`");
+            let see = format!("A test is on its way; see the answer with `social webhooks deliveries {id}`");
             told(&delivery.json, see)
         }
         WebhooksCommand::Rotate { id } => {
@@ -93,10 +99,27 @@ fn events(webhook: &Webhook) -> String {
 }
 
 fn is_told(webhook: &Webhook) -> String {
+    let status = webhook.status.as_str();
     match (&webhook.disabled_reason, webhook.failing_since) {
-        (Some(reason), _) => format!("disabled ({reason})"),
-        (None, Some(since)) => format!("failing since {}", local(since.0)),
-        (None, None) => "active".to_owned(),
+        (Some(reason), _) => format!("{status} ({reason})"),
+        (None, Some(since)) => format!("{status}, failing since {}", local(since.0)),
+        (None, None) => status.to_owned(),
+    }
+}
+
+/// Says why a webhook receives no events, and what to do.
+pub(crate) fn explain(webhook: &Webhook) {
+    let id = webhook.id;
+    match webhook.status {
+        WebhookStatus::Unverified => output::notice(&format!(
+            "Webhook {id} receives events once it has answered a test with 2xx: social webhooks test {id}"
+        )),
+        WebhookStatus::Disabled => {
+            output::notice(&format!(
+                "Webhook {id} receives nothing while it is disabled: social webhooks edit {id} --enable"
+            ));
+        }
+        WebhookStatus::Enabled | WebhookStatus::Other(_) => {}
     }
 }
 

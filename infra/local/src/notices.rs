@@ -68,6 +68,7 @@ pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &Loca
         outbound,
         queue,
         events: Arc::new(bus.clone()),
+        places: publishing::Places::default(),
         api,
     };
     bus.tell(app.clone());

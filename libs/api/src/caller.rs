@@ -40,6 +40,15 @@ impl<N: Needs> Caller<N> {
     }
 }
 
+/// The valid token of a request; extracted after [`Caller`], which refuses the others.
+#[derive(Clone, Debug)]
+pub struct HeldToken {
+    /// The token's hash, by which the store knows the token.
+    pub id: Arc<str>,
+    /// The token as it is stored.
+    pub grant: Arc<TokenGrant>,
+}
+
 /// A caller of a route that needs no token. When the limit is used up, the
 /// request is answered with 429.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +75,7 @@ pub(crate) enum Credential {
     /// The token is not one of ours, or it is revoked or expired.
     Rejected,
     /// The token is valid.
-    Good(Arc<TokenGrant>),
+    Good(HeldToken),
     /// The store failed, or was not asked because the limit is used up.
     Unknown,
 }
@@ -80,7 +89,7 @@ impl Seen {
         }
     }
 
-    fn token(&self) -> Result<&TokenGrant, ApiError> {
+    fn token(&self) -> Result<&HeldToken, ApiError> {
         match &self.token {
             Credential::Good(token) => Ok(token),
             Credential::Absent | Credential::Rejected => Err(ApiError::Unauthenticated),
@@ -113,11 +122,19 @@ impl<S: Sync, N: Needs> FromRequestParts<S> for Caller<N> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let seen = seen(parts)?;
         seen.within_limit()?;
-        let token = seen.token()?;
+        let token = &seen.token()?.grant;
         if !token.scopes.permit(N::SCOPE) {
             return Err(ApiError::Forbidden(lacks(N::SCOPE)));
         }
         Ok(Self { user: token.owner, ip: seen.ip, scopes: token.scopes.clone(), need: PhantomData })
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for HeldToken {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Ok(seen(parts)?.token()?.clone())
     }
 }
 

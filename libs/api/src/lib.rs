@@ -35,7 +35,7 @@ use storage::Store;
 #[doc(hidden)]
 pub use utoipa_axum;
 
-pub use caller::{Caller, Visitor};
+pub use caller::{Caller, HeldToken, Visitor};
 pub use error::{ApiError, ApiResult, ErrorBody};
 pub use fields::{Fields, Given};
 pub use front::{Front, RequestId};

@@ -24,7 +24,7 @@ pub use self::posts::{
 };
 pub use self::webhooks::{
     DeliveryStatus, NewWebhook, Webhook, WebhookAttempt, WebhookChanges, WebhookDeliveriesMeta, WebhookDelivery,
-    WebhookDeliveryList, WebhookKey, WebhookList, WebhookWithSecret,
+    WebhookDeliveryList, WebhookKey, WebhookList, WebhookStatus, WebhookWithSecret,
 };
 
 /// Writes a secret. It is for the wire alone: `Debug` of a secret shows nothing.

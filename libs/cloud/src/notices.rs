@@ -63,8 +63,9 @@ impl NoticeQueue for SqsNotices {
                 let entry = SendMessageBatchRequestEntry::builder()
                     .id(index.to_string())
                     .message_body(body)
-                    // A fair queue: what waits for one endpoint holds up no other.
-                    .message_group_id(format!("{}-{}", hint.name.user_id, hint.name.webhook_id))
+                    // A fair queue: what waits for one user holds up no other. The rule of the bus
+                    // gives events the same group.
+                    .message_group_id(hint.name.user_id.to_string())
                     .delay_seconds(hint.delay_s(now).into());
                 request = request.entries(entry.build().map_err(|it| QueueError(it.to_string()))?);
             }

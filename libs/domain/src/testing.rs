@@ -150,7 +150,8 @@ pub fn a_delivery() -> Delivery {
 /// An endpoint that is told of everything.
 pub fn an_endpoint() -> Endpoint {
     let url = EndpointUrl::parse("https://hooks.example/a").unwrap_or_else(|error| panic!("{error}"));
-    Endpoint::new(FRESH.fresh::<UserId>(), FRESH.fresh::<WebhookId>(), url, Vec::new(), noon())
+    let new = Endpoint::new(FRESH.fresh::<UserId>(), FRESH.fresh::<WebhookId>(), url, Vec::new(), None, noon());
+    Endpoint { is_verified: true, ..new }
 }
 
 /// A notice to be tried at noon.

@@ -18,11 +18,11 @@ mod signing_key;
 
 pub use address::{EndpointUrl, InvalidUrl};
 pub use answer::{Answer, SHOWN_BYTES, shown};
-pub use endpoint::{DISABLED_AFTER, DisabledReason, Endpoint, MAX_ENDPOINTS};
+pub use endpoint::{Creator, DISABLED_AFTER, DisabledReason, Endpoint, EndpointStatus, MAX_ENDPOINTS};
 pub use kind::EventKind;
 pub use message::{Message, MessageId};
-pub use notice::{Attempt, KEPT_FOR, LEASE, Notice, NoticeName, NoticeState};
-pub use schedule::{PLANNED_AHEAD, TIME_OUT, TRIES};
+pub use notice::{Attempt, KEPT_FOR, LEASE, MAX_WAITING, Notice, NoticeName, NoticeState};
+pub use schedule::{CONNECT_TIME_OUT, PLANNED_AHEAD, TIME_OUT, TRIES};
 pub use secret::Secret;
 pub use secrets::{MAX_REPLACED, ROTATION, Replaced, Secrets};
 pub use signing_key::SigningKey;

@@ -151,11 +151,11 @@ impl Publishing {
                 }
                 let platform = platforms.get(&task.delivery.provider);
                 let (of, most) = (CallsOf::user(task.delivery.user_id), self.share.places());
-                let Some(leave) = self.leave(of, open_calls, most, in_a_crowd).await? else {
+                let Some(leave) = self.limiter().leave(of, open_calls, most, in_a_crowd).await? else {
                     return self.put_off(&task).await;
                 };
-                self.counted(leave, Box::pin(self.work_on(next, task, platform, connection.map(|it| (it, ahead)))))
-                    .await
+                let work = Box::pin(self.work_on(next, task, platform, connection.map(|it| (it, ahead))));
+                self.limiter().counted(leave, work).await
             }
         }
     }

@@ -61,7 +61,7 @@ pub use erase_user::Erased;
 pub use error::PublishingError;
 pub use file_addresses::FileAddresses;
 pub use outbox::announce;
-pub use places::{Places, Share};
+pub use places::{ConcurrencyLimiter, Leave, Places, Share};
 pub use plan::Planned;
 pub use revoke::revoke_grant;
 pub use unused_uploads::remove_unused_uploads;

@@ -19,11 +19,13 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::backoff::Backoff;
+use domain::clock::Clock;
 use domain::delivery::LEASE;
 use domain::token::random_u64;
-use storage::{CallsOf, OpenCalls, Store};
+use storage::{CallsOf, OpenCalls, StorageError, Store};
 
-use crate::{Publishing, PublishingError};
+use crate::Publishing;
+use crate::waiting::sleep_until;
 
 /// A call that takes longer is slow: its place is not expected back soon.
 const SLOW: TimeDelta = TimeDelta::seconds(1);
@@ -122,7 +124,7 @@ impl Places {
         of: &CallsOf,
         open: &OpenCalls,
         now: DateTime<Utc>,
-    ) -> Result<Option<Place>, PublishingError> {
+    ) -> Result<Option<Place>, StorageError> {
         let mut place = self.share(of);
         let held = Arc::clone(&place.held);
         let mut until = held.until.lock().await;
@@ -139,7 +141,7 @@ impl Places {
     }
 
     /// Counts a call that turned out to be slow.
-    async fn add(&self, store: &Store, of: &CallsOf, began: DateTime<Utc>) -> Result<Place, PublishingError> {
+    async fn add(&self, store: &Store, of: &CallsOf, began: DateTime<Utc>) -> Result<Place, StorageError> {
         let mut place = self.share(of);
         let held = Arc::clone(&place.held);
         let mut until = held.until.lock().await;
@@ -168,7 +170,7 @@ impl Place {
     }
 
     /// The last share gives the place back.
-    async fn give_back(mut self, store: &Store) -> Result<(), PublishingError> {
+    async fn give_back(mut self, store: &Store) -> Result<(), StorageError> {
         let held = Arc::clone(&self.held);
         let _until = held.until.lock().await;
         if self.uncount() {
@@ -191,7 +193,7 @@ impl Drop for Place {
 
 /// Leave to make a call.
 #[derive(Debug)]
-pub(crate) struct Leave {
+pub struct Leave {
     of: CallsOf,
     place: Option<Place>,
 }
@@ -209,22 +211,27 @@ struct Named {
     has_strikes: bool,
 }
 
-impl Publishing {
-    /// Whether no place will be free soon for what is delivered to this user.
-    pub(crate) fn is_crowded_out(&self, open: &OpenCalls) -> bool {
-        let now = self.clock.now();
-        self.share.places() <= open.others(&self.places.environment, now) && open.are_older_than(SLOW, now)
-    }
+/// Limits the calls that the environments of a function make at the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct ConcurrencyLimiter<'a> {
+    /// Where open calls are counted.
+    pub store: &'a Store,
+    /// The time.
+    pub clock: &'a Clock,
+    /// The places that this process holds.
+    pub places: &'a Places,
+}
 
-    /// Leave to make a call; `None` when too many are open. One that comes in a
-    /// crowd takes a place first.
-    pub(crate) async fn leave(
+impl ConcurrencyLimiter<'_> {
+    /// Leave to make a call; `None` when `most` environments hold a place already. A call that
+    /// does not come in a crowd takes a place only when it turns out to be slow.
+    pub async fn leave(
         &self,
         of: CallsOf,
         open: OpenCalls,
         most: usize,
         in_a_crowd: bool,
-    ) -> Result<Option<Leave>, PublishingError> {
+    ) -> Result<Option<Leave>, StorageError> {
         let mut open = open;
         let mut looks = Backoff::until(self.clock.now() + WAITS_FOR_A_PLACE);
         loop {
@@ -233,34 +240,31 @@ impl Publishing {
                 if !in_a_crowd {
                     return Ok(Some(Leave { of, place: None }));
                 }
-                if let Some(place) = self.places.take(&self.store, &of, &open, now).await? {
+                if let Some(place) = self.places.take(self.store, &of, &open, now).await? {
                     return Ok(Some(Leave { of, place: Some(place) }));
                 }
             } else if open.are_older_than(SLOW, now) {
                 return Ok(None);
             }
             let Some(again_at) = looks.next(now) else { return Ok(None) };
-            self.sleep_until(again_at).await;
+            sleep_until(self.clock, again_at).await;
             open = self.store.open_calls(&of).await?;
         }
     }
 
-    /// The same for a host that users named.
-    pub(crate) async fn leave_for_host(&self, host: Option<String>) -> Result<Option<HostLeave>, PublishingError> {
-        let Some(host) = host else { return Ok(Some(HostLeave::default())) };
-        let of = CallsOf::host(&host);
-        let open = self.store.open_calls(&of).await?;
-        let now = self.clock.now();
-        let is_struck = STRIKES <= open.strikes && open.struck_at.is_some_and(|it| now < it + STRUCK_FOR);
-        let most = if is_struck { 1 } else { self.share.places() };
-        let has_strikes = 0 < open.strikes;
-        let leave = self.leave(of, open, most, is_struck).await?;
-        let within = is_struck.then_some(STRUCK_WITHIN);
-        Ok(leave.map(|leave| HostLeave(Some(Named { leave, within, has_strikes }))))
+    /// Leave to make the only call that is open; `None` while another one is. Unlike the others
+    /// it is not shared by the calls of an environment.
+    pub async fn leave_alone(&self, of: CallsOf, open: &OpenCalls) -> Result<Option<Leave>, StorageError> {
+        let (alone, now) = (Places::default(), self.clock.now());
+        if 0 < open.others(&alone.environment, now) {
+            return Ok(None);
+        }
+        let place = alone.take(self.store, &of, open, now).await?;
+        Ok(place.map(|place| Leave { of, place: Some(place) }))
     }
 
     /// Makes a call with leave, and counts it once it is slow.
-    pub(crate) async fn counted<T>(&self, leave: Leave, call: impl Future<Output = T>) -> T {
+    pub async fn counted<T>(&self, leave: Leave, call: impl Future<Output = T>) -> T {
         let began = self.clock.now();
         let Leave { of, mut place } = leave;
         let mut call = std::pin::pin!(call);
@@ -272,7 +276,7 @@ impl Publishing {
         let ended = if place.is_some() {
             call.await
         } else {
-            let (ended, added) = futures::join!(call, self.places.add(&self.store, &of, began));
+            let (ended, added) = futures::join!(call, self.places.add(self.store, &of, began));
             place = noted(added);
             ended
         };
@@ -280,7 +284,45 @@ impl Publishing {
         ended
     }
 
-    /// The same for a call to a host; `None` when it took too long and was cut
+    /// No call is made after all.
+    pub async fn no_call(&self, leave: Leave) {
+        self.return_place(leave.place).await;
+    }
+
+    async fn return_place(&self, place: Option<Place>) {
+        if let Some(place) = place {
+            noted(place.give_back(self.store).await);
+        }
+    }
+}
+
+impl Publishing {
+    /// The limiter of the calls that deliveries make.
+    pub(crate) fn limiter(&self) -> ConcurrencyLimiter<'_> {
+        ConcurrencyLimiter { store: &self.store, clock: &self.clock, places: &self.places }
+    }
+
+    /// Whether no place will be free soon for what is delivered to this user.
+    pub(crate) fn is_crowded_out(&self, open: &OpenCalls) -> bool {
+        let now = self.clock.now();
+        self.share.places() <= open.others(&self.places.environment, now) && open.are_older_than(SLOW, now)
+    }
+
+    /// Leave to call a host that users named.
+    pub(crate) async fn leave_for_host(&self, host: Option<String>) -> Result<Option<HostLeave>, StorageError> {
+        let Some(host) = host else { return Ok(Some(HostLeave::default())) };
+        let of = CallsOf::host(&host);
+        let open = self.store.open_calls(&of).await?;
+        let now = self.clock.now();
+        let is_struck = STRIKES <= open.strikes && open.struck_at.is_some_and(|it| now < it + STRUCK_FOR);
+        let most = if is_struck { 1 } else { self.share.places() };
+        let has_strikes = 0 < open.strikes;
+        let leave = self.limiter().leave(of, open, most, is_struck).await?;
+        let within = is_struck.then_some(STRUCK_WITHIN);
+        Ok(leave.map(|leave| HostLeave(Some(Named { leave, within, has_strikes }))))
+    }
+
+    /// Makes a call to a host with leave; `None` when it took too long and was cut
     /// off. One that took too long is a strike, if it `counts` as one.
     pub(crate) async fn within<T>(
         &self,
@@ -297,32 +339,28 @@ impl Publishing {
             };
             (ended, self.clock.now())
         };
-        let (ended, ended_at) = self.counted(leave, timed).await;
+        let (ended, ended_at) = self.limiter().counted(leave, timed).await;
         if began + TOO_SLOW <= ended_at {
             if ended.as_ref().is_none_or(counts) {
-                noted(self.store.strike(&of, ended_at).await.map_err(Into::into));
+                noted(self.store.strike(&of, ended_at).await);
             }
         } else if has_strikes {
-            noted(self.store.forget_strikes(&of).await.map_err(Into::into));
+            noted(self.store.forget_strikes(&of).await);
         }
         ended
     }
 
     /// No call is made after all.
     pub(crate) async fn no_call(&self, host: HostLeave) {
-        self.return_place(host.0.and_then(|it| it.leave.place)).await;
-    }
-
-    async fn return_place(&self, place: Option<Place>) {
-        if let Some(place) = place {
-            noted(place.give_back(&self.store).await);
+        if let Some(named) = host.0 {
+            self.limiter().no_call(named.leave).await;
         }
     }
 }
 
 /// A count that could not be written ends by itself; the call it is about goes
 /// on.
-fn noted<T>(counted: Result<T, PublishingError>) -> Option<T> {
+fn noted<T>(counted: Result<T, StorageError>) -> Option<T> {
     counted.inspect_err(|error| tracing::warn!(%error, "an open call is not counted")).ok()
 }
 

@@ -16,7 +16,7 @@
 //! | vault | `platform#name`, or `webhook#name`: roles admit a function to one of both | secrets of the deployment itself |
 //! | claims | account of a platform, its id of a post | which delivery made it; TTL |
 //! | webhooks | `user_id`, `webhook_id`; `webhook_id` 0 counts the others | secrets sealed |
-//! | notices | `user_id`, `webhook_id#event` | `due`: the unfinished by when somebody must look; `by_endpoint`: by time; TTL |
+//! | notices | `user_id`, `webhook_id#event` | `due`: the unfinished by when somebody must look; `by_endpoint`: by time; `waiting`: those that wait, by time; TTL |
 //! | outbox | `user_id`, event | `due`: events that are not yet on the bus |
 //!
 //! Keys start with the owner; the vault's is the deployment, and that of claims an account that
@@ -74,7 +74,7 @@ pub use race::Race;
 pub use schema::{Index, Key, Projection, Table, TableSchema};
 pub use users::*;
 pub use vault::*;
-pub use webhooks::{EndpointAdded, EndpointRecord, webhook_context};
+pub use webhooks::{CreatedBy, EndpointAdded, EndpointRecord, webhook_context};
 
 /// Partitions of the due index unless a deployment configures another number:
 /// enough for 8,000 planned deliveries a second at DynamoDB's 1,000 writes a

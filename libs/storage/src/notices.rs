@@ -1,13 +1,15 @@
 //! Notices: events on their way to endpoints, and the index of those that
 //! somebody must look at.
 
+use aws_sdk_dynamodb::types::Select;
 use chrono::{DateTime, Utc};
 use domain::id::{UserId, WebhookId};
-use domain::webhook::{KEPT_FOR, MessageId, Notice, NoticeName};
+use domain::webhook::{KEPT_FOR, MessageId, Notice, NoticeName, NoticeState};
 
 use crate::Store;
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
+use crate::open_calls::{self, CallsOf, OpenCalls, open_calls_key};
 use crate::outbox::spread;
 use crate::race::Race;
 use crate::schema::Table;
@@ -21,6 +23,20 @@ pub struct DueNotice {
     /// When its next attempt is to be made.
     pub look_at: DateTime<Utc>,
     due_at: DateTime<Utc>,
+}
+
+/// What a worker has to know before it makes an attempt.
+#[derive(Debug)]
+pub struct NoticeWork {
+    /// The notice; `None` when it was removed.
+    pub notice: Option<Notice>,
+    /// Its endpoint; `None` when it was deleted.
+    pub endpoint: Option<EndpointRecord>,
+    /// The calls that are open to endpoints of its user.
+    pub open_for_user: OpenCalls,
+    /// The call that is open to its endpoint where calls to it timed out, and how often in a
+    /// row they did.
+    pub open_to_endpoint: OpenCalls,
 }
 
 /// A place in the list of an endpoint's notices.
@@ -56,6 +72,67 @@ impl Store {
         let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
         let notice = take(Table::Notices).map(from_item).transpose()?;
         Ok((notice, take(Table::Webhooks).map(webhooks::read).transpose()?))
+    }
+
+    /// Everything for an attempt, in one call.
+    pub async fn notice_work(&self, name: &NoticeName) -> Result<NoticeWork, StorageError> {
+        let (user, webhook) = (name.user_id, name.webhook_id);
+        let of_user = open_calls_key(&CallsOf::endpoints_of(user));
+        let of_endpoint = open_calls_key(&CallsOf::endpoint(user, webhook));
+        let keys = vec![
+            (Table::Notices, key(name)),
+            (Table::Webhooks, webhooks::key(user, webhook)),
+            (Table::Limits, of_user.clone()),
+            (Table::Limits, of_endpoint.clone()),
+        ];
+        let mut found = self.batch_get(keys).await?;
+        let limits = found.remove(&Table::Limits).unwrap_or_default();
+        let open = |key: &Item| {
+            let item = limits.iter().find(|it| it.get("subject") == key.get("subject"));
+            item.map(open_calls::read).unwrap_or_default()
+        };
+        let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
+        Ok(NoticeWork {
+            notice: take(Table::Notices).map(from_item).transpose()?,
+            endpoint: take(Table::Webhooks).map(webhooks::read).transpose()?,
+            open_for_user: open(&of_user),
+            open_to_endpoint: open(&of_endpoint),
+        })
+    }
+
+    /// The notices of an endpoint that wait beyond the newest `most`, at most `limit` of them,
+    /// the newest first. One that was added or has ended within the last moment may be missing,
+    /// or still be there.
+    pub async fn surplus_notices(
+        &self,
+        user: UserId,
+        webhook: WebhookId,
+        most: u32,
+        limit: u32,
+    ) -> Result<Vec<NoticeName>, StorageError> {
+        let waiting = || {
+            self.client
+                .query()
+                .table_name(self.table(Table::Notices))
+                .index_name("waiting")
+                .key_condition_expression("waits_for = :endpoint")
+                .expression_attribute_values(":endpoint", s(endpoint_name(user, webhook)))
+                .scan_index_forward(false)
+        };
+        let (mut start, mut left) = (None, most);
+        // A page ends at a megabyte.
+        while 0 < left {
+            let page = waiting().select(Select::Count).set_exclusive_start_key(start);
+            let page = page.limit(i32::try_from(left).unwrap_or(i32::MAX)).send().await?;
+            left = left.saturating_sub(u32::try_from(page.count).unwrap_or(0));
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(Vec::new());
+            }
+        }
+        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
+        let surplus = waiting().set_exclusive_start_key(start).limit(limit).send().await?;
+        Ok(surplus.items.unwrap_or_default().iter().filter_map(named).collect())
     }
 
     /// Writes a notice over the one that was read.
@@ -160,6 +237,9 @@ impl Store {
         item.extend(key(&name));
         item.insert("endpoint".to_owned(), s(endpoint_name(name.user_id, name.webhook_id)));
         item.insert("ttl".to_owned(), ttl(notice.created_at + KEPT_FOR));
+        if notice.state == NoticeState::Waiting {
+            item.insert("waits_for".to_owned(), s(endpoint_name(name.user_id, name.webhook_id)));
+        }
         if notice.due_at.is_some() {
             let shard = spread(notice.message.id.as_str()) % self.due_shards;
             item.insert("due_shard".to_owned(), s(format!("due#{shard}")));
@@ -253,6 +333,43 @@ mod tests {
         let ended = held.settled(&answer, noon(), noon(), 0);
         assert_eq!(store.swap_notice(&held, &ended).await.unwrap(), Race::Won);
         assert_eq!(due(&store, noon() + TimeDelta::days(9)).await, []);
+    }
+
+    #[tokio::test]
+    async fn notices_beyond_the_newest_that_wait_are_the_surplus() {
+        let store = store().await;
+        let first = a_notice();
+        // Ties of time are among the newest.
+        for number in 0..9 {
+            store.add_notice(&beside(&first, number)).await.unwrap();
+        }
+        store.add_notice(&a_notice()).await.unwrap();
+        let (user, webhook) = (first.user_id, first.webhook_id);
+        let surplus = async |most, limit| store.surplus_notices(user, webhook, most, limit).await.unwrap();
+        assert_eq!((surplus(9, 50).await, surplus(10, 50).await), (vec![], vec![]));
+
+        let oldest = beside(&first, 0);
+        assert_eq!(surplus(7, 50).await.len(), 2);
+        assert_eq!(surplus(7, 1).await.len(), 1);
+        store.swap_notice(&oldest, &oldest.dropped()).await.unwrap();
+        let left = surplus(7, 50).await;
+        assert_eq!(left, [beside(&first, 1).name()], "what has ended is not counted");
+    }
+
+    #[tokio::test]
+    async fn an_attempt_reads_what_is_open_for_its_user_and_to_its_endpoint() {
+        let store = store().await;
+        let notice = a_notice();
+        store.add_notice(&notice).await.unwrap();
+        let (of_user, name) = (CallsOf::endpoints_of(notice.user_id), notice.name());
+        store.add_place(&of_user, "one", noon(), 1).await.unwrap();
+        store.strike(&CallsOf::endpoint(notice.user_id, notice.webhook_id), noon()).await.unwrap();
+
+        let work = store.notice_work(&name).await.unwrap();
+
+        assert_eq!((work.notice, work.endpoint), (Some(notice), None));
+        assert_eq!((work.open_for_user.others("me", noon()), work.open_for_user.strikes), (1, 0));
+        assert_eq!((work.open_to_endpoint.others("me", noon()), work.open_to_endpoint.strikes), (0, 1));
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::LEASE;
-use domain::id::UserId;
+use domain::id::{UserId, WebhookId};
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, n, s, ttl};
@@ -23,6 +23,22 @@ impl CallsOf {
     /// Those made for a user.
     pub fn user(user: UserId) -> Self {
         Self(format!("calls#user#{user}"))
+    }
+
+    /// Those made to the webhook endpoints of a user. They are counted apart from publishing, so
+    /// that a slow endpoint delays no post.
+    pub fn endpoints_of(user: UserId) -> Self {
+        Self(format!("calls#endpoints#{user}"))
+    }
+
+    /// Those made to the webhook endpoints of all users on a host.
+    pub fn endpoints_on(host: &str) -> Self {
+        Self(format!("calls#endpoints_on#{host}"))
+    }
+
+    /// Those made to a webhook endpoint.
+    pub fn endpoint(user: UserId, webhook: WebhookId) -> Self {
+        Self(format!("calls#endpoint#{user}#{webhook}"))
     }
 
     /// Those made to a host that users named.

@@ -174,6 +174,7 @@ impl Table {
             indexes: &[
                 index("due", s("due_shard"), n("due_at"), Projection::Include(&["look_at"])),
                 index("by_endpoint", s("endpoint"), n("created_at"), Projection::Keys),
+                index("waiting", s("waits_for"), n("created_at"), Projection::Keys),
             ],
             ttl: TTL,
         },

@@ -33,6 +33,15 @@ pub enum EndpointAdded {
     Full,
 }
 
+/// Which endpoints of a user to remove.
+#[derive(Clone, Copy, Debug)]
+pub enum CreatedBy<'a> {
+    /// Those that the token with this hash created.
+    Token(&'a str),
+    /// All.
+    Anything,
+}
+
 /// What the secrets of an endpoint are sealed for.
 pub fn webhook_context(user: UserId, webhook: WebhookId) -> SealContext {
     SealContext::new(SecretKind::Webhook, format_args!("webhook:{user}:{webhook}"))
@@ -123,6 +132,23 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Removes the endpoints of a user that were created so, and returns how many there were.
+    pub async fn remove_webhooks(&self, user: UserId, created_by: CreatedBy<'_>) -> Result<usize, StorageError> {
+        let mut removed = 0;
+        for EndpointRecord { endpoint, .. } in self.webhooks(user).await? {
+            let is_one = match created_by {
+                CreatedBy::Token(hash) => endpoint.created_by.is_some_and(|it| it.token == hash),
+                CreatedBy::Anything => true,
+            };
+            if is_one && self.remove_webhook(user, endpoint.webhook_id).await? {
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+}
+
 pub(crate) fn key(user: UserId, id: WebhookId) -> Item {
     attributes([("user_id", n(user)), ("webhook_id", n(id))])
 }
@@ -169,6 +195,7 @@ fn without_secret() -> StorageError {
 #[cfg(test)]
 mod tests {
     use domain::testing::{an_endpoint, ids, noon};
+    use domain::webhook::EventKind;
 
     use super::*;
     use crate::testing::store;
@@ -204,7 +231,7 @@ mod tests {
         let before = record(an_endpoint());
         store.add_webhook(&before).await.unwrap();
         let answer = domain::webhook::Answer { status: Some(410), ..domain::webhook::Answer::none("", 0) };
-        let gone = before.endpoint.heard(&answer, false, noon()).unwrap();
+        let gone = before.endpoint.heard(EventKind::PostPublished, &answer, false, noon()).unwrap();
         let event = gone.disabled_event().unwrap();
         let after = EndpointRecord { endpoint: gone, secrets: before.secrets.clone().rotated(vec![3], noon()) };
 

@@ -15,9 +15,10 @@ use cloud::queue::QueueError;
 use domain::access_token::TokenLifetime;
 use domain::event::Event;
 use domain::id::UserId;
-use domain::webhook::{Answer, EndpointUrl, Secret};
+use domain::webhook::{Answer, Endpoint, EndpointUrl, Secret};
 use publishing::Publishing;
 use serde_json::json;
+use storage::EndpointRecord;
 use tokio::sync::Notify;
 use webhooks::{App, Calls, Request, SigningKeys};
 
@@ -66,8 +67,11 @@ impl Webhooks {
     /// Gives this user an endpoint, before anything goes wrong.
     pub(crate) async fn settle(self: &Arc<Self>, publishing: &Publishing, user: UserId, url: &str) {
         let parsed = EndpointUrl::parse(url).expect("an address");
-        let made = self.app(publishing).add(user, parsed, Vec::new()).await;
-        let (_, secret) = made.expect("nothing goes wrong yet").expect("it is the first");
+        let made = self.app(publishing).add(user, parsed, Vec::new(), None).await;
+        let (record, secret) = made.expect("nothing goes wrong yet").expect("it is the first");
+        let before = record.endpoint.clone();
+        let verified = EndpointRecord { endpoint: Endpoint { is_verified: true, ..before.clone() }, ..record };
+        publishing.store.swap_webhook(&before, &verified, None).await.expect("nothing goes wrong yet");
         lock(&self.secrets).insert(url.to_owned(), secret);
     }
 
@@ -91,6 +95,7 @@ impl Webhooks {
             outbound: webhooks::outbound_clients(AddressPolicy::PublicOnly),
             calls: self.clone(),
             queue: self.clone(),
+            places: publishing.places.clone(),
             events,
         }
     }

@@ -373,13 +373,18 @@ async fn left_by_an_older_version(stack: &Stack, connection_key: &Value) -> Resu
 }
 
 async fn set_number(stack: &Stack, table: &str, key: &Value, name: &str, number: i64) -> Result {
+    set(stack, table, key, name, json!({ "N": number.to_string() })).await
+}
+
+/// Replaces an attribute of an item.
+async fn set(stack: &Stack, table: &str, key: &Value, name: &str, value: Value) -> Result {
     let change = json!({
         "TableName": table,
         "Key": key,
-        "UpdateExpression": "SET #it = :number",
+        "UpdateExpression": "SET #it = :value",
         "ConditionExpression": "attribute_exists(#it)",
         "ExpressionAttributeNames": { "#it": name },
-        "ExpressionAttributeValues": { ":number": { "N": number.to_string() } },
+        "ExpressionAttributeValues": { ":value": value },
     });
     stack.root().call("DynamoDB_20120810.UpdateItem", &change).await?;
     Ok(())

@@ -354,9 +354,18 @@ async fn what_a_webhook_is_told_is_forwarded(world: &World) -> Result {
     let connection = user.connect(0).await?;
     let social = Social::of(&user)?;
     let (there, here) = (fresh("there"), fresh("here"));
-    let endpoint = format!("http://{files}/webhooks/{there}/fails");
+    let endpoint = format!("http://{files}/webhooks/{there}/accepts");
     let made = social.json(&["webhooks", "create", &endpoint, "--event", "post.published"]).await?;
-    let secret = text(&made, "secret")?;
+    let (secret, id) = (text(&made, "secret")?, made["id"].to_string());
+    ensure!(
+        social.done(&["webhooks", "list"]).await?.contains("unverified"),
+        "the list does not say that it is unverified"
+    );
+    social.done(&["webhooks", "test", &id]).await?;
+    moment::eventually(Duration::from_secs(20), "that the webhook is enabled", || async {
+        Ok(social.done(&["webhooks", "show", &id]).await?.contains("enabled").then_some(()))
+    })
+    .await?;
     post_one(&user, &connection, "before").await?;
 
     let forward = format!("http://{files}/webhooks/{here}/accepts");

@@ -29,6 +29,7 @@ pub(super) fn checks() -> Vec<Check> {
             posts_are_shown_by_day_and_fifty_at_a_time,
             a_draft_is_scheduled_as_it_was_shown,
             webhooks_are_shown_to_their_user_who_disables_and_deletes_them,
+            a_token_is_revoked_with_the_webhook_that_it_created,
             a_device_is_ended_by_its_name,
         ]
     );
@@ -265,7 +266,7 @@ async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &
     let body = json!({ "url": "https://example.com/hooks", "events": ["post.failed"] });
     let made = user.api.post("/webhooks", &body).await?.ok(201)?;
     let page = open(&mut user, WEBHOOKS).await?;
-    for words in ["https://example.com/hooks", "post.failed", "Enabled"] {
+    for words in ["https://example.com/hooks", "post.failed", "Unverified", "Created by"] {
         shows(&page, words)?;
     }
     hides(&page, text(&made, "secret")?)?;
@@ -275,8 +276,11 @@ async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &
     shows(&page, "Disabled by you")?;
 
     let page = user.browser.press(&page, "Enable", &[]).await?;
-    shows(&page, "It receives events from now on.")?;
+    shows(&page, "It receives events once it has answered a test.")?;
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(false), "disabled")?;
+    let page = user.browser.press(&page, "Send test", &[]).await?;
+    shows(&page, "A test is on its way.")?;
+    shows(&page, "webhook.test")?;
     let page = user.browser.press(&page, "Disable", &[]).await?;
     shows(&page, "The webhook is disabled.")?;
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(true), "disabled")?;
@@ -284,6 +288,19 @@ async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &
     shows(&page, "The webhook is deleted.")?;
     user.api.get(&path).await?.is(404)?;
     Ok(())
+}
+
+async fn a_token_is_revoked_with_the_webhook_that_it_created(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    user.api.post("/webhooks", &json!({ "url": "https://example.com/created-by-it" })).await?.is(201)?;
+
+    let page = open(&mut user, "/account").await?;
+    shows(&page, "https://example.com/created-by-it")?;
+    let page = user.browser.press(&page, "Revoke", &[("delete_webhooks", "true")]).await?;
+
+    shows(&page, "The webhook that it created is deleted.")?;
+    user.api.get("/webhooks").await?.refused(401)?;
+    hides(&open(&mut user, WEBHOOKS).await?, "created-by-it")
 }
 
 async fn a_device_is_ended_by_its_name(world: &World) -> Result {

@@ -23,6 +23,7 @@ pub(super) fn checks() -> Vec<Check> {
         [
             a_published_post_is_told_signed_and_verified,
             only_what_was_chosen_is_told,
+            an_address_that_answers_no_test_gets_nothing_else,
             both_secrets_verify_after_a_rotation,
             an_endpoint_that_fails_once_is_tried_after_five_seconds,
             a_lost_answer_is_told_again_under_the_same_id,
@@ -39,6 +40,8 @@ pub(super) fn checks() -> Vec<Check> {
 struct Hook {
     name: String,
     made: Value,
+    /// The delivery of the test that enabled it.
+    tested: Value,
 }
 
 impl Hook {
@@ -46,28 +49,44 @@ impl Hook {
         let files = user.world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
         let name = fresh("hook").replace(' ', "-");
         let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behaviour}"), "events": events });
-        Ok(Self { name, made: user.api.post("/webhooks", &body).await?.ok(201)? })
+        let made = user.api.post("/webhooks", &body).await?.ok(201)?;
+        same(&made["status"], &json!("unverified"), "status")?;
+        let mut hook = Self { name, made, tested: Value::Null };
+        hook.tested = hook.test(user).await?["id"].clone();
+        let shown = moment::eventually(Duration::from_secs(20), "that the webhook is enabled", || async {
+            let shown = user.api.get(&hook.path()).await?.ok(200)?;
+            Ok((shown["status"] == "enabled").then_some(shown))
+        })
+        .await?;
+        same(&shown["disabled"], &json!(false), "disabled")?;
+        Ok(hook)
     }
 
     fn path(&self) -> String {
         format!("/webhooks/{}", self.made["id"])
     }
 
-    /// Waits until so many messages came.
+    /// Waits until so many messages came, after the test that enabled it.
     async fn got(&self, count: usize, seconds: u64) -> Result<Vec<Got>> {
         let what = format!("message {count} at {}", self.name);
         moment::eventually(Duration::from_secs(seconds), &what, || async {
-            Ok(Some(got(&self.name)).filter(|it| count <= it.len()))
+            Ok(Some(self.came()).filter(|it| count <= it.len()))
         })
         .await
     }
 
-    /// Waits until the latest delivery stands like this.
+    /// What came until now, after the test that enabled it.
+    fn came(&self) -> Vec<Got> {
+        got(&self.name).into_iter().skip(1).collect()
+    }
+
+    /// Waits until the latest delivery stands like this, not counting the test that enabled it.
     async fn stands(&self, user: &User<'_>, status: &str, seconds: u64) -> Result<Value> {
         let what = format!("a delivery that is {status}");
         moment::eventually(Duration::from_secs(seconds), &what, || async {
             let all = user.api.get(&format!("{}/deliveries", self.path())).await?.ok(200)?;
-            Ok(list(&all, "data")?.first().filter(|it| it["status"] == status).cloned())
+            let latest = list(&all, "data")?.iter().find(|it| it["id"] != self.tested);
+            Ok(latest.filter(|it| it["status"] == status).cloned())
         })
         .await
     }
@@ -160,7 +179,35 @@ async fn only_what_was_chosen_is_told(world: &World) -> Result {
     let told = chosen.got(1, 20).await?;
     same(told.len(), 1, "messages")?;
     same(&payload(&told[0])?["type"], &json!("connection.deleted"), "type")?;
-    same(got(&of_another.name).len(), 0, "messages to another user")
+    same(of_another.came().len(), 0, "messages to another user")
+}
+
+async fn an_address_that_answers_no_test_gets_nothing_else(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let hook = Hook::new(&user, "accepts", &[]).await?;
+    let files = world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
+    let there = fresh("elsewhere").replace(' ', "-");
+    let moved = json!({ "url": format!("http://{files}/webhooks/{there}/fails") });
+
+    let changed = user.api.patch(&hook.path(), &moved).await?.ok(200)?;
+    same(&changed["status"], &json!("unverified"), "status after the address changed")?;
+    user.connect(0).await?;
+    hook.test(&user).await?;
+    let failed = hook.stands(&user, "failed", 20).await?;
+    same(&failed["event"], &json!("webhook.test"), "event")?;
+    let again = format!("{}/deliveries/{}/redeliver", hook.path(), text(&failed, "id")?);
+    user.api.post(&again, &json!({})).await?.is(202)?;
+    moment::eventually(Duration::from_secs(20), "the test, sent again", || async {
+        Ok((got(&there).len() == 2).then_some(()))
+    })
+    .await?;
+
+    let shown = user.api.get(&hook.path()).await?.ok(200)?;
+    same(&shown["status"], &json!("unverified"), "status after its tests failed")?;
+    for message in got(&there) {
+        same(&payload(&message)?["type"], &json!("webhook.test"), "type")?;
+    }
+    same(hook.came().len(), 0, "messages to the address before")
 }
 
 async fn both_secrets_verify_after_a_rotation(world: &World) -> Result {
@@ -196,7 +243,7 @@ async fn a_lost_answer_is_told_again_under_the_same_id(world: &World) -> Result 
     user.connect(0).await?;
 
     let delivery = hook.stands(&user, "delivered", 40).await?;
-    let all = got(&hook.name);
+    let all = hook.came();
     let ids: std::collections::BTreeSet<_> = all.iter().map(|it| header(it, "webhook-id")).collect();
     same(ids.into_iter().collect::<Vec<_>>(), vec![text(&delivery, "id")?.to_owned()], "webhook-ids")
 }
@@ -219,7 +266,7 @@ async fn no_redirect_is_followed(world: &World) -> Result {
 
     let failed = hook.stands(&user, "failed", 20).await?;
     same(&failed["attempts"][0]["status"], &json!(307), "status")?;
-    let all = got(&hook.name);
+    let all = hook.came();
     same(all.iter().map(|it| it.behaviour.as_str()).collect::<Vec<_>>(), vec!["redirects"], "what was called")
 }
 
@@ -238,7 +285,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it(world: &
     let failed = gone.stands(&user, "failed", 10).await?;
     same(&failed["last_answer"], &json!("never again"), "last_answer")?;
     user.connect(1).await?;
-    same(got(&gone.name).len(), 1, "messages after it was gone")
+    same(gone.came().len(), 1, "messages after it was gone")
 }
 
 async fn an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other(world: &World) -> Result {
@@ -254,7 +301,8 @@ async fn an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other(world: &Wo
     let what = "an attempt that nobody answered in time";
     let seen = moment::eventually(Duration::from_secs(40), what, || async {
         let all = user.api.get(&format!("{}/deliveries", slow.path())).await?.ok(200)?;
-        let mut attempts = list(&all, "data")?.iter().filter_map(|it| it["attempts"][0].as_object());
+        let others = list(&all, "data")?.iter().filter(|it| it["id"] != slow.tested);
+        let mut attempts = others.filter_map(|it| it["attempts"][0].as_object());
         Ok(attempts.next().cloned())
     })
     .await?;

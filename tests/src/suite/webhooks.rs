@@ -51,6 +51,7 @@ async fn a_webhook_shows_its_secret_once(world: &World) -> Result {
     without.as_object_mut().map(|it| it.remove("secret"));
     same(&shown, &without, "the webhook without its secret")?;
     same(list(&listed, "data")?, &[without], "the list")?;
+    same(&shown["status"], &json!("unverified"), "status")?;
     same((&shown["url"], &shown["events"], &shown["disabled"]), (&json!(URL), &json!([]), &json!(false)), "the webhook")
 }
 
@@ -63,6 +64,7 @@ async fn a_webhook_is_changed_and_deleted(world: &World) -> Result {
     let changed = user.api.patch(&path, &body).await?.ok(200)?;
     same((&changed["url"], &changed["events"]), (&json!(URL), &json!(["post.failed"])), "url and events")?;
     same((&changed["disabled"], &changed["disabled_reason"]), (&json!(true), &json!("owner")), "disabled")?;
+    same(&changed["status"], &json!("disabled"), "status")?;
     user.api.post(&format!("{path}/test"), &json!({})).await?.invalid(&["disabled"])?;
     let back = user.api.patch(&path, &json!({ "events": null, "disabled": false })).await?.ok(200)?;
     same((&back["disabled_at"], &back["events"]), (&Value::Null, &json!([])), "after it was taken back")?;

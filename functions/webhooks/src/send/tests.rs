@@ -37,6 +37,72 @@ async fn what_happened_is_told_once_signed_and_to_its_user_alone() {
 }
 
 #[tokio::test]
+async fn an_unverified_endpoint_gets_exactly_its_tests() {
+    let world = World::new().await;
+    let webhook = world.unverified().await;
+    let path = format!("/webhooks/{}", webhook["id"]);
+    let test = async || assert_eq!(world.call("POST", &format!("{path}/test"), None).await.0, 202);
+    let status = async || world.call("GET", &path, None).await.1["status"].clone();
+    let types = || {
+        let bodies = world.got().into_iter().map(|it| serde_json::from_slice::<Value>(&it.body).unwrap());
+        bodies.map(|it| it["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(webhook["status"], "unverified");
+    world.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
+    for number in 1..=3 {
+        world.app.tell(&world.event(number)).await.unwrap();
+    }
+    test().await;
+    test().await;
+    world.work().await;
+    assert_eq!((types(), status().await), (vec!["webhook.test".to_owned(); 2], json!("unverified")));
+
+    world.answer(|| StatusCode::OK.into_response());
+    test().await;
+    world.work().await;
+    world.app.tell(&world.event(4)).await.unwrap();
+    world.work().await;
+    assert_eq!(
+        (types(), status().await),
+        (vec!["webhook.test".to_owned(), "post.published".to_owned()], json!("enabled"))
+    );
+
+    // What waits when the address changes is not sent to the new one.
+    world.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
+    world.app.tell(&world.event(5)).await.unwrap();
+    world.work().await;
+    assert_eq!(types(), ["post.published"]);
+    let moved = json!({ "url": format!("{}/moved", world.url) });
+    assert_eq!(world.call("PATCH", &path, Some(moved)).await.1["status"], "unverified");
+    world.answer(|| StatusCode::OK.into_response());
+    world.clock.advance(TimeDelta::seconds(6));
+    world.work().await;
+    let deliveries = world.deliveries(&webhook).await;
+    let waited = deliveries.iter().find(|it| it["payload"]["data"]["post_id"] == 5).unwrap();
+    assert_eq!((types(), &waited["status"]), (vec![], &json!("failed")));
+    let again = format!("{path}/deliveries/{}/redeliver", waited["id"].as_str().unwrap());
+    let (refused, body) = world.call("POST", &again, None).await;
+    assert_eq!((refused, body["errors"]["status"].is_array()), (422, true), "{body}");
+    test().await;
+    world.work().await;
+    assert_eq!(world.call("POST", &again, None).await.0, 202);
+    world.work().await;
+    assert_eq!(types(), ["webhook.test", "post.published"]);
+}
+
+#[tokio::test]
+async fn a_webhook_shows_only_until_when_the_secret_before_signs() {
+    let world = World::new().await;
+    let webhook = world.webhook().await;
+    let path = format!("/webhooks/{}", webhook["id"]);
+    world.call("POST", &format!("{path}/rotate"), None).await;
+    let until = async || world.call("GET", &path, None).await.1["previous_secret_until"].clone();
+    assert!(until().await.is_string());
+    world.clock.advance(ROTATION);
+    assert_eq!(until().await, Value::Null);
+}
+
+#[tokio::test]
 async fn the_public_key_verifies_what_the_deployment_signed() {
     use ring::signature::{ED25519, UnparsedPublicKey};
     let world = World::new().await;

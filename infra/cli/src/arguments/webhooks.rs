@@ -5,7 +5,8 @@ use clap::{Args, Subcommand};
 pub(crate) const LISTEN_HELP: &str = "\
 The service cannot call your machine. So this asks it every few seconds what was sent to a
 webhook of yours, and sends the same to the local address: the same payload and webhook-id,
-whatever the webhook itself answered. A message may come twice, and in any order. With the
+whatever the webhook itself answered. A webhook is sent events only once it has answered a
+test with 2xx (social webhooks test). A message may come twice, and in any order. With the
 webhook's secret, in SOCIAL_WEBHOOK_SECRET, messages are signed as those it gets; else with a
 secret of this run, which is printed.";
 
@@ -13,7 +14,7 @@ secret of this run, which is printed.";
 pub(crate) enum WebhooksCommand {
     /// List the webhooks.
     List,
-    /// Add one. Its secret is printed this once.
+    /// Add one. Its secret is printed this once. It receives events after its first successful test.
     Create {
         /// Where messages are sent: https, a public address.
         endpoint: String,
@@ -30,7 +31,7 @@ pub(crate) enum WebhooksCommand {
     Edit {
         /// Its id.
         id: u64,
-        /// Another address.
+        /// Another address. It receives events after its first successful test.
         #[arg(long)]
         endpoint: Option<String>,
         /// What it is told of, in place of what it was.
@@ -48,7 +49,7 @@ pub(crate) enum WebhooksCommand {
         /// Its id.
         id: u64,
     },
-    /// Send it a test.
+    /// Send it a test. A 2xx enables an unverified webhook.
     Test {
         /// Its id.
         id: u64,

@@ -18,7 +18,7 @@ use http::{HeaderMap, Method};
 use storage::{Admitted, Counted, Stale, StorageError, TokenGrant, minute_of};
 
 use crate::Api;
-use crate::caller::{Credential, Seen};
+use crate::caller::{Credential, HeldToken, Seen};
 use crate::limit::memory::{Memory, Worth};
 use crate::limit::{Budget, ClientIp};
 use crate::proxy::TrustedProxy;
@@ -132,7 +132,8 @@ impl Counting<'_> {
                 self.memory.proved(&known_as, &address.subject(), self.now);
                 let budget = self.api.limits.budget(&counted, is_media);
                 self.memory.note(&hash, is_media, budget, self.now);
-                (seen(Credential::Good(Arc::new(token)), Some(budget)), ToNote(note))
+                let token = HeldToken { id: hash.as_str().into(), grant: Arc::new(token) };
+                (seen(Credential::Good(token), Some(budget)), ToNote(note))
             }
             Ok(None) => {
                 self.memory.rejected(&known_as, self.now);

@@ -16,6 +16,8 @@ pub struct Webhook {
     pub url: String,
     /// What it is told of; empty is everything.
     pub events: Vec<String>,
+    /// Whether it receives events.
+    pub status: WebhookStatus,
     /// Whether it is told nothing.
     pub disabled: bool,
     /// Since when.
@@ -27,13 +29,40 @@ pub struct Webhook {
     /// Since when every attempt has failed.
     #[serde(default)]
     pub failing_since: Option<Timestamp>,
-    /// Until when the secret before the last rotation signs too.
+    /// Until when the secret before the last rotation signs too; `None` when only the newest one signs.
     #[serde(default)]
     pub previous_secret_until: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+/// Whether an endpoint receives events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WebhookStatus {
+    /// It receives nothing, not even tests.
+    Disabled,
+    /// It receives tests. A 2xx to one of them enables it.
+    Unverified,
+    /// It receives events.
+    Enabled,
+    /// A status that this version does not know.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl WebhookStatus {
+    /// As the API writes it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Unverified => "unverified",
+            Self::Enabled => "enabled",
+            Self::Other(status) => status,
+        }
+    }
 }
 
 /// An endpoint with its secret, which is shown this once.

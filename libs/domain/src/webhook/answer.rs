@@ -2,6 +2,8 @@
 
 use chrono::TimeDelta;
 
+use super::schedule::CONNECT_TIME_OUT;
+
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -36,6 +38,12 @@ impl Answer {
         self.status == Some(410)
     }
 
+    /// Whether the endpoint took the whole time and gave no answer. A refused or broken
+    /// connection is none: it holds nothing up.
+    pub fn is_time_out(&self) -> bool {
+        self.status.is_none() && CONNECT_TIME_OUT.num_milliseconds().unsigned_abs() <= self.took_ms
+    }
+
     /// Whether the endpoint has too much to do.
     pub(super) fn is_throttled(&self) -> bool {
         matches!(self.status, Some(429 | 502 | 504))
@@ -65,6 +73,14 @@ mod tests {
         }
         assert!(answered(410).is_gone() && !answered(404).is_gone());
         assert!(!Answer::none("no answer", 0).is_accepted());
+    }
+
+    #[test]
+    fn only_a_long_wait_without_an_answer_is_a_time_out() {
+        assert!(Answer::none("no answer within 15 s", 15_000).is_time_out());
+        assert!(Answer::none("no connection within 10 s", 10_000).is_time_out());
+        assert!(!Answer::none("refused", 20).is_time_out());
+        assert!(!Answer { status: Some(504), ..Answer::none("", 15_000) }.is_time_out());
     }
 
     #[test]

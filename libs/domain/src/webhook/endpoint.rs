@@ -9,6 +9,8 @@ use super::answer::Answer;
 use super::kind::EventKind;
 use crate::event::Event;
 use crate::id::{UserId, WebhookId};
+use crate::name::ClientName;
+use crate::oauth::ClientId;
 use crate::schedule::show;
 
 /// The most endpoints of a user.
@@ -40,6 +42,41 @@ impl DisabledReason {
     }
 }
 
+/// Whether an endpoint receives events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointStatus {
+    /// It receives nothing, not even tests.
+    Disabled,
+    /// It receives tests. A 2xx to one of them enables it.
+    Unverified,
+    /// It receives the events that it lists.
+    Enabled,
+}
+
+impl EndpointStatus {
+    /// As clients read it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Unverified => "unverified",
+            Self::Enabled => "enabled",
+        }
+    }
+}
+
+/// The access token that created an endpoint, and the client that held the token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Creator {
+    /// The hash of the token, which is the token's id.
+    pub token: String,
+    /// What the client calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_name: Option<ClientName>,
+    /// The address of the client's document, if the token came by an authorization code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<ClientId>,
+}
+
 /// Where a user wants to be told of events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
@@ -51,6 +88,11 @@ pub struct Endpoint {
     pub url: EndpointUrl,
     /// What it is told of; empty is everything.
     pub events: Vec<EventKind>,
+    /// `None` when a browser session created it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<Creator>,
+    /// Whether its address has answered a test with 2xx.
+    pub is_verified: bool,
     /// Since when it is told nothing, and why.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub disabled_at: Option<DateTime<Utc>>,
@@ -71,12 +113,13 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A new one.
+    /// A new one, which is unverified.
     pub fn new(
         user_id: UserId,
         webhook_id: WebhookId,
         url: EndpointUrl,
         events: Vec<EventKind>,
+        created_by: Option<Creator>,
         now: DateTime<Utc>,
     ) -> Self {
         Self {
@@ -84,6 +127,8 @@ impl Endpoint {
             webhook_id,
             url,
             events,
+            created_by,
+            is_verified: false,
             disabled_at: None,
             disabled_reason: None,
             failing_since: None,
@@ -98,10 +143,28 @@ impl Endpoint {
         self.disabled_at.is_some()
     }
 
+    /// Whether it receives events, and if not, why.
+    pub fn status(&self) -> EndpointStatus {
+        match (self.is_disabled(), self.is_verified) {
+            (true, _) => EndpointStatus::Disabled,
+            (false, false) => EndpointStatus::Unverified,
+            (false, true) => EndpointStatus::Enabled,
+        }
+    }
+
+    /// Whether messages of this kind may be sent to it: tests also while it is unverified.
+    pub fn accepts(&self, kind: EventKind) -> bool {
+        match self.status() {
+            EndpointStatus::Disabled => false,
+            EndpointStatus::Unverified => kind == EventKind::WebhookTest,
+            EndpointStatus::Enabled => true,
+        }
+    }
+
     /// Whether it wants to be told of this now. One that is disabled is told by
     /// the others, and not by itself.
     pub fn wants(&self, kind: EventKind) -> bool {
-        !self.is_disabled() && (self.events.is_empty() || self.events.contains(&kind))
+        self.status() == EndpointStatus::Enabled && (self.events.is_empty() || self.events.contains(&kind))
     }
 
     /// The same with what its owner changed.
@@ -116,8 +179,9 @@ impl Endpoint {
         let mut after = Self { updated_at: now, revision: self.revision + 1, ..self.clone() };
         if let Some(url) = url.filter(|it| *it != self.url) {
             after.url = url;
-            // What failed was the place before.
+            // What failed, and what answered a test, was the address before.
             after.failing_since = None;
+            after.is_verified = false;
         }
         after.events = events.unwrap_or(after.events);
         match disabled {
@@ -134,14 +198,22 @@ impl Endpoint {
 
     /// The same after an attempt that was answered so; `None` when nothing changes.
     /// `is_last` is one after which its notice is given up: single failures, days apart,
-    /// say nothing of an endpoint that has taken the notices in between.
-    pub fn heard(&self, answer: &Answer, is_last: bool, now: DateTime<Utc>) -> Option<Self> {
+    /// say nothing of an endpoint that has taken the notices in between. A test that is
+    /// accepted verifies the endpoint; one that fails changes nothing, unless it is answered 410.
+    pub fn heard(&self, kind: EventKind, answer: &Answer, is_last: bool, now: DateTime<Utc>) -> Option<Self> {
         if self.is_disabled() {
             return None;
         }
+        let is_test = kind == EventKind::WebhookTest;
         let mut after = Self { revision: self.revision + 1, ..self.clone() };
         if answer.is_accepted() {
-            after.failing_since.take()?;
+            after.is_verified |= is_test;
+            after.failing_since = None;
+            if (after.is_verified, after.failing_since) == (self.is_verified, self.failing_since) {
+                return None;
+            }
+        } else if is_test && !answer.is_gone() {
+            return None;
         } else if answer.is_gone() {
             after.disable(DisabledReason::Gone, now);
         } else {
@@ -184,21 +256,23 @@ mod tests {
     use super::*;
     use crate::testing::{an_endpoint, noon};
 
+    const KIND: EventKind = EventKind::PostPublished;
+
     fn answered(status: u16) -> Answer {
         Answer { status: Some(status), ..Answer::none("", 0) }
     }
 
     #[test]
     fn five_days_of_failures_end_it_and_one_success_begins_anew() {
-        let first = an_endpoint().heard(&answered(500), false, noon()).unwrap();
+        let first = an_endpoint().heard(KIND, &answered(500), false, noon()).unwrap();
         assert_eq!(first.failing_since, Some(noon()));
-        assert_eq!(first.heard(&answered(500), true, noon() + TimeDelta::days(4)), None);
-        let accepted = first.heard(&answered(204), false, noon() + TimeDelta::days(4)).unwrap();
+        assert_eq!(first.heard(KIND, &answered(500), true, noon() + TimeDelta::days(4)), None);
+        let accepted = first.heard(KIND, &answered(204), false, noon() + TimeDelta::days(4)).unwrap();
         assert_eq!(accepted.failing_since, None);
-        assert_eq!(accepted.heard(&answered(200), false, noon()), None, "nothing changes");
+        assert_eq!(accepted.heard(KIND, &answered(200), false, noon()), None, "nothing changes");
 
-        assert_eq!(first.heard(&answered(302), false, noon() + DISABLED_AFTER), None, "it is tried again");
-        let ended = first.heard(&answered(302), true, noon() + DISABLED_AFTER).unwrap();
+        assert_eq!(first.heard(KIND, &answered(302), false, noon() + DISABLED_AFTER), None, "it is tried again");
+        let ended = first.heard(KIND, &answered(302), true, noon() + DISABLED_AFTER).unwrap();
         assert_eq!(ended.disabled_reason, Some(DisabledReason::Failing));
         assert!(!ended.wants(EventKind::PostPublished));
         let event = ended.disabled_event().unwrap();
@@ -207,9 +281,9 @@ mod tests {
 
     #[test]
     fn gone_is_the_end_at_once_until_its_owner_says_otherwise() {
-        let gone = an_endpoint().heard(&answered(410), false, noon()).unwrap();
+        let gone = an_endpoint().heard(KIND, &answered(410), false, noon()).unwrap();
         assert_eq!(gone.disabled_reason, Some(DisabledReason::Gone));
-        assert_eq!(gone.heard(&answered(500), true, noon()), None);
+        assert_eq!(gone.heard(KIND, &answered(500), true, noon()), None);
         let back = gone.changed(None, None, Some(false), noon());
         assert!(back.wants(EventKind::PostFailed) && back.disabled_event().is_none());
     }
@@ -230,10 +304,34 @@ mod tests {
 
     #[test]
     fn another_place_has_not_failed_yet() {
-        let failing = an_endpoint().heard(&answered(500), false, noon()).unwrap();
+        let failing = an_endpoint().heard(KIND, &answered(500), false, noon()).unwrap();
         let same = failing.changed(Some(failing.url.clone()), None, None, noon());
         assert_eq!(same.failing_since, Some(noon()));
         let moved = failing.changed(EndpointUrl::parse("https://b.example").ok(), None, None, noon());
         assert_eq!(moved.failing_since, None);
+    }
+
+    #[test]
+    fn an_endpoint_receives_events_only_after_its_address_answered_a_test() {
+        let (test, event) = (EventKind::WebhookTest, EventKind::PostPublished);
+        let verified = an_endpoint();
+        let other = EndpointUrl::parse("https://b.example").ok();
+        let moved = verified.changed(other, None, None, noon());
+        assert_eq!((verified.status(), moved.status()), (EndpointStatus::Enabled, EndpointStatus::Unverified));
+        assert!(!moved.wants(event) && !moved.accepts(event) && moved.accepts(test));
+
+        assert_eq!(moved.heard(test, &answered(500), true, noon()), None);
+        assert_eq!(moved.heard(event, &answered(204), true, noon()), None, "an event verifies nothing");
+        let again = moved.heard(test, &answered(204), true, noon()).unwrap();
+        assert!(again.wants(event) && again.accepts(event));
+        assert_eq!(again.heard(test, &answered(204), true, noon()), None, "nothing changes");
+        assert_eq!(again.changed(Some(again.url.clone()), None, None, noon()).status(), EndpointStatus::Enabled);
+
+        let off = moved.changed(None, None, Some(true), noon());
+        assert_eq!(off.status(), EndpointStatus::Disabled);
+        assert!(!off.accepts(test));
+        assert_eq!(off.changed(None, None, Some(false), noon()).status(), EndpointStatus::Unverified);
+        let gone = moved.heard(test, &answered(410), true, noon()).unwrap();
+        assert_eq!(gone.disabled_reason, Some(DisabledReason::Gone));
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::Answer;
 use super::kind::EventKind;
 use super::message::{Message, MessageId};
-use super::schedule::{PLANNED_AHEAD, heeded, wait};
+use super::schedule::{PLANNED_AHEAD, heeded, wait, wait_for_permit};
 use crate::id::{UserId, WebhookId};
 
 /// How long a notice is kept after it was made.
@@ -21,6 +21,9 @@ pub const KEPT_FOR: TimeDelta = TimeDelta::days(30);
 /// How long one worker may hold a notice: longer than the time limit of its
 /// function in `template.yaml`.
 pub const LEASE: TimeDelta = TimeDelta::seconds(60);
+
+/// The most notices of one endpoint that wait. The oldest beyond that are given up.
+pub const MAX_WAITING: u32 = 1_000;
 
 /// How long after an attempt should have been made the tick looks whether it was.
 const WATCHDOG: TimeDelta = TimeDelta::seconds(60);
@@ -98,6 +101,9 @@ pub struct Notice {
     pub state: NoticeState,
     /// Attempts since it began or was asked for again.
     pub tries: u32,
+    /// How often the next attempt found no permit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub postponed: u32,
     /// The latest attempts, oldest first.
     pub attempts: Vec<Attempt>,
     /// The beginning of what was last answered.
@@ -127,6 +133,7 @@ impl Notice {
             created_at: now,
             state: NoticeState::Waiting,
             tries: 0,
+            postponed: 0,
             attempts: Vec::new(),
             last_answer: None,
             look_at: now,
@@ -169,6 +176,7 @@ impl Notice {
     pub fn settled(&self, answer: &Answer, began_at: DateTime<Utc>, now: DateTime<Utc>, random: u32) -> Self {
         let mut after = self.freed();
         after.tries += 1;
+        after.postponed = 0;
         let Answer { status, error, took_ms, .. } = answer.clone();
         after.attempts.push(Attempt { at: began_at, status, error, took_ms });
         let surplus = after.attempts.len().saturating_sub(KEPT_ATTEMPTS);
@@ -185,7 +193,15 @@ impl Notice {
         }
     }
 
-    /// Ended without another attempt, because its endpoint is told nothing any more.
+    /// To be tried later, because the call got no permit. No attempt is counted.
+    #[must_use]
+    pub fn postponed(&self, now: DateTime<Utc>, random: u32) -> Self {
+        let after = Self { postponed: self.postponed.saturating_add(1), ..self.freed() };
+        after.waiting(now + wait_for_permit(self.postponed, random), now)
+    }
+
+    /// Ended without another attempt: its endpoint receives no events any more, or too many
+    /// newer ones wait.
     #[must_use]
     pub fn dropped(&self) -> Self {
         self.freed().ended(NoticeState::Failed)
@@ -194,7 +210,7 @@ impl Notice {
     /// To be tried once more from the beginning, because its owner asked for it.
     #[must_use]
     pub fn again(&self, now: DateTime<Utc>) -> Self {
-        let after = Self { state: NoticeState::Waiting, tries: 0, stamp: self.stamp + 1, ..self.clone() };
+        let after = Self { state: NoticeState::Waiting, tries: 0, postponed: 0, stamp: self.stamp + 1, ..self.clone() };
         after.waiting(now, now)
     }
 
@@ -218,6 +234,11 @@ impl Notice {
         let due_at = if is_soon { look_at + WATCHDOG } else { look_at - PLANNED_AHEAD };
         Self { look_at, due_at: Some(due_at), ..self }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[cfg(test)]
@@ -282,6 +303,19 @@ mod tests {
         let again = failed.again(noon() + TimeDelta::days(2));
         assert_eq!((again.state, again.tries, &again.message), (NoticeState::Waiting, 0, &failed.message));
         assert!(again.is_due(noon() + TimeDelta::days(2)) && again.attempts.len() == 1);
+    }
+
+    #[test]
+    fn a_notice_without_a_permit_waits_longer_each_time_and_counts_no_attempt() {
+        let once = a_notice().postponed(noon(), 0);
+        let twice = once.postponed(once.look_at, 0);
+        assert_eq!(
+            (once.look_at - noon(), twice.look_at - once.look_at),
+            (TimeDelta::seconds(8), TimeDelta::seconds(16))
+        );
+        assert_eq!((twice.tries, twice.attempts.len(), twice.state), (0, 0, NoticeState::Waiting));
+        assert!(twice.look_at < twice.due_at.unwrap(), "the tick looks when the queue lost it");
+        assert_eq!(attempt(&twice, &answered(500), twice.look_at).postponed, 0);
     }
 
     #[test]

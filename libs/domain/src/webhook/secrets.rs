@@ -48,9 +48,9 @@ impl Secrets {
         std::iter::once(self.newest.as_slice()).chain(replaced)
     }
 
-    /// Until when the secret before the last rotation signs too.
-    pub fn previous_until(&self) -> Option<DateTime<Utc>> {
-        self.replaced.first().map(|it| it.until)
+    /// Until when the secret before the last rotation signs too; `None` when it signs no more.
+    pub fn previous_until(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.replaced.first().map(|it| it.until).filter(|it| now < *it)
     }
 }
 
@@ -67,11 +67,12 @@ mod tests {
     fn a_replaced_secret_signs_for_a_day_whatever_replaces_the_next() {
         let later = |hours| noon() + TimeDelta::hours(hours);
         let secrets = Secrets::new(vec![1]);
-        assert_eq!(secrets.previous_until(), None);
+        assert_eq!(secrets.previous_until(noon()), None);
 
         let secrets = secrets.rotated(vec![2], noon()).rotated(vec![3], later(1));
 
-        assert_eq!(secrets.previous_until(), Some(later(25)));
+        assert_eq!(secrets.previous_until(later(24)), Some(later(25)));
+        assert_eq!(secrets.previous_until(later(25)), None, "it signs no more");
         assert_eq!(signing(&secrets, later(23)), [3, 2, 1]);
         assert_eq!(signing(&secrets, later(24)), [3, 2]);
         assert_eq!(signing(&secrets, later(25)), [3]);

@@ -1,7 +1,6 @@
 use std::time::Duration;
 
 use cloud::queue::DeliveryMessage;
-use domain::clock::Clock;
 use domain::post::PostStatus;
 use domain::testing::noon;
 
@@ -72,13 +71,14 @@ async fn a_single_call_takes_no_place_unless_it_is_slow() {
     let rig = Rig::new().await;
     let of = CallsOf::user(rig.user.user_id);
     let publishing = another(&rig);
-    let leave = || publishing.leave(of.clone(), OpenCalls::default(), 5, false);
+    let limiter = publishing.limiter();
+    let leave = || limiter.leave(of.clone(), OpenCalls::default(), 5, false);
     let open = async || rig.store.open_calls(&of).await.unwrap();
 
-    publishing.counted(leave().await.unwrap().unwrap(), async {}).await;
+    limiter.counted(leave().await.unwrap().unwrap(), async {}).await;
     assert_eq!(open().await, OpenCalls::default());
 
-    let seen = publishing.counted(leave().await.unwrap().unwrap(), async {
+    let seen = limiter.counted(leave().await.unwrap().unwrap(), async {
         tokio::time::sleep(COUNTED_AFTER + Duration::from_millis(200)).await;
         open().await.others("me", noon())
     });
@@ -94,7 +94,8 @@ async fn places_that_fast_calls_hold_are_waited_for() {
     let open = rig.store.open_calls(&of).await.unwrap();
     // It is given back while this one waits for it.
     let (publishing, store) = (another(&rig), rig.store.clone());
-    let (leave, _) = tokio::join!(publishing.leave(of.clone(), open, 1, true), store.give_back_place(&of, "other0"));
+    let limiter = publishing.limiter();
+    let (leave, _) = tokio::join!(limiter.leave(of.clone(), open, 1, true), store.give_back_place(&of, "other0"));
 
     assert!(leave.unwrap().unwrap().place.is_some());
     assert!(rig.clock.now() < later(1));
@@ -109,13 +110,28 @@ async fn of_a_crowd_whose_calls_are_fast_nobody_is_put_off() {
     let environments: Vec<_> = (0..5 * most).map(|_| Publishing { clock: Clock::System, ..another(&rig) }).collect();
 
     let calls = environments.iter().map(async |it| {
-        let leave = it.leave(of.clone(), OpenCalls::default(), most, true).await.unwrap()?;
-        it.counted(leave, tokio::time::sleep(Duration::from_millis(20))).await;
+        let leave = it.limiter().leave(of.clone(), OpenCalls::default(), most, true).await.unwrap()?;
+        it.limiter().counted(leave, tokio::time::sleep(Duration::from_millis(20))).await;
         Some(())
     });
     let called = futures::future::join_all(calls).await;
 
     assert_eq!(called.into_iter().flatten().count(), environments.len());
+}
+
+#[tokio::test]
+async fn a_call_that_is_to_be_alone_gets_the_only_permit_also_within_an_environment() {
+    let rig = Rig::new().await;
+    let of = CallsOf::host("slow.example");
+    let limiter = rig.publishing.limiter();
+    let open = async || rig.store.open_calls(&of).await.unwrap();
+
+    let first = limiter.leave_alone(of.clone(), &open().await).await.unwrap().unwrap();
+    assert!(limiter.leave_alone(of.clone(), &open().await).await.unwrap().is_none());
+    limiter.no_call(first).await;
+    let read = open().await;
+    assert!(limiter.leave_alone(of.clone(), &read).await.unwrap().is_some());
+    assert!(limiter.leave_alone(of.clone(), &read).await.unwrap().is_none(), "another call was faster");
 }
 
 async fn leave_for(publishing: &Publishing, host: &str) -> Option<HostLeave> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Stack, item, set_number};
+use super::{Stack, item, set, set_number};
 use crate::{
     answer::{integer, list, text},
     fault::{Result, same},
@@ -23,6 +23,11 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &World) -> Result {
     let mut user = world.new_user().await?;
     let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
     let id = integer(&made, "id")?;
+    user.api.post(&format!("/webhooks/{id}/test"), &json!({})).await?.is(202)?;
+    attempted(&user, id, "webhook.test").await?;
+    let webhook = json!({ "user_id": { "N": user.id.to_string() }, "webhook_id": { "N": id.to_string() } });
+    // As if it had answered.
+    set(stack, stack.name("WebhooksTable")?, &webhook, "is_verified", json!({ "BOOL": true })).await?;
     user.connect(0).await?;
     let first = attempted(&user, id, "connection.created").await?;
     let message = text(&first, "id")?;
@@ -67,7 +72,6 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &World) -> Result {
     same(item(stack, outbox, &key).await?, Value::Null, "the event in the outbox")?;
     attempted(&user, id, "post.scheduled").await?;
 
-    let webhook = json!({ "user_id": number(user.id), "webhook_id": number(id) });
     let days_ago = (moment::now() - chrono::TimeDelta::days(6)).timestamp_millis();
     set_number(stack, stack.name("WebhooksTable")?, &webhook, "failing_since", days_ago).await?;
     // Its next attempt is the last one.
@@ -82,7 +86,13 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &World) -> Result {
     .await?;
     same(&disabled["disabled_reason"], &json!("failing"), "disabled_reason")?;
     user.api.delete(&format!("/webhooks/{id}")).await?.is(204)?;
-    Ok(())
+
+    // Another goes with the token that created it.
+    let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
+    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
+    user.browser.press(&page, "Revoke", &[("delete_webhooks", "true")]).await?;
+    let webhook = json!({ "user_id": number(user.id), "webhook_id": number(integer(&made, "id")?) });
+    same(item(stack, stack.name("WebhooksTable")?, &webhook).await?, Value::Null, "the webhook of a revoked token")
 }
 
 /// Waits for the first attempt to tell of an event of this kind.

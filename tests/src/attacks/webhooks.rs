@@ -1,0 +1,111 @@
+//! One user's webhooks, beside others: messages to hosts that never agreed, and slow endpoints.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::future::try_join_all;
+use serde_json::{Value, json};
+
+use super::{Arena, Attack};
+use crate::{
+    answer::list,
+    attacks, ensure,
+    fault::{Fault, Result, same},
+    moment,
+    webhook_receiver::got,
+    world::{User, fresh},
+};
+
+pub(super) fn attacks() -> Vec<Attack> {
+    attacks!(23, [
+        "nine webhooks name a host that fails every test, and 48 events follow", "the host gets the nine tests" => nobody_agreed;
+        "320 messages to slow webhooks wait", "another user's message arrives within 5 s" => many_and_slow;
+    ])
+}
+
+/// Creates webhooks of a user at endpoints of the tests, and returns the name of the first.
+async fn webhooks(arena: &Arena, user: &User<'_>, behaviour: &str, count: usize) -> Result<String> {
+    let files = arena.lifted().files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
+    let names: Vec<_> = (0..count).map(|_| fresh("hook").replace(' ', "-")).collect();
+    let first = names.first().cloned().unwrap_or_default();
+    for name in names {
+        // One name for all, so that its messages are counted together.
+        let name = if behaviour == "fails" { &first } else { &name };
+        let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behaviour}") });
+        let made = user.api.post("/webhooks", &body).await?.ok(201)?;
+        user.api.post(&format!("/webhooks/{}/test", made["id"]), &json!({})).await?.is(202)?;
+    }
+    Ok(first)
+}
+
+async fn enabled(user: &User<'_>) -> Result {
+    moment::eventually(Duration::from_secs(30), "that all webhooks are enabled", || async {
+        let all = user.api.get("/webhooks").await?.ok(200)?;
+        Ok(list(&all, "data")?.iter().all(|it| it["status"] == "enabled").then_some(()))
+    })
+    .await
+}
+
+/// Three events for each of 16 posts: scheduled, its target published, published.
+async fn events(user: &User<'_>, connection: &Value) -> Result {
+    let posts = (0..16).map(async |number| user.schedule(&fresh(&format!("event {number}")), &[connection], 0).await);
+    try_join_all(posts).await.map(drop)
+}
+
+/// How many messages wait for the webhooks of a user.
+async fn waiting(user: &User<'_>) -> Result<usize> {
+    let webhooks = user.api.get("/webhooks").await?.ok(200)?;
+    let counts = list(&webhooks, "data")?.iter().map(async |it| {
+        let all = user.api.get(&format!("/webhooks/{}/deliveries?per_page=100", it["id"])).await?.ok(200)?;
+        Ok::<_, Fault>(list(&all, "data")?.iter().filter(|it| it["status"] == "waiting").count())
+    });
+    Ok(try_join_all(counts).await?.iter().sum())
+}
+
+async fn nobody_agreed(arena: &Arena) -> Result<String> {
+    let mut user = arena.lifted().new_user().await?;
+    let connection = user.connect(0).await?;
+    let host = webhooks(arena, &user, "fails", 9).await?;
+    let tests = || async { Ok((got(&host).len() == 9).then_some(())) };
+    moment::eventually(Duration::from_secs(30), "the nine tests", tests).await?;
+    let witness = webhooks(arena, &user, "accepts", 1).await?;
+    moment::eventually(Duration::from_secs(30), "that the tenth is enabled", || async {
+        let all = user.api.get("/webhooks").await?.ok(200)?;
+        Ok(list(&all, "data")?.iter().any(|it| it["status"] == "enabled").then_some(()))
+    })
+    .await?;
+
+    events(&user, &connection).await?;
+
+    let told = || async { Ok(Some(got(&witness).len() - 1).filter(|it| 48 <= *it)) };
+    let told = moment::eventually(Duration::from_secs(90), "48 events at the tenth", told).await?;
+    same(waiting(&user).await?, 0, "messages that wait")?;
+    same(got(&host).len(), 9, "messages to a host that never answered a test")?;
+    Ok(format!("9 tests, while the user's tenth webhook got {told} events"))
+}
+
+async fn many_and_slow(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let (mut noisy, mut quiet) = (world.new_user().await?, world.new_user().await?);
+    webhooks(arena, &noisy, "is-slow", 10).await?;
+    let mine = webhooks(arena, &quiet, "accepts", 1).await?;
+    enabled(&noisy).await?;
+    enabled(&quiet).await?;
+    let slow = noisy.connect(0).await?;
+    events(&noisy, &slow).await?;
+    let many = || async { Ok(Some(waiting(&noisy).await?).filter(|it| 320 <= *it)) };
+    let many = moment::eventually(Duration::from_mins(1), "320 messages that wait", many).await?;
+
+    let before = Utc::now();
+    quiet.connect(0).await?;
+    let came: DateTime<Utc> = moment::eventually(Duration::from_mins(1), "the other user's message", || async {
+        Ok(got(&mine).get(1).map(|it| it.at))
+    })
+    .await?;
+    let waited = came - before;
+    for webhook in list(&noisy.api.get("/webhooks").await?.ok(200)?, "data")? {
+        noisy.api.delete(&format!("/webhooks/{}", webhook["id"])).await?.is(204)?;
+    }
+    ensure!(waited <= TimeDelta::seconds(5), "it came after {waited}");
+    Ok(format!("{} ms beside {many} that wait", waited.num_milliseconds()))
+}
