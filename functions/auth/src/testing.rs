@@ -176,7 +176,7 @@ impl Service {
         self.store.decide_device(&hash, user.user_id, stage, self.clock.now()).await.unwrap();
     }
 
-    async fn answer(&self, mut request: Request) -> Answer {
+    pub(crate) async fn answer(&self, mut request: Request) -> Answer {
         request.extensions_mut().insert(ClientIp([192, 0, 2, 1].into()));
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();

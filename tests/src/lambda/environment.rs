@@ -39,7 +39,7 @@ pub fn value(name: &str) -> Option<&'static str> {
         "WEBHOOK_QUEUE_URL" => "https://queue.example/webhooks",
         "EVENT_BUS" => "bus",
         "KMS_KEY_ID" => "key",
-        "FILE_SECRET" | "MCP_SECRET" => "0123456789abcdef0123456789abcdef",
+        "FILE_SECRET" => "0123456789abcdef0123456789abcdef",
         // Platforms that are set up. Their secrets are not read before they are
         // used.
         "PLATFORMS" => {

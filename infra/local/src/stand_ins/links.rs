@@ -72,6 +72,10 @@ impl<P: Platform + ?Sized> Platform for Linked<P> {
         self.0.refresh(credentials, now).await
     }
 
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        self.0.host(credentials)
+    }
+
     async fn about(
         &self,
         profile: &Profile,
@@ -91,6 +95,10 @@ impl<P: Connect + ?Sized> Connect for Linked<P> {
 
     fn fields(&self) -> &'static [Field] {
         self.0.fields()
+    }
+
+    fn named_host(&self, answers: &Answers) -> Option<String> {
+        self.0.named_host(answers)
     }
 
     async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
@@ -161,10 +169,6 @@ impl<P: Publish + ?Sized> Publish for Linked<P> {
 
     async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
         self.0.follow_up(job, it).await
-    }
-
-    fn host(&self, credentials: &Credentials) -> Option<String> {
-        self.0.host(credentials)
     }
 
     fn recognises(&self) -> bool {
