@@ -87,12 +87,17 @@ pub(crate) async fn change_post(
         Given::Null => Some(Vec::new()),
         Given::Absent | Given::Faulty => None,
     };
+    let scheduled_at = match reading::scheduled_at(&mut fields, app.api.clock.now()) {
+        Given::Value(at) => Some(Some(at)),
+        Given::Null => Some(None),
+        Given::Absent | Given::Faulty => None,
+    };
     let (named, aimed) = (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
     reading::bound_files(&mut fields, named, aimed);
     let request = ChangePost {
         text,
         targets,
-        scheduled_at: reading::scheduled_at(&mut fields, app.api.clock.now()),
+        scheduled_at,
         media,
         faults: std::mem::take(fields.faults()),
         authority: Authority::of(&caller.scopes),

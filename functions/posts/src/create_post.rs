@@ -180,7 +180,7 @@ pub(crate) fn read(mut fields: Fields, authority: Authority, now: DateTime<Utc>)
     CreatePost {
         text,
         targets,
-        scheduled_at: reading::scheduled_at(&mut fields, now).flatten(),
+        scheduled_at: reading::scheduled_at(&mut fields, now).value(),
         media,
         faults: std::mem::take(fields.faults()),
         key: None,

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use api::{ApiError, ApiResult};
 use axum::extract::FromRequestParts;
 use domain::post::{IfMatch, Post};
+use http::HeaderValue;
 use http::header::IF_MATCH;
 use http::request::Parts;
 
@@ -16,7 +17,7 @@ impl<S: Sync> FromRequestParts<S> for Condition {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         // A header that is sent several times is one list (RFC 9110, section 5.3).
-        let lines: Vec<_> = parts.headers.get_all(IF_MATCH).iter().map(|it| it.as_bytes()).collect();
+        let lines: Vec<_> = parts.headers.get_all(IF_MATCH).iter().map(HeaderValue::as_bytes).collect();
         Ok(Self((!lines.is_empty()).then(|| IfMatch::parse(&lines.join(&b","[..])))))
     }
 }

@@ -40,18 +40,17 @@ pub(crate) fn content(fields: &mut Fields) -> Given<PostText> {
     }
 }
 
-/// `scheduled_at`: `None` when it was not given, `Some(None)` when it was `null`. One that cannot be
-/// used counts as now, so that the response names everything else that keeps the post from being
-/// scheduled. Its fault keeps the post from being written.
-pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> Option<Option<DateTime<Utc>>> {
+/// `scheduled_at`. One that cannot be used counts as now, so that the response names everything else
+/// that keeps the post from being scheduled. Its error keeps the post from being written.
+pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> Given<DateTime<Utc>> {
     match fields.text("scheduled_at") {
-        Given::Value(raw) => Some(Some(parse_schedule(&raw, now).unwrap_or_else(|error| {
+        Given::Value(raw) => Given::Value(parse_schedule(&raw, now).unwrap_or_else(|error| {
             fields.add("scheduled_at", error);
             now
-        }))),
-        Given::Faulty => Some(Some(now)),
-        Given::Null => Some(None),
-        Given::Absent => None,
+        })),
+        Given::Faulty => Given::Value(now),
+        Given::Null => Given::Null,
+        Given::Absent => Given::Absent,
     }
 }
 

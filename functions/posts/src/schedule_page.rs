@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::Redirect;
 use chrono::{DateTime, NaiveDateTime, Utc};
 use domain::id::MediaId;
-use domain::media::Attachment;
+use domain::media::{AltText, Attachment};
 use domain::options::OptionValue;
 use domain::post::{Accounts, IfMatch, Post, PostStatus, Target};
 use domain::schedule::{InvalidSchedule, parse_schedule, show};
@@ -144,7 +144,7 @@ impl<'a> TargetCard<'a> {
         let file = |it: &'a Attachment| FileRow {
             mime_type: it.mime_type.as_str(),
             link: links.get(&it.media_id).map_or("", String::as_str),
-            alt_text: it.alt_text.as_ref().map(|it| it.as_str()),
+            alt_text: it.alt_text.as_ref().map(AltText::as_str),
         };
         Self {
             platform: account.map_or(target.provider.as_str(), |it| it.rules.title.as_str()),

@@ -21,8 +21,6 @@ pub(super) struct Row {
     pub(super) files: usize,
     pub(super) targets: Vec<TargetRow>,
     pub(super) status: PostStatus,
-    /// Whether it can be scheduled.
-    pub(super) can_schedule: bool,
     /// Whether it can be taken back to draft.
     pub(super) can_cancel: bool,
     /// Whether what failed can be tried again now.
@@ -62,11 +60,14 @@ impl Row {
             files: post.media.len(),
             targets: post.targets.iter().map(|it| TargetRow::of(it, accounts.get(&it.connection_id))).collect(),
             status: post.status,
-            can_schedule: post.status == PostStatus::Draft && !post.targets.is_empty(),
             can_cancel: !is_public_somewhere && (is_failed || post.status == PostStatus::Scheduled),
             can_try_again: is_failed && !must_reconnect,
             must_reconnect: must_reconnect && matches!(post.status, PostStatus::Scheduled | PostStatus::Failed),
         }
+    }
+
+    pub(super) fn can_schedule(&self) -> bool {
+        self.status == PostStatus::Draft && !self.targets.is_empty()
     }
 }
 
