@@ -118,7 +118,7 @@ impl IntoResponse for ApiError {
             Self::Conflict(why) => message(S::CONFLICT, why),
             Self::PreconditionFailed => message(
                 S::PRECONDITION_FAILED,
-                "It was changed, and If-Match names another revision. Read it again before you change it",
+                "If-Match does not match the current revision: the post was changed. Read it again, then repeat the request.",
             ),
             Self::PreconditionRequired(why) => message(S::PRECONDITION_REQUIRED, why),
             Self::TooLarge => message(S::PAYLOAD_TOO_LARGE, "The body is larger than 256 KiB"),

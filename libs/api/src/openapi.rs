@@ -103,7 +103,7 @@ impl IntoResponses for Stale {
         Responses::from([message(
             "412",
             "Changed since, so that `If-Match` does not hold; nothing was changed",
-            "It was changed, and If-Match names another revision. Read it again before you change it",
+            "If-Match does not match the current revision: the post was changed. Read it again, then repeat the request.",
         )])
     }
 }
