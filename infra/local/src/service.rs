@@ -256,10 +256,11 @@ impl Stack {
             places: publishing::Places::default(),
         };
         let delivering = Publishing { store: stores.of("delivery", log.as_ref()), ..publishing.clone() };
+        let api_of = |function| Api { store: stores.of(function, log.as_ref()), ..api.clone() };
         let deployed = Router::new()
-            .merge(auth::router(auth_app(&api, origin, policy.clone())))
+            .merge(auth::router(auth_app(&api_of("auth"), origin, policy.clone())))
             .merge(connections::router(connections::App {
-                api: api.clone(),
+                api: api_of("connections"),
                 platforms: stand_ins.registry(&setup)?,
                 vocabulary: platforms::vocabulary(),
                 sealer,
@@ -268,7 +269,7 @@ impl Stack {
                 guests: options.guests(),
             }))
             .merge(media::router(media_app(
-                Api { store: stores.of("media", log.as_ref()), ..api.clone() },
+                api_of("media"),
                 Bucket::new(&call_log::config_of("media", log.as_ref(), &files, secret), &settings),
                 policy,
                 file_key,
