@@ -50,7 +50,7 @@ impl Front {
     }
 }
 
-async fn identified(State(front): State<Front>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn identified(State(front): State<Front>, mut request: Request, next: Next) -> Response {
     let proven = front.proxies.iter().find_map(|it| it.address_of(request.headers()));
     let extensions = request.extensions_mut();
     if let Some(address) = proven {
