@@ -39,12 +39,8 @@ struct Gate {
 pub fn finish(router: Router, api: Api) -> Router {
     let front = from_fn_with_state(Front::from(&api), identified);
     let gate = from_fn_with_state(Gate { api, memory: Arc::default() }, gate);
-    // Both at once: a router wraps every route for each layer, which takes a tenth of the start.
-    router
-        .merge(assets::router())
-        .fallback(unknown_path)
-        .method_not_allowed_fallback(wrong_method)
-        .layer((front, gate))
+    // Both at once, because a router wraps every route again for each layer.
+    router.merge(assets::router()).fallback(unknown_path).method_not_allowed_fallback(wrong_method).layer((front, gate))
 }
 
 async fn unknown_path(request: Request) -> Response {
