@@ -1,6 +1,8 @@
 //! What every response carries, whichever function gives it: the id of the
 //! request, the figures of the rate limit, and what browsers are to heed.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
@@ -46,11 +48,11 @@ impl From<&Api> for Front {
 impl Front {
     /// Adds the layer that identifies each request and completes its response.
     pub fn before(self, router: Router) -> Router {
-        router.layer(from_fn_with_state(self, identified))
+        router.layer(from_fn_with_state(Arc::new(self), identified))
     }
 }
 
-pub(crate) async fn identified(State(front): State<Front>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn identified(State(front): State<Arc<Front>>, mut request: Request, next: Next) -> Response {
     let proven = front.proxies.iter().find_map(|it| it.address_of(request.headers()));
     let extensions = request.extensions_mut();
     if let Some(address) = proven {

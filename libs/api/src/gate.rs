@@ -28,18 +28,18 @@ use crate::{cors, page::assets};
 const API: &str = "/api/";
 
 /// What the gate has of a process.
-#[derive(Clone)]
 struct Gate {
     api: Api,
-    memory: Arc<Memory>,
+    memory: Memory,
 }
 
 /// Completes the routes of one function or of all functions: adds the answers
 /// for unknown paths and wrong methods, and what happens around every request.
 pub fn finish(router: Router, api: Api) -> Router {
-    let front = from_fn_with_state(Front::from(&api), identified);
-    let gate = from_fn_with_state(Gate { api, memory: Arc::default() }, gate);
-    // Both at once, because a router wraps every route again for each layer.
+    let front = from_fn_with_state(Arc::new(Front::from(&api)), identified);
+    let gate = from_fn_with_state(Arc::new(Gate { api, memory: Memory::default() }), gate);
+    // A router wraps every route with a copy of each layer and of its state, so there is one layer,
+    // and its states are shared.
     router.merge(assets::router()).fallback(unknown_path).method_not_allowed_fallback(wrong_method).layer((front, gate))
 }
 
@@ -66,7 +66,7 @@ fn is_file(request: &Request) -> bool {
     request.uri().path().starts_with(FileAddress::PREFIX)
 }
 
-async fn gate(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+async fn gate(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let Some(id) = request.extensions().get::<RequestId>().cloned() else { return ApiError::Internal.into_response() };
     let is_api = is_api(&request);
     let handler = Handler { next, id: &id, is_api };
