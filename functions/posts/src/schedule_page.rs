@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use crate::App;
 use crate::post_view::links;
-use crate::posts_forms::{changed, find, refused};
+use crate::posts_forms::{changed, find, found, refused};
 
 /// The forms of the value that browsers send for a `datetime-local` field.
 const LOCAL_TIMES: [&str; 3] = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%.f"];
@@ -97,8 +97,7 @@ pub(crate) async fn schedule(
     Segments(post): Segments<String>,
     Filled(form): Filled<ScheduleForm>,
 ) -> PageResult<Redirect> {
-    session.check(&form.csrf)?;
-    let post = find(&app, &session, &post).await?;
+    let post = found(&app, &session, &form.csrf, &post).await?;
     check_draft(&post)?;
     let now = app.api.clock.now();
     let at = match form.when {

@@ -5,6 +5,7 @@ mod all;
 
 use std::collections::HashSet;
 
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
@@ -215,20 +216,24 @@ impl Store {
         found.map(from_item).collect()
     }
 
+    /// The posts of a user by id, without the item that counts them.
+    fn query_posts(&self, user: UserId) -> QueryFluentBuilder {
+        self.client
+            .query()
+            .table_name(self.table(Table::Posts))
+            .key_condition_expression("user_id = :user AND post_id > :none")
+            .expression_attribute_values(":user", n(user))
+            .expression_attribute_values(":none", n(0))
+            .consistent_read(true)
+    }
+
     /// The first or the last posts by id, in one call, which reads a megabyte
     /// at most.
     async fn by_id(&self, user: UserId, direction: Direction, most: u64) -> Result<Read, StorageError> {
         let found = self
-            .client
-            .query()
-            .table_name(self.table(Table::Posts))
-            // Without the item that counts them.
-            .key_condition_expression("user_id = :user AND post_id > :none")
-            .expression_attribute_values(":user", n(user))
-            .expression_attribute_values(":none", n(0))
+            .query_posts(user)
             .scan_index_forward(direction == Direction::Asc)
             .limit(i32::try_from(most).unwrap_or(i32::MAX))
-            .consistent_read(true)
             .send()
             .await?;
         let is_whole = found.last_evaluated_key.is_none();

@@ -6,8 +6,7 @@ use domain::post::Post;
 
 use super::{Page, Store};
 use crate::error::StorageError;
-use crate::item::{from_item, n};
-use crate::schema::Table;
+use crate::item::from_item;
 
 impl Store {
     /// Each post is counted or left out once, by what it is when it is read last. One that is there
@@ -38,18 +37,7 @@ impl Store {
     async fn positions(&self, user: UserId, listing: &Listing) -> Result<Vec<Position>, StorageError> {
         let (mut positions, mut from) = (Vec::new(), None);
         loop {
-            let found = self
-                .client
-                .query()
-                .table_name(self.table(Table::Posts))
-                // Without the item that counts them.
-                .key_condition_expression("user_id = :user AND post_id > :none")
-                .expression_attribute_values(":user", n(user))
-                .expression_attribute_values(":none", n(0))
-                .consistent_read(true)
-                .set_exclusive_start_key(from)
-                .send()
-                .await?;
+            let found = self.query_posts(user).set_exclusive_start_key(from).send().await?;
             for item in found.items.unwrap_or_default() {
                 let post: Post = from_item(item)?;
                 positions.extend(listing.fits(&post).then(|| Position::from(&post)));
