@@ -1,5 +1,5 @@
 //! An endpoint of webhooks that behaves as its path says, and remembers what it
-//! got: `/webhooks/{name}/{behaviour}`. It accepts the first message, which is the test that
+//! got: `/webhooks/{name}/{behavior}`. It accepts the first message, which is the test that
 //! enables it, unless it `fails`.
 
 use std::{
@@ -25,7 +25,7 @@ pub struct Got {
     /// When it came.
     pub at: DateTime<Utc>,
     /// By which path below the endpoint's name.
-    pub behaviour: String,
+    pub behavior: String,
     /// Its headers.
     pub headers: HeaderMap,
     /// Its payload, byte for byte.
@@ -42,19 +42,19 @@ pub fn got(name: &str) -> Vec<Got> {
 
 /// The routes.
 pub fn router() -> Router {
-    Router::new().route("/webhooks/{name}/{behaviour}", post(receive))
+    Router::new().route("/webhooks/{name}/{behavior}", post(receive))
 }
 
-async fn receive(Path((name, behaviour)): Path<(String, String)>, headers: HeaderMap, body: Bytes) -> Response {
+async fn receive(Path((name, behavior)): Path<(String, String)>, headers: HeaderMap, body: Bytes) -> Response {
     let body = String::from_utf8_lossy(&body).into_owned();
-    let one = Got { at: Utc::now(), behaviour: behaviour.clone(), headers, body };
+    let one = Got { at: Utc::now(), behavior: behavior.clone(), headers, body };
     let before = {
         let mut got = GOT.lock().unwrap_or_else(PoisonError::into_inner);
         let all = got.entry(name).or_default();
         all.push(one);
         all.len() - 1
     };
-    match behaviour.as_str() {
+    match behavior.as_str() {
         "fails" => (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response(),
         "accepts" => StatusCode::NO_CONTENT.into_response(),
         _ if before == 0 => StatusCode::NO_CONTENT.into_response(),

@@ -68,7 +68,7 @@ mod tests {
     fn an_answer_leaves_time_to_store_what_came_of_it() {
         assert!(ANSWERED_WITHIN < COMPLETED_WITHIN);
         assert!(LONGEST.as_secs() < 27, "the function is stopped after 29");
-        assert!(LONGEST.as_secs() < LEASE.num_seconds().unsigned_abs(), "whoever still works has the turn");
+        assert!(LONGEST.as_secs() < LEASE.num_seconds().unsigned_abs(), "a process that still works holds the flow");
     }
 
     #[tokio::test]

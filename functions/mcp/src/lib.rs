@@ -54,7 +54,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The longest text of an error of the protocol's library, in bytes.
 const MAX_ERROR: usize = 16 * 1024;
 
-/// What scripts may read beside the body.
+/// Headers that scripts may read.
 const HEADERS_FOR_SCRIPTS: [HeaderName; 6] = [
     WWW_AUTHENTICATE,
     RETRY_AFTER,

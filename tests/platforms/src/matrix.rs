@@ -178,7 +178,7 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
         self.here.memory().authorization.registers_nobody = true;
     }
 
-    /// What its authorization server was told of its clients.
+    /// The clients registered at its authorization server.
     pub fn clients(&self) -> Vec<Value> {
         let memory = self.here.memory();
         memory.authorization.clients.keys().map(|it| serde_json::from_str(it).expect("only JSON is kept")).collect()

@@ -24,14 +24,14 @@ pub(super) fn attacks() -> Vec<Attack> {
 }
 
 /// Creates webhooks of a user at endpoints of the tests, and returns the name of the first.
-async fn webhooks(arena: &Arena, user: &User<'_>, behaviour: &str, count: usize) -> Result<String> {
+async fn webhooks(arena: &Arena, user: &User<'_>, behavior: &str, count: usize) -> Result<String> {
     let files = arena.lifted().files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
     let names: Vec<_> = (0..count).map(|_| fresh("hook").replace(' ', "-")).collect();
     let first = names.first().cloned().unwrap_or_default();
     for name in names {
         // One name for all, so that its messages are counted together.
-        let name = if behaviour == "fails" { &first } else { &name };
-        let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behaviour}") });
+        let name = if behavior == "fails" { &first } else { &name };
+        let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behavior}") });
         let made = user.api.post("/webhooks", &body).await?.ok(201)?;
         user.api.post(&format!("/webhooks/{}/test", made["id"]), &json!({})).await?.is(202)?;
     }

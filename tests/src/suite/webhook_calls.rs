@@ -45,10 +45,10 @@ struct Hook {
 }
 
 impl Hook {
-    async fn new(user: &User<'_>, behaviour: &str, events: &[&str]) -> Result<Self> {
+    async fn new(user: &User<'_>, behavior: &str, events: &[&str]) -> Result<Self> {
         let files = user.world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
         let name = fresh("hook").replace(' ', "-");
-        let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behaviour}"), "events": events });
+        let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behavior}"), "events": events });
         let made = user.api.post("/webhooks", &body).await?.ok(201)?;
         same(&made["status"], &json!("unverified"), "status")?;
         let mut hook = Self { name, made, tested: Value::Null };
@@ -267,7 +267,7 @@ async fn no_redirect_is_followed(world: &World) -> Result {
     let failed = hook.stands(&user, "failed", 20).await?;
     same(&failed["attempts"][0]["status"], &json!(307), "status")?;
     let all = hook.came();
-    same(all.iter().map(|it| it.behaviour.as_str()).collect::<Vec<_>>(), vec!["redirects"], "what was called")
+    same(all.iter().map(|it| it.behavior.as_str()).collect::<Vec<_>>(), vec!["redirects"], "what was called")
 }
 
 async fn an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it(world: &World) -> Result {

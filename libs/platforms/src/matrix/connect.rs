@@ -157,7 +157,7 @@ impl Matrix {
         let device = Device { server: &grant.server, token: &credentials.access_token, now };
         let who = self.api.who_am_i(device).await;
         let who = who.map_err(|it| without_token(it, &credentials.access_token)).and_then(|it| {
-            // On the page, they may have signed in as somebody else of this homeserver.
+            // On the page, they may have signed in as another user of this homeserver.
             let user = UserId::parse(&it).filter(|it| it.domain() == grant.user.domain());
             user.ok_or_else(HandOffRefusal::of_another_server)
         });

@@ -221,7 +221,7 @@ fn exchange(here: &Here, app: &App, params: &Params) -> Result<Pair, Fault> {
     Ok(here.memory().add_device((*device).to_owned(), Some(session), true, now))
 }
 
-/// `POST` to the revocation endpoint: a token that nobody knows is as good as revoked.
+/// `POST` to the revocation endpoint: an unknown token counts as revoked.
 pub(super) async fn revoke(
     State(here): State<Arc<Here>>,
     headers: HeaderMap,
