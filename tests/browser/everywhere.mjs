@@ -1,8 +1,8 @@
-// An account on every stand-in, connected by hand, and one post to all of them; and what
+// An account on every fake, connected by hand, and one post to all of them; and what
 // Instagram alone makes of files: a reel and a carousel.
 
-// What stands on the page of stand-ins: each platform, and what to type for it.
-async function standIns(page) {
+// What stands on the page of fakes: each platform, and what to type for it.
+async function fakes(page) {
   return page.locator('main section.card').evaluateAll((cards) => cards.map((card) => ({
     name: card.id,
     title: card.querySelector('h2').textContent,
@@ -38,7 +38,7 @@ async function staysHere({ page, ensure, ready }, path) {
   ensure(broken.every((it) => it === null), `${path} has broken pictures: ${broken.filter(Boolean).join(', ')}`);
 }
 
-// Goes on with a hand-off until it has ended, as a person would; its connection.
+// Goes on with a connect flow until it has ended, as a person would; its connection.
 async function connect(tools, { name, title, answers }, token) {
   const { page, must, leads, photograph, ensure, ready } = tools;
   const request = await must(201, 'POST', `/connections/connect/${name}`, undefined, token);
@@ -49,7 +49,7 @@ async function connect(tools, { name, title, answers }, token) {
       await photograph(`connected-${name}`);
       return status.connection;
     }
-    ensure(status.status === 'pending', `${title}: the hand-off is ${JSON.stringify(status)}`);
+    ensure(status.status === 'pending', `${title}: the connect flow is ${JSON.stringify(status)}`);
     const isOurs = new URL(page.url()).origin === ready.origin;
     // Another form of our pages signs out.
     const form = page.locator(isOurs ? 'form[action^="/connect/"]' : 'form').first();
@@ -73,7 +73,7 @@ async function connect(tools, { name, title, answers }, token) {
     if (await choice.count()) await choice.first().check();
     await leads(() => form.locator('button, input[type=submit]').first().click());
   }
-  throw new Error(`${title}: the hand-off does not end: ${await page.locator('body').innerText()}`);
+  throw new Error(`${title}: the connect flow does not end: ${await page.locator('body').innerText()}`);
 }
 
 // The entry of a post for this account: what its platform requires is chosen from
@@ -90,12 +90,12 @@ async function entry({ must }, platforms, account, token) {
 
 export async function postEverywhere(tools, token, picture) {
   const { page, must, leads, photograph, ensure, ready } = tools;
-  await page.goto(`${ready.origin}/stand-ins`);
-  const all = await standIns(page);
+  await page.goto(`${ready.origin}/fakes`);
+  const all = await fakes(page);
   const accounts = [];
   for (const it of all) accounts.push(await connect(tools, it, token));
-  await page.goto(`${ready.origin}/stand-ins`);
-  await photograph('stand-ins');
+  await page.goto(`${ready.origin}/fakes`);
+  await photograph('fakes');
 
   const { data: platforms } = await must(200, 'GET', '/platforms', undefined, token);
   const entries = [];
@@ -117,19 +117,19 @@ export async function postEverywhere(tools, token, picture) {
     await page.waitForTimeout(300);
   }
   for (const { name, title } of all) {
-    await page.goto(`${ready.origin}/stand-ins/${name}`);
+    await page.goto(`${ready.origin}/fakes/${name}`);
     ensure((await page.getByText(words).count()) === 1, `the post is not on ${title} once`);
     const width = await page.locator('article img').first().evaluate((it) => it.decode().then(() => it.naturalWidth));
     ensure(0 < width, `the picture is not on ${title}`);
-    await photograph(`stand-in-${name}`);
+    await photograph(`fake-${name}`);
   }
   const { platforms: targets } = await must(200, 'GET', `/posts/${post.id}`, undefined, token);
   for (const { provider, platform_post_url: url } of targets) {
-    ensure(url?.startsWith(`${ready.origin}/stand-ins/${provider}`), `the post on ${provider} is at ${url}`);
+    ensure(url?.startsWith(`${ready.origin}/fakes/${provider}`), `the post on ${provider} is at ${url}`);
     await page.goto(url);
     ensure((await page.getByText(words).count()) === 1, `the post is not at ${url}`);
   }
-  await photograph('stand-in-post');
+  await photograph('fake-post');
   await page.goto(`${ready.origin}/sandbox/deliveries?post=${post.id}`);
   const verdicts = await page.locator('article .badge').allInnerTexts();
   ensure(verdicts.length === all.length, `${verdicts.length} deliveries are listed instead of ${all.length}`);
@@ -161,7 +161,7 @@ export function video() {
   return Buffer.concat([box('ftyp', brand), box('moov', Buffer.alloc(32)), box('mdat', Buffer.alloc(2048, 7))]);
 }
 
-// One video as a reel, and several files as a carousel, on Instagram. Its stand-in fetches
+// One video as a reel, and several files as a carousel, on Instagram. Its fake fetches
 // them by their public addresses and works on them for a while.
 export async function reelAndCarousel({ page, must, photograph, ensure, ready }, token, account, upload) {
   const film = () => upload('video/mp4', video());
@@ -197,7 +197,7 @@ export async function reelAndCarousel({ page, must, photograph, ensure, ready },
       await page.waitForTimeout(500);
     }
   }
-  await page.goto(`${ready.origin}/stand-ins/instagram`);
+  await page.goto(`${ready.origin}/fakes/instagram`);
   for (const { words, shown } of posts) {
     const article = page.locator('article', { hasText: words });
     ensure((await article.count()) === 1, `“${words}” is not on Instagram once`);

@@ -181,7 +181,7 @@ await step('an account is connected through the consent page', async () => {
   await leads(() => buttonNamed('Allow').click());
   await photograph('connected');
   const status = await must(200, 'GET', request.poll_url, undefined, token);
-  ensure(status.status === 'completed', `the hand-off is ${status.status}`);
+  ensure(status.status === 'completed', `the connect flow is ${status.status}`);
   connection = status.connection;
 });
 
@@ -203,16 +203,16 @@ await step('several accounts of one grant are connected at once', async () => {
   ensure(data.length === 3, `there are ${data.length} connections`);
 });
 
-await step('a refused hand-off says so', async () => {
+await step('a refused connect flow says so', async () => {
   const request = await must(201, 'POST', '/connections/connect/sandbox', undefined, token);
   await page.goto(request.authorization_url);
   await leads(() => buttonNamed('Deny').click());
   await photograph('not-connected');
   const status = await must(200, 'GET', request.poll_url, undefined, token);
-  ensure(status.status === 'failed', `the hand-off is ${status.status}`);
+  ensure(status.status === 'failed', `the connect flow is ${status.status}`);
 });
 
-await step('somebody else is told whose a hand-off is', async () => {
+await step('somebody else is told whose a connect flow is', async () => {
   const request = await must(201, 'POST', '/connections/connect/mastodon', undefined, token);
   const context = await browser.newContext();
   const other = await context.newPage();
@@ -341,7 +341,7 @@ await step('a person cancels a post, and tries one again that failed', () => own
 await step('a person connects an account again whose grant is gone', () => ownConnections(tools, token, connection));
 await step('a person sees what their endpoints answered', () => ownWebhooks(tools, token));
 
-const everywhere = await step('one post goes to an account on every stand-in', () =>
+const everywhere = await step('one post goes to an account on every fake', () =>
   postEverywhere(tools, token, upload));
 
 await step('a reel and a carousel are on Instagram', () => {

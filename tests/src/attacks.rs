@@ -2,9 +2,9 @@
 
 mod bodies;
 mod codes;
+mod connect_flows;
 mod echoes;
 mod files;
-mod hand_offs;
 mod laptop;
 mod mix_up;
 mod pictures;
@@ -29,7 +29,7 @@ use crate::{
     file_server,
     harness::{Harness, LIFTED},
     report::say,
-    world::World,
+    world::Deployment,
 };
 
 /// One attack, and what has to come of it.
@@ -66,7 +66,7 @@ pub fn attacks() -> Vec<Attack> {
         codes::attacks(),
         echoes::attacks(),
         files::attacks(),
-        hand_offs::attacks(),
+        connect_flows::attacks(),
         laptop::attacks(),
         mix_up::attacks(),
         pictures::attacks(),
@@ -91,8 +91,8 @@ pub fn attacks() -> Vec<Attack> {
 /// What is attacked. An attack that needs the service set up otherwise starts
 /// a [`Harness`] of its own.
 pub struct Arena {
-    lifted: World,
-    limited: World,
+    lifted: Deployment,
+    limited: Deployment,
     // The stacks run as long as these live.
     _stacks: [Harness; 2],
 }
@@ -106,19 +106,19 @@ impl Arena {
         arguments.extend(LIFTED);
         let (lifted, limited) = (Harness::start(&arguments).await?, Harness::start(&[]).await?);
         Ok(Self {
-            lifted: World::new(lifted.ready().clone()).await?.with_files(files),
-            limited: World::new(limited.ready().clone()).await?,
+            lifted: Deployment::new(lifted.ready().clone()).await?.with_files(files),
+            limited: Deployment::new(limited.ready().clone()).await?,
             _stacks: [lifted, limited],
         })
     }
 
     /// A service without limits per minute, for what they are not about.
-    pub fn lifted(&self) -> &World {
+    pub fn lifted(&self) -> &Deployment {
         &self.lifted
     }
 
     /// A service with the limits of the specification.
-    pub fn limited(&self) -> &World {
+    pub fn limited(&self) -> &Deployment {
         &self.limited
     }
 }

@@ -3,8 +3,8 @@
 
 mod artifacts;
 pub mod callers;
+pub mod connect_flows;
 mod emulator;
-pub mod hand_offs;
 mod passage;
 pub mod privileges;
 mod processes;

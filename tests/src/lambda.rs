@@ -1,5 +1,5 @@
 //! Functions as Lambda runs them: the environment that the template gives them,
-//! and a stand-in of the Runtime API that hands them events.
+//! and a fake of the Runtime API that hands them events.
 
 mod environment;
 mod function;

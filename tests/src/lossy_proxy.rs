@@ -72,12 +72,12 @@ struct State {
 struct Order {
     part: String,
     left: usize,
-    fate: Fate,
+    fate: InjectedFault,
 }
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum InjectedFault {
     /// The server gets it, and its answer is lost.
     AnswerLost,
     /// The server never gets it, and the connection ends.
@@ -104,23 +104,23 @@ impl LossyProxy {
     /// Loses the answers to the next requests whose first line has this part,
     /// such as `POST /path`. Several orders add up.
     pub fn lose(&self, times: usize, part: &str) {
-        self.order(times, part, Fate::AnswerLost);
+        self.order(times, part, InjectedFault::AnswerLost);
     }
 
     /// Ends the connections of the next such requests before the server has
     /// any of it.
     pub fn cut(&self, times: usize, part: &str) {
-        self.order(times, part, Fate::Cut);
+        self.order(times, part, InjectedFault::Cut);
     }
 
     /// Answers the next such requests with 502, and the server gets nothing.
     pub fn refuse(&self, times: usize, part: &str) {
-        self.order(times, part, Fate::Answered(DOWN));
+        self.order(times, part, InjectedFault::Answered(DOWN));
     }
 
     /// Answers the next such requests with 429 and a wait of seven seconds.
     pub fn limit(&self, times: usize, part: &str) {
-        self.order(times, part, Fate::Answered(LIMITED));
+        self.order(times, part, InjectedFault::Answered(LIMITED));
     }
 
     /// Whether the server is dead: everything is answered with 502.
@@ -128,7 +128,7 @@ impl LossyProxy {
         self.change(|state| state.is_down = is_down);
     }
 
-    fn order(&self, times: usize, part: &str, fate: Fate) {
+    fn order(&self, times: usize, part: &str, fate: InjectedFault) {
         self.change(|state| state.orders.push(Order { part: part.to_owned(), left: times, fate }));
     }
 
@@ -149,10 +149,10 @@ impl LossyProxy {
 
 impl State {
     /// Counts a request. Returns its fate if an order applies to it.
-    fn note(&mut self, first_line: String) -> Option<Fate> {
+    fn note(&mut self, first_line: String) -> Option<InjectedFault> {
         let order = self.orders.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
         let fate = match order {
-            _ if self.is_down => Some(Fate::Answered(DOWN)),
+            _ if self.is_down => Some(InjectedFault::Answered(DOWN)),
             Some(order) => {
                 order.left -= 1;
                 Some(order.fate)
@@ -222,9 +222,9 @@ async fn carry_requests(
                     let first_line = String::from_utf8_lossy(&begun).trim_end().to_owned();
                     let fate = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
                     match fate {
-                        Some(Fate::Cut) => return Ok(Some("")),
-                        Some(Fate::Answered(answer)) => return Ok(Some(answer)),
-                        Some(Fate::AnswerLost) | None => {}
+                        Some(InjectedFault::Cut) => return Ok(Some("")),
+                        Some(InjectedFault::Answered(answer)) => return Ok(Some(answer)),
+                        Some(InjectedFault::AnswerLost) | None => {}
                     }
                     turn.is_lost.store(fate.is_some(), Ordering::SeqCst);
                 }

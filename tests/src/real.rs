@@ -11,9 +11,9 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use clap::Parser;
 use domain::{clock::Clock, options::Options as PostOptions, testing::noon};
-use networks::town::one_of_each;
+use networks::all::one_of_each;
 use platforms::{
-    AppCredentials, Known, PlatformSettings,
+    AppCredentials, PlatformInfo, PlatformSettings,
     conformance::stage::Tunnel,
     recorder::{Exchange, Recorder},
 };
@@ -75,7 +75,7 @@ pub struct Outcome {
 
 /// Plays it on both, and prints what happened.
 pub async fn run(options: &Options) -> Result<Outcome> {
-    let platform = platforms::known().iter().find(|it| it.name == options.platform);
+    let platform = platforms::platform_infos().iter().find(|it| it.name == options.platform);
     let platform = platform.ok_or_else(|| missing("a platform of this name"))?;
     let sources = Sources::of(platform.name)?;
     let (mut scrub, mut scrub_of_fake) = (sources.scrub(), sources.scrub().of_fake());
@@ -103,7 +103,7 @@ pub async fn run(options: &Options) -> Result<Outcome> {
 }
 
 async fn on_real_server(
-    platform: &'static Known,
+    platform: &'static PlatformInfo,
     options: &Options,
     scrub: &mut Scrub,
 ) -> Result<(Vec<Step>, String, Vec<Exchange>)> {
@@ -143,7 +143,11 @@ async fn on_real_server(
     Ok((steps, source, recorder.exchanges()))
 }
 
-async fn on_fake(platform: &'static Known, options: &Options, scrub: &mut Scrub) -> Result<(Vec<Step>, Vec<Exchange>)> {
+async fn on_fake(
+    platform: &'static PlatformInfo,
+    options: &Options,
+    scrub: &mut Scrub,
+) -> Result<(Vec<Step>, Vec<Exchange>)> {
     let clock = Clock::manual(noon());
     let networks = one_of_each(&clock).await;
     let fake = networks.iter().find(|it| it.name() == platform.name).ok_or_else(|| missing("its fake"))?;

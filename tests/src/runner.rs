@@ -7,7 +7,7 @@ use futures::{StreamExt, future::BoxFuture, stream};
 use crate::{
     fault::{Fault, Result},
     report::{Line, Report},
-    world::World,
+    world::Deployment,
 };
 
 /// One named check.
@@ -19,7 +19,7 @@ pub struct Check {
     /// Checks of one lane run one after the other; those without, at any time.
     pub lane: Option<&'static str>,
     /// The check itself.
-    pub run: fn(Arc<World>) -> BoxFuture<'static, Result>,
+    pub run: fn(Arc<Deployment>) -> BoxFuture<'static, Result>,
 }
 
 impl Check {
@@ -46,7 +46,7 @@ macro_rules! checks {
 const AT_MOST: Duration = Duration::from_mins(8);
 
 /// Runs the checks against a deployment, at most `jobs` at a time.
-pub async fn run(world: Arc<World>, checks: Vec<Check>, jobs: usize, report: &mut Report) {
+pub async fn run(world: Arc<Deployment>, checks: Vec<Check>, jobs: usize, report: &mut Report) {
     let mut queues: Vec<Vec<Check>> = Vec::new();
     for check in checks {
         let same = check.lane.and_then(|lane| queues.iter_mut().find(|it| it[0].lane == Some(lane)));
@@ -68,7 +68,7 @@ pub async fn run(world: Arc<World>, checks: Vec<Check>, jobs: usize, report: &mu
     }
 }
 
-async fn run_one(world: Arc<World>, check: Check) -> Line {
+async fn run_one(world: Arc<Deployment>, check: Check) -> Line {
     let started = Instant::now();
     // Each check is a task of its own, so that a panic fails only this check.
     let task = tokio::spawn(tokio::time::timeout(AT_MOST, (check.run)(world)));

@@ -15,7 +15,7 @@ use crate::{
     fault::{Fault, Result},
     harness::Ready,
     picture,
-    world::{World, fresh_email},
+    world::{Deployment, fresh_email},
 };
 
 const FOLDER: &str = "tests/typescript";
@@ -49,7 +49,7 @@ pub async fn journey(ready: &Ready) -> Result {
 
 /// Opens what the program asks a person to open, until it ends; the last that it says.
 async fn accompany(out: ChildStdout, ready: &Ready) -> Result<String> {
-    let world = World::new(ready.clone()).await?;
+    let world = Deployment::new(ready.clone()).await?;
     let (mut browser, email) = (world.browser()?, fresh_email());
     let mut last = String::new();
     // It waits for whoever opens an address, and there is nothing else to do meanwhile.
@@ -83,7 +83,7 @@ fn program(folder: &Path, name: &str) -> Command {
 
 /// Does what a person does at this address: approves the device, or allows access to
 /// an account.
-async fn approve(world: &World, browser: &mut Browser, address: &str, email: &str) -> Result {
+async fn approve(world: &Deployment, browser: &mut Browser, address: &str, email: &str) -> Result {
     let page = world.sign_in(browser, address, email).await?;
     if page.form_with_button("Allow").is_some() {
         browser.press(&page, "Allow", &[]).await?;

@@ -36,7 +36,7 @@ pub const SCOPES: [&str; 8] = [
 ];
 
 /// The deployment under test.
-pub struct World {
+pub struct Deployment {
     ready: Ready,
     on_this_machine: bool,
     signs_anyone_in: bool,
@@ -58,7 +58,7 @@ pub struct Device {
     pub complete: String,
 }
 
-impl World {
+impl Deployment {
     /// Learns what a deployment is like.
     pub async fn new(ready: Ready) -> Result<Self> {
         let host = url::Url::parse(&ready.origin)?.host_str().unwrap_or_default().to_owned();

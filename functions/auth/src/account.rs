@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use cloud::audit::{self, Event};
 use domain::scope::Scope;
 use serde::Deserialize;
-use storage::{CreatedBy, EndpointRecord, Race, SessionGrant, StorageError, TokenGrant};
+use storage::{CreatedBy, EndpointRecord, SessionGrant, StorageError, TokenGrant, WriteOutcome};
 
 use crate::App;
 use crate::sign_in::signed_out;
@@ -133,14 +133,14 @@ pub(crate) async fn revoke(
     match form.what {
         // What is gone already need not be ended.
         Revoked::Grant(hash) => {
-            if store.revoke_token(user, &hash).await? == Race::Won {
+            if store.revoke_token(user, &hash).await? == WriteOutcome::Applied {
                 write(audit::Entry::new(Event::TokenRevoked).token(&hash));
             }
             // Afterwards, when it can create no more.
             deleted = delete_webhooks(CreatedBy::Token(&hash)).await?;
         }
         Revoked::Session(hash) => {
-            if store.end_session(user, &hash).await? == Race::Won {
+            if store.end_session(user, &hash).await? == WriteOutcome::Applied {
                 write(audit::Entry::new(Event::SignedOut));
             }
         }
@@ -203,9 +203,9 @@ mod tests {
     use domain::testing::a_user;
     use domain::token;
     use domain::user::User;
-    use domain::webhook::{Creator, Endpoint, EndpointUrl, Secrets};
+    use domain::webhook::{Creator, EndpointUrl, WebhookEndpoint, WebhookSecrets};
     use serde_json::json;
-    use storage::{DeviceStage, EndpointAdded, EndpointRecord};
+    use storage::{DeviceGrantState, EndpointAdded, EndpointRecord};
 
     use crate::testing::{Service, service};
 
@@ -237,14 +237,15 @@ mod tests {
     async fn webhook(service: &Service, user: UserId, token: Option<&str>, url: &str) {
         let creator = token.map(|it| Creator { token: token::hash(it), client_name: None, client_id: None });
         let url = EndpointUrl::parse(url).unwrap();
-        let endpoint = Endpoint::new(user, service.api.ids.fresh(), url, Vec::new(), creator, service.clock.now());
-        let record = EndpointRecord { endpoint, secrets: Secrets::new(vec![1]) };
+        let endpoint =
+            WebhookEndpoint::new(user, service.api.ids.fresh(), url, Vec::new(), creator, service.clock.now());
+        let record = EndpointRecord { endpoint, secrets: WebhookSecrets::new(vec![1]) };
         assert_eq!(service.store.add_webhook(&record).await.unwrap(), EndpointAdded::Added);
     }
 
     async fn token_of(service: &Service, user: &User) -> String {
         let device = service.device().await;
-        service.decide(&device, user, DeviceStage::Approved).await;
+        service.decide(&device, user, DeviceGrantState::Approved).await;
         let answer = service.post("/api/v1/auth/device/token", None, json!({"device_code": device.code})).await;
         answer.body["access_token"].as_str().unwrap().to_owned()
     }

@@ -11,7 +11,7 @@ use domain::token::UserCode;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use serde::Deserialize;
-use storage::{DeviceGrant, DeviceStage, Race};
+use storage::{DeviceGrant, DeviceGrantState, WriteOutcome};
 
 use crate::approval::{Asker, Device};
 use crate::entries::{Entry, enter};
@@ -72,21 +72,21 @@ pub(crate) async fn enter_code(
         Entry::Waiting(hash, device) => (hash, device),
         entry => return refuse(&api, &entry, &form.user_code, &session),
     };
-    let (stage, approved) = match form.decision {
+    let (state, approved) = match form.decision {
         None => return approval(&session, ip, &form.user_code, &device),
-        Some(Decision::Approve) => (DeviceStage::Approved, true),
-        Some(Decision::Deny) => (DeviceStage::Denied, false),
+        Some(Decision::Approve) => (DeviceGrantState::Approved, true),
+        Some(Decision::Deny) => (DeviceGrantState::Denied, false),
     };
-    match api.store.decide_device(&hash, session.user, stage, now).await? {
-        Race::Won => {
+    match api.store.decide_device(&hash, session.user, state, now).await? {
+        WriteOutcome::Applied => {
             let event = if approved { audit::Event::DeviceApproved } else { audit::Event::DeviceDenied };
             audit::Entry::new(event).user(session.user).address(ip.0).write();
             let title = if approved { "Device approved" } else { "Device denied" };
             Ok(Page::of(title, &DonePage { approved })?.signed_in(&session).into_response())
         }
         // Somebody else decided, or its time ended, since it was looked up.
-        Race::Lost if now < device.expires_at => refuse(&api, &Entry::Used, &form.user_code, &session),
-        Race::Lost => refuse(&api, &Entry::Expired, &form.user_code, &session),
+        WriteOutcome::Conflict if now < device.expires_at => refuse(&api, &Entry::Used, &form.user_code, &session),
+        WriteOutcome::Conflict => refuse(&api, &Entry::Expired, &form.user_code, &session),
     }
 }
 
@@ -136,7 +136,7 @@ fn ask(typed: &str, fault: Option<String>, session: &SignedIn) -> PageResult<Pag
 mod tests {
     use chrono::TimeDelta;
     use serde_json::json;
-    use storage::DeviceStage;
+    use storage::DeviceGrantState;
 
     use crate::testing::service;
 
@@ -202,7 +202,7 @@ mod tests {
         let service = service().await;
         let (denied, expired) = (service.device().await, service.device().await);
         let user = service.user("two@example.com").await;
-        service.decide(&denied, &user, DeviceStage::Denied).await;
+        service.decide(&denied, &user, DeviceGrantState::Denied).await;
         let session = service.sign_in("one@example.com", "/device").await.session();
         let csrf = service.csrf(&session).await;
         let enter = async |code: &str| {

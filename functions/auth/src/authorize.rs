@@ -16,7 +16,7 @@ use http::header::REFRESH;
 use http::{HeaderValue, StatusCode};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
-use storage::{AuthorizationGrant, Race};
+use storage::{AuthorizationGrant, WriteOutcome};
 
 use self::asked::AuthorizeQuery;
 use crate::App;
@@ -112,7 +112,7 @@ pub(crate) async fn decide(
     };
     // Its time ended, it was decided before, or it was made in the browser of
     // somebody else.
-    if decided == Race::Lost {
+    if decided == WriteOutcome::Conflict {
         return Err(over());
     }
     let event = if approved { Event::ClientApproved } else { Event::ClientDenied };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::name::ClientName;
 use domain::oauth::{ClientId, RedirectUri};
-use outbound::{AddressPolicy, Outbound, Schemes};
+use egress::{AddressPolicy, Egress, Schemes};
 use reqwest::header::ACCEPT;
 use reqwest::{Client, ClientBuilder, Response, StatusCode};
 use serde::Deserialize;
@@ -26,7 +26,7 @@ const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION")
 
 /// Fetches the documents of programs.
 #[derive(Clone, Debug)]
-pub struct ClientDocuments(Outbound);
+pub struct ClientDocuments(Egress);
 
 /// What a program says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(crate) struct ClientDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum NoDocument {
     #[error("its address {0}")]
-    Refused(outbound::Refusal),
+    Refused(egress::Refusal),
     #[error("its server does not answer")]
     Silent,
     #[error("its server answers with the status {0}")]
@@ -72,7 +72,7 @@ struct Document {
 impl ClientDocuments {
     /// Reaches what this policy permits.
     pub fn new(policy: AddressPolicy) -> Self {
-        Self(Outbound::new(policy, build))
+        Self(Egress::new(policy, build))
     }
 
     /// What the program with this id says of itself now.
@@ -81,7 +81,7 @@ impl ClientDocuments {
         let sending = client.get(id.url().clone()).header(ACCEPT, "application/json").timeout(TIME_OUT).send();
         let response = sending.await.map_err(|error| {
             tracing::info!(error = &error as &dyn std::error::Error, host = id.host(), "a program is not described");
-            Outbound::refusal(&error).map_or(NoDocument::Silent, NoDocument::Refused)
+            Egress::refusal(&error).map_or(NoDocument::Silent, NoDocument::Refused)
         })?;
         if response.status() != StatusCode::OK {
             return Err(NoDocument::Status(response.status().as_u16()));
@@ -214,6 +214,6 @@ mod tests {
         let public = ClientDocuments::new(AddressPolicy::PublicOnly);
         assert!(matches!(public.read(&id("/own")).await, Err(NoDocument::Refused(_))));
         let private = ClientId::parse("https://192.168.0.1/client.json").unwrap();
-        assert_eq!(public.read(&private).await, Err(NoDocument::Refused(outbound::Refusal::NotPublic)));
+        assert_eq!(public.read(&private).await, Err(NoDocument::Refused(egress::Refusal::NotPublic)));
     }
 }

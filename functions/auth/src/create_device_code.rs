@@ -1,7 +1,7 @@
 //! `POST /auth/device/code`: a device asks for access.
 
 use api::openapi::{AUTHENTICATION, BadBody, Limited};
-use api::{Api, ApiError, ApiResult, Fields, Given, Incoming, Visitor};
+use api::{Api, ApiError, ApiResult, FieldValue, Fields, RequestBody, Visitor};
 use axum::Json;
 use axum::extract::State;
 use chrono::TimeDelta;
@@ -12,7 +12,7 @@ use http::StatusCode;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use storage::{DeviceGrant, DeviceStage, Race};
+use storage::{DeviceGrant, DeviceGrantState, WriteOutcome};
 use utoipa::ToSchema;
 
 /// How long the device code and the user code are valid.
@@ -108,7 +108,7 @@ pub(crate) struct DeviceAuthorization {
 pub(crate) async fn create_device_code(
     State(api): State<Api>,
     visitor: Visitor,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<DeviceAuthorization>)> {
     let (scopes, client_name) = parse(incoming.optional_fields(&["scopes", "client_name"])?)?;
     let now = api.clock.now();
@@ -118,7 +118,7 @@ pub(crate) async fn create_device_code(
         asked_from: visitor.ip,
         created_at: now,
         expires_at: now + LIFETIME,
-        stage: DeviceStage::Waiting,
+        state: DeviceGrantState::Pending,
         user_id: None,
     };
 
@@ -139,7 +139,7 @@ pub(crate) async fn create_device_code(
 
 fn parse(mut fields: Fields) -> ApiResult<(Scopes, Option<ClientName>)> {
     let mut asked = Vec::new();
-    if let Given::Value(values) = fields.list_of("scopes", Scope::ALL.len()) {
+    if let FieldValue::Value(values) = fields.list_of("scopes", Scope::ALL.len()) {
         for (index, value) in values.into_iter().enumerate() {
             let field = format!("scopes.{index}");
             match value {
@@ -164,7 +164,7 @@ async fn keep(api: &Api, device_hash: &str, device: &DeviceGrant) -> ApiResult<U
     // happen; three in a row mean that something else is wrong.
     for _ in 0..3 {
         let code = UserCode::random();
-        if api.store.put_device(device_hash, &code.hash(), device).await? == Race::Won {
+        if api.store.put_device(device_hash, &code.hash(), device).await? == WriteOutcome::Applied {
             return Ok(code);
         }
     }

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use cloud::audit::{self, Event};
 use domain::id::UserId;
 use domain::token::UserCode;
-use storage::{DeviceGrant, DeviceStage, StorageError, Store};
+use storage::{DeviceGrant, DeviceGrantState, StorageError, Store};
 
 /// Wrong entries are counted for this long from the first one.
 const WINDOW: TimeDelta = TimeDelta::minutes(15);
@@ -78,10 +78,10 @@ pub(crate) async fn enter(
         return Ok(Entry::Wrong);
     };
     take_back(store, &counted).await?;
-    Ok(match device.stage {
-        DeviceStage::Waiting if now < device.expires_at => Entry::Waiting(hash, device),
-        DeviceStage::Waiting => Entry::Expired,
-        DeviceStage::Approved | DeviceStage::Denied | DeviceStage::Spent => Entry::Used,
+    Ok(match device.state {
+        DeviceGrantState::Pending if now < device.expires_at => Entry::Waiting(hash, device),
+        DeviceGrantState::Pending => Entry::Expired,
+        DeviceGrantState::Approved | DeviceGrantState::Denied | DeviceGrantState::Redeemed => Entry::Used,
     })
 }
 

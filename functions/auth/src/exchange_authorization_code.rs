@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::openapi::{AUTHENTICATION, Limited};
-use api::{Api, ApiError, ApiResult, ErrorBody, Incoming, Visitor};
+use api::{Api, ApiError, ApiResult, ErrorBody, RequestBody, Visitor};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit::{self, Event};
@@ -13,7 +13,7 @@ use domain::token;
 use http::StatusCode;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
-use storage::{AuthorizationGrant, Race, TokenGrant};
+use storage::{AuthorizationGrant, TokenGrant, WriteOutcome};
 use url::form_urlencoded;
 use utoipa::ToSchema;
 
@@ -86,7 +86,7 @@ pub(crate) struct TokenBody {
 pub(crate) async fn exchange_authorization_code(
     State(api): State<Api>,
     visitor: Visitor,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<Json<TokenBody>> {
     let form = Form::read(&incoming.bytes()?)?;
     match form.get("grant_type")? {
@@ -138,7 +138,7 @@ async fn exchange(
     };
     // Nobody has the token yet, so a mark without one opens nothing.
     api.store.mark_token(owner, &token_hash, request.created_at, expires_at).await?.ok_or_else(unknown)?;
-    if api.store.exchange_authorization(hash, code_hash, &token_hash, &grant).await? == Race::Won {
+    if api.store.exchange_authorization(hash, code_hash, &token_hash, &grant).await? == WriteOutcome::Applied {
         return Ok((token, grant));
     }
     api.store.unmark_token(owner, &token_hash).await?;

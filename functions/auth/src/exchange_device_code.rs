@@ -1,7 +1,7 @@
 //! `POST /auth/device/token`: a device exchanges its code for a token.
 
 use api::openapi::{AUTHENTICATION, BadBody, Limited};
-use api::{Api, ApiError, ApiResult, ErrorBody, Incoming, Visitor};
+use api::{Api, ApiError, ApiResult, ErrorBody, RequestBody, Visitor};
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -13,7 +13,7 @@ use domain::user::User;
 use http::StatusCode;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
-use storage::{DeviceGrant, DeviceStage, Race, TokenGrant};
+use storage::{DeviceGrant, DeviceGrantState, TokenGrant, WriteOutcome};
 use utoipa::ToSchema;
 
 /// For this long, the client of an expired code is told that it has expired;
@@ -95,7 +95,7 @@ pub(crate) struct TokenUser {
 pub(crate) async fn exchange_device_code(
     State(api): State<Api>,
     visitor: Visitor,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<Json<AccessTokenBody>> {
     let mut fields = incoming.fields(&["device_code"])?;
     let device_code = fields.required_text("device_code").unwrap_or_default();
@@ -119,19 +119,19 @@ pub(crate) async fn exchange_device_code(
 /// The user who approved the request, or the error that says why there is no
 /// token.
 fn approved_by(device: &DeviceGrant, now: DateTime<Utc>) -> ApiResult<UserId> {
-    if device.stage == DeviceStage::Spent || device.expires_at + REMEMBERED <= now {
+    if device.state == DeviceGrantState::Redeemed || device.expires_at + REMEMBERED <= now {
         return Err(invalid());
     }
     if device.expires_at <= now {
         return Err(outcome("expired_token", "The device code has expired. Start again with POST /auth/device/code."));
     }
-    match (device.stage, device.user_id) {
-        (DeviceStage::Approved, Some(user)) => Ok(user),
-        (DeviceStage::Denied, _) => Err(outcome("access_denied", "The user denied the request.")),
-        (DeviceStage::Waiting, _) => {
+    match (device.state, device.user_id) {
+        (DeviceGrantState::Approved, Some(user)) => Ok(user),
+        (DeviceGrantState::Denied, _) => Err(outcome("access_denied", "The user denied the request.")),
+        (DeviceGrantState::Pending, _) => {
             Err(outcome("authorization_pending", "The user has not decided yet. Ask again in 5 seconds."))
         }
-        (DeviceStage::Approved | DeviceStage::Spent, _) => Err(invalid()),
+        (DeviceGrantState::Approved | DeviceGrantState::Redeemed, _) => Err(invalid()),
     }
 }
 
@@ -151,7 +151,7 @@ async fn exchange(
     };
     // Nobody has the token yet, so a mark without one opens nothing.
     let user = api.store.mark_token(owner, &hash, device.created_at, expires_at).await?.ok_or_else(invalid)?;
-    if api.store.exchange_device(device_hash, &hash, &grant).await? == Race::Won {
+    if api.store.exchange_device(device_hash, &hash, &grant).await? == WriteOutcome::Applied {
         return Ok(Some((token, user)));
     }
     api.store.unmark_token(owner, &hash).await?;
@@ -181,7 +181,7 @@ fn outcome(error: &'static str, description: &str) -> ApiError {
 mod tests {
     use chrono::TimeDelta;
     use serde_json::json;
-    use storage::DeviceStage;
+    use storage::DeviceGrantState;
 
     use crate::testing::service;
 
@@ -192,7 +192,7 @@ mod tests {
         let service = service().await;
         let user = service.user("one@example.com").await;
         let device = service.device().await;
-        service.decide(&device, &user, DeviceStage::Approved).await;
+        service.decide(&device, &user, DeviceGrantState::Approved).await;
         let body = json!({"device_code": device.code});
 
         let answers = futures::join!(service.post(TOKEN, None, body.clone()), service.post(TOKEN, None, body.clone()));
@@ -211,7 +211,7 @@ mod tests {
         let service = service().await;
         let user = service.user("one@example.com").await;
         let device = service.device().await;
-        service.decide(&device, &user, DeviceStage::Approved).await;
+        service.decide(&device, &user, DeviceGrantState::Approved).await;
         service.clock.advance(TimeDelta::seconds(1));
         service.store.sign_out_everywhere(user.user_id, service.clock.now()).await.unwrap();
 
@@ -232,7 +232,7 @@ mod tests {
 
         let waiting = service.device().await;
         let denied = service.device().await;
-        service.decide(&denied, &user, DeviceStage::Denied).await;
+        service.decide(&denied, &user, DeviceGrantState::Denied).await;
 
         assert_eq!(error(&waiting.code).await, "authorization_pending");
         assert_eq!(error(&denied.code).await, "access_denied");

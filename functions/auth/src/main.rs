@@ -3,7 +3,7 @@
 use api::Api;
 use auth::config::Config;
 use auth::{App, ClientDocuments, Oidc, router};
-use outbound::AddressPolicy;
+use egress::AddressPolicy;
 use storage::Table;
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,7 +1,7 @@
 //! `GET /user`: whose the token is.
 
-use api::need::UserRead;
 use api::openapi::{Invalid, Refused, USER};
+use api::scope_guard::UserRead;
 use api::{Api, ApiError, ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;

@@ -17,13 +17,13 @@ use domain::id::{Ids, UserId};
 use domain::testing::noon;
 use domain::token;
 use domain::user::User;
+use egress::AddressPolicy;
 use http::HeaderMap;
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http_body_util::BodyExt;
-use outbound::AddressPolicy;
 use reqwest::Url;
 use serde_json::{Value, json};
-use storage::{DeviceStage, Identity, Store};
+use storage::{DeviceGrantState, Identity, Store};
 use tower::ServiceExt;
 
 use crate::{App, ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
@@ -171,9 +171,9 @@ impl Service {
         Asked { code: text("device_code"), user_code: text("user_code") }
     }
 
-    pub(crate) async fn decide(&self, device: &Asked, user: &User, stage: DeviceStage) {
+    pub(crate) async fn decide(&self, device: &Asked, user: &User, state: DeviceGrantState) {
         let hash = token::hash(&device.code);
-        self.store.decide_device(&hash, user.user_id, stage, self.clock.now()).await.unwrap();
+        self.store.decide_device(&hash, user.user_id, state, self.clock.now()).await.unwrap();
     }
 
     pub(crate) async fn answer(&self, mut request: Request) -> Answer {

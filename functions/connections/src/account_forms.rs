@@ -10,10 +10,10 @@ use domain::id::ConnectionId;
 use serde::Deserialize;
 
 use crate::App;
-use crate::begin_hand_off::Begun;
 use crate::delete_connection::Disconnection;
-use crate::receiver::Receiver;
-use crate::show_hand_off::{departure, leading_on};
+use crate::recipient::Recipient;
+use crate::show_connect_flow::{leading_on, redirect_page};
+use crate::start_connect_flow::StartedFlow;
 
 const HERE: &str = "/account/connections";
 
@@ -28,7 +28,7 @@ pub(crate) struct DisconnectForm {
     csrf: String,
 }
 
-/// Begins the hand-off that connects an account, for the first time or again.
+/// Begins the connect flow that connects an account, for the first time or again.
 pub(crate) async fn connect(
     State(app): State<App>,
     session: SignedIn,
@@ -40,9 +40,9 @@ pub(crate) async fn connect(
         let text = "This deployment does not offer it any more. Choose one of those that the page shows.";
         return Err(back(StatusCode::UNPROCESSABLE_ENTITY, "There is no such platform here", text));
     };
-    let page = match app.begin(session.user, platform).await? {
-        Begun::At { page, .. } => page,
-        Begun::NoRoom(reason) => {
+    let page = match app.start_flow(session.user, platform).await? {
+        StartedFlow::At { page, .. } => page,
+        StartedFlow::NoRoom(reason) => {
             let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
             entry.why(&reason).write();
             return Err(back(StatusCode::FORBIDDEN, "There is no room for another account", &reason));
@@ -51,7 +51,7 @@ pub(crate) async fn connect(
     if let Some(path) = page.strip_prefix(&app.api.origin).filter(|it| it.starts_with("/connect/")) {
         return Ok(Redirect::to(path).into_response());
     }
-    let (page, refresh) = departure(platform, &Receiver::of(session.person()), &page)?;
+    let (page, refresh) = redirect_page(platform, &Recipient::of(session.person()), &page)?;
     Ok(leading_on(page.signed_in(&session), refresh))
 }
 

@@ -10,7 +10,7 @@ use domain::web_address::is_web_address;
 use serde::Deserialize;
 
 use crate::App;
-use crate::room::name_of;
+use crate::plan_limit::name_of;
 
 #[derive(Deserialize)]
 pub(crate) struct AccountsQuery {

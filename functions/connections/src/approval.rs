@@ -10,17 +10,17 @@ use axum::http::HeaderValue;
 use axum::response::Response;
 use chrono::TimeDelta;
 use domain::web_address::is_web_address;
-use platforms::{Approval, Connect, HandOffRefusal};
-use storage::{Race, Stage};
+use platforms::{Approval, Connect, ConnectError};
+use storage::{FlowState, WriteOutcome};
 
 use crate::App;
-use crate::failure::Failure;
-use crate::hand_off::Visit;
-use crate::party::Entered;
-use crate::patience::within;
-use crate::receiver::Receiver;
-use crate::show_hand_off::{action, leading_on};
-use crate::turned_away::TurnedAway;
+use crate::access_error::FlowAccessError;
+use crate::connect_flow::LoadedFlow;
+use crate::error::ConnectionsError;
+use crate::participant::FlowVisit;
+use crate::recipient::Recipient;
+use crate::show_connect_flow::{action, leading_on};
+use crate::timeouts::within;
 
 /// How often the platform is asked at most, however many wait.
 const LOOK_EVERY: TimeDelta = TimeDelta::seconds(10);
@@ -39,7 +39,7 @@ struct WaitPage<'a> {
     action: String,
     csrf: String,
     title: &'a str,
-    receiver: &'a Receiver,
+    receiver: &'a Recipient,
     text: &'a str,
     url: Option<&'a str>,
     code: Option<&'a str>,
@@ -47,54 +47,60 @@ struct WaitPage<'a> {
 
 impl App {
     /// Asks the platform whether an approval that is waited for was given, if it
-    /// was not asked just now. True when the hand-off has changed by it.
-    pub(crate) async fn look_for_approval(&self, visit: &Visit) -> Result<bool, Failure> {
-        let (hand_off, now) = (&visit.hand_off, self.api.clock.now());
-        if hand_off.stage != Stage::Approving || !hand_off.is_open(now) {
+    /// was not asked just now. True when the connect flow has changed by it.
+    pub(crate) async fn look_for_approval(&self, visit: &LoadedFlow) -> Result<bool, ConnectionsError> {
+        let (connect_flow, now) = (&visit.flow, self.api.clock.now());
+        if connect_flow.state != FlowState::AwaitingApproval || !connect_flow.is_open(now) {
             return Ok(false);
         }
-        let Some(platform) = self.platforms.get(&hand_off.provider) else { return Ok(false) };
+        let Some(platform) = self.platforms.get(&connect_flow.provider) else { return Ok(false) };
         let store = &self.api.store;
-        if store.take_look(&visit.hash, now + LOOK_EVERY, now).await? == Race::Lost {
+        if store.lock_approval_check(&visit.hash, now + LOOK_EVERY, now).await? == WriteOutcome::Conflict {
             return Ok(false);
         }
         let mut away = self.away(visit).await?;
         let host = away.host.take();
         let awaited = self.awaited(platform, away);
         let asked = within(LOOKED_WITHIN, platform.poll(&awaited, now));
-        let polled = match self.api.with_permit(hand_off.user_id, host.as_deref(), asked).await {
+        let polled = match self.api.with_permit(connect_flow.user_id, host.as_deref(), asked).await {
             Ok(polled) => polled,
             Err(NoPermit::Busy) => return Ok(false),
             Err(NoPermit::Storage(error)) => return Err(error.into()),
         };
         let accounts = match polled {
-            Ok(Approval::Given(accounts)) => accounts,
-            // What may pass is asked again, until the hand-off expires.
-            Ok(Approval::Pending) | Err(HandOffRefusal::Unreachable) => return Ok(false),
+            Ok(Approval::Approved(accounts)) => accounts,
+            // What may pass is asked again, until the connect flow expires.
+            Ok(Approval::Pending) | Err(ConnectError::Unreachable) => return Ok(false),
             Err(refusal) => {
                 self.end_without_account(visit, &refusal.to_string()).await?;
                 return Ok(true);
             }
         };
         let now = self.api.clock.now();
-        let is_first = store.advance_hand_off(&visit.hash, &[Stage::Approving], Stage::Answering, None, now).await?;
-        if is_first && let Err(failure) = self.settle(visit, platform, accounts).await {
+        let is_first = store
+            .advance_connect_flow(&visit.hash, &[FlowState::AwaitingApproval], FlowState::Completing, None, now)
+            .await?;
+        if is_first && let Err(failure) = self.complete_flow(visit, platform, accounts).await {
             tracing::error!(%failure, platform = platform.name(), "an approved account could not be kept");
-            // The approval may be good only once, so the hand-off cannot go on.
+            // The approval may be good only once, so the connect flow cannot go on.
             self.end_without_account(visit, "something failed on our side").await?;
         }
         Ok(true)
     }
 
     /// The page for whoever has to approve it elsewhere.
-    pub(crate) async fn wait_page(&self, platform: &dyn Connect, entered: &Entered) -> Result<Response, TurnedAway> {
-        let instructions = self.instructions(&entered.visit).await?;
+    pub(crate) async fn wait_page(
+        &self,
+        platform: &dyn Connect,
+        entered: &FlowVisit,
+    ) -> Result<Response, FlowAccessError> {
+        let instructions = self.instructions(&entered.flow).await?;
         let title = platform.rules().title;
         let page = WaitPage {
-            action: action(&entered.visit),
-            csrf: entered.party.csrf(),
+            action: action(&entered.flow),
+            csrf: entered.participant.csrf(),
             title: &title,
-            receiver: &entered.receiver,
+            receiver: &entered.recipient,
             text: &instructions.text,
             url: instructions.url.as_deref().filter(|it| is_web_address(it)),
             code: instructions.code.as_deref(),
@@ -107,10 +113,10 @@ impl App {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use platforms::HandOffRefusal;
+    use platforms::ConnectError;
     use serde_json::json;
 
-    use crate::testing::{Mood, World};
+    use crate::testing::{Harness, PlatformBehavior};
 
     fn seconds(count: i64) -> TimeDelta {
         TimeDelta::seconds(count)
@@ -118,7 +124,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_approval_elsewhere_connects_the_account_while_the_page_waits() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let begun = world.begin("elsewhere").await;
 
         let page = world.page(&begun).await;
@@ -142,7 +148,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_that_polls_is_enough_and_one_of_several_accounts_is_chosen() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let begun = world.begin("elsewhere").await;
         world.platform.approve(Ok("7,8"));
 
@@ -155,7 +161,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_platform_is_asked_now_and_then_whoever_waits() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let begun = world.begin("elsewhere").await;
 
         for _ in 0..30 {
@@ -173,12 +179,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_platform_that_is_down_is_asked_again_and_a_no_ends_it() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let begun = world.begin("elsewhere").await;
-        world.platform.set_mood(Mood::Broken);
+        world.platform.set_mood(PlatformBehavior::Broken);
         assert_eq!(world.page(&begun).await.status, 200);
-        world.platform.set_mood(Mood::Willing);
-        world.platform.approve(Err(HandOffRefusal::Denied));
+        world.platform.set_mood(PlatformBehavior::Willing);
+        world.platform.approve(Err(ConnectError::Denied));
         world.clock.advance(seconds(10));
 
         assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
@@ -188,7 +194,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_approval_that_comes_too_late_or_after_a_cancellation_connects_nothing() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let late = world.begin("elsewhere").await;
         world.platform.approve(Ok("7"));
         world.clock.advance(seconds(600));
@@ -205,7 +211,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_guest_presses_first_and_goes_on_in_that_browser_alone() {
-        let world = World::with_guests().await;
+        let world = Harness::with_guests().await;
         let begun = world.begin("elsewhere").await;
         let page = world.page(&begun).await;
         assert!(!page.html.contains("WXYZ"), "{}", page.html);

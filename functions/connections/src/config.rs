@@ -26,7 +26,7 @@ impl Config {
             kms_key_id: required("KMS_KEY_ID")?,
             event_bus: required("EVENT_BUS")?,
             plans: json("PLANS")?,
-            guests: if parsed("GUEST_HAND_OFFS", false)? { Guests::Permitted } else { Guests::Refused },
+            guests: if parsed("GUEST_HAND_OFFS", false)? { Guests::Permitted } else { Guests::Denied },
         })
     }
 }

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_an_account_stand_in_meta_by_their_ids() {
+    fn the_rules_of_an_account_fake_meta_by_their_ids() {
         let mut connection = a_connection(&a_user());
         let counting = Counting::graphemes().url(23).short_links().short_mentions();
         connection.rules.rules = vec![

@@ -2,15 +2,15 @@
 
 use std::net::IpAddr;
 
-use api::need::ConnectionsWrite;
 use api::openapi::{CONNECTIONS, Missing, Refused};
+use api::scope_guard::ConnectionsWrite;
 use api::{ApiError, ApiResult, Caller, ErrorBody, Id, Params};
 use axum::extract::State;
 use axum::http::StatusCode;
 use cloud::audit;
 use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
-use publishing::{announce, revoke_grant};
+use publishing::{publish_event, revoke_grant};
 use storage::{Disconnected, StorageError};
 
 use crate::App;
@@ -93,7 +93,7 @@ impl App {
                 if let Some(record) = ended {
                     revoke_grant(&api.store, sealer.as_ref(), platforms, &record, now).await;
                 }
-                announce(&api.store, self.events.as_ref(), &Event::disconnected(&connection, now)).await;
+                publish_event(&api.store, self.events.as_ref(), &Event::disconnected(&connection, now)).await;
                 Ok(Disconnection::Done)
             }
             Disconnected::Pending(count) => Ok(Disconnection::Needed(needed_by(count))),
@@ -113,11 +113,11 @@ fn needed_by(count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mood, World};
+    use crate::testing::{Harness, PlatformBehavior};
 
     #[tokio::test]
     async fn a_deleted_connection_is_revoked_with_what_was_sealed() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let id = world.connect("7").await;
 
         let answer = world.delete(&format!("/api/v1/connections/{id}")).await;
@@ -130,7 +130,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_token_that_another_user_needs_is_given_back_with_the_last_connection() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let mine = world.connect("7").await;
         let theirs = world.connect_as_another("7").await;
 
@@ -148,9 +148,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_platform_that_fails_to_revoke_does_not_stop_the_deletion() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let id = world.connect("7").await;
-        world.platform.set_mood(Mood::Broken);
+        world.platform.set_mood(PlatformBehavior::Broken);
 
         assert_eq!(world.delete(&format!("/api/v1/connections/{id}")).await.status, 204);
         assert_eq!(world.get("/api/v1/connections").await.body["data"], serde_json::json!([]));

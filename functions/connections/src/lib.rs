@@ -1,48 +1,48 @@
-//! Connections: listing, showing and disconnecting accounts, and the hand-off
+//! Connections: listing, showing and disconnecting accounts, and the connect flow
 //! that connects one.
 //!
-//! A hand-off goes: `begin_hand_off` (the client asks) → `show_hand_off` and
-//! `answer_hand_off` (our page, where the platform has to know something
+//! A connect flow goes: `begin_connect_flow` (the client asks) → `show_connect_flow` and
+//! `answer_connect_flow` (our page, where the platform has to know something
 //! first) → the platform's page → `take_callback` (the platform's answer) →
-//! `show_hand_off` again (which account, where there are several; how it
+//! `show_connect_flow` again (which account, where there are several; how it
 //! ended). Where a person approves elsewhere and nobody is sent back, `approval`
 //! asks the platform, while the page or the client waits. Meanwhile the client asks
-//! `poll_hand_off`. `party` says who may go on
+//! `poll_connect_flow`. `party` says who may go on
 //! with it. What platforms tell by themselves comes to `take_notice`.
 //!
 //! `account_page` is where a person sees their connections, and `account_forms` what
 //! its buttons do.
 
+mod access_error;
 mod account_forms;
 mod account_page;
-mod answer_hand_off;
 mod approval;
-mod begin_hand_off;
 pub mod config;
+mod connect_flow;
 mod connection_view;
 mod delete_connection;
-mod failure;
-mod give_back;
-mod hand_off;
+mod error;
 mod list_choices;
 mod list_connections;
 mod list_platforms;
-mod party;
-mod patience;
-mod poll_hand_off;
-mod receiver;
-mod room;
+mod participant;
+mod plan_limit;
+mod poll_connect_flow;
+mod receive_callback;
+mod receive_deauthorization;
+mod recipient;
+mod revoke_unused;
 mod rule_view;
 mod show_client_document;
+mod show_connect_flow;
 mod show_connection;
-mod show_hand_off;
+mod start_connect_flow;
 mod stored_vault;
-mod take_callback;
-mod take_notice;
+mod submit_connect_flow;
 #[cfg(test)]
 mod testing;
+mod timeouts;
 mod turn;
-mod turned_away;
 
 use std::sync::Arc;
 
@@ -55,9 +55,9 @@ use cloud::seal::Sealer;
 use domain::options::Vocabulary;
 use domain::plan::Plans;
 use platforms::{Connect, Registry};
-use publishing::Custody;
+use publishing::CredentialService;
 
-pub use party::Guests;
+pub use participant::Guests;
 pub use stored_vault::StoredVault;
 pub use turn::LONGEST;
 
@@ -76,7 +76,7 @@ pub struct App {
     pub events: Arc<dyn EventBus>,
     /// The plans, which say what a user may use.
     pub plans: Plans,
-    /// Whether guests may go on with a user's hand-off.
+    /// Whether guests may go on with a user's connect flow.
     pub guests: Guests,
 }
 
@@ -88,10 +88,10 @@ impl FromRef<App> for Api {
 
 impl App {
     /// Those who keep the credentials.
-    fn custody(&self) -> Custody {
+    fn custody(&self) -> CredentialService {
         let Api { store, clock, .. } = &self.api;
         let (sealer, events) = (self.sealer.clone(), self.events.clone());
-        Custody { store: store.clone(), sealer, events, clock: clock.clone() }
+        CredentialService { store: store.clone(), sealer, events, clock: clock.clone() }
     }
 }
 
@@ -101,16 +101,22 @@ pub fn router(app: App) -> Router {
         .route("/account/connections", get(account_page::show_accounts))
         .route("/account/connections/connect", post(account_forms::connect))
         .route("/account/connections/{connection}/disconnect", post(account_forms::disconnect))
-        .route("/connect/{state_token}", get(show_hand_off::show_hand_off).post(answer_hand_off::answer_hand_off))
-        .route("/connect/callback/{platform}", get(take_callback::take_callback))
-        .route("/connect/callback/{platform}/{server}", get(take_callback::take_callback_of_server))
-        .route("/connect/deauthorize/{platform}", post(take_notice::deauthorize))
-        .route("/connect/delete-data/{platform}", get(take_notice::show_deletion).post(take_notice::delete_data))
+        .route(
+            "/connect/{state_token}",
+            get(show_connect_flow::show_connect_flow).post(submit_connect_flow::submit_connect_flow),
+        )
+        .route("/connect/callback/{platform}", get(receive_callback::take_callback))
+        .route("/connect/callback/{platform}/{server}", get(receive_callback::take_callback_of_server))
+        .route("/connect/deauthorize/{platform}", post(receive_deauthorization::deauthorize))
+        .route(
+            "/connect/delete-data/{platform}",
+            get(receive_deauthorization::show_deletion).post(receive_deauthorization::delete_data),
+        )
         .route("/connect/client/{platform}", get(show_client_document::show_client_document))
         .with_state(app)
 }
 
-api::routes!(App: begin_hand_off, poll_hand_off, list_connections, show_connection, delete_connection, list_choices, list_platforms);
+api::routes!(App: start_connect_flow, poll_connect_flow, list_connections, show_connection, delete_connection, list_choices, list_platforms);
 
 #[cfg(test)]
 mod tests {

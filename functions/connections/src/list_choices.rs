@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use api::need::ConnectionsRead;
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
+use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments, path_id};
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
-use platforms::{Choice, Choosing, Credentials, NotNow};
+use platforms::{Choice, Choosing, Credentials, DependencyError};
 use publishing::{PublishingError, StoredCredentials};
 use serde::Serialize;
 use storage::ConnectionRecord;
@@ -119,7 +119,7 @@ pub(crate) async fn list_choices(
     let stored = app.custody().stored(&record).await.map_err(|it| no_credentials(&it, id))?;
     let stored = match stored {
         Ok(stored) => stored,
-        Err(Setback::Disconnected { .. }) => return Err(lost()),
+        Err(AttemptError::Unauthorized { .. }) => return Err(lost()),
         Err(setback) => return Err(not_listed(connection, &setback, app.api.clock.now())),
     };
     let host = platform.host(stored.credentials());
@@ -127,7 +127,7 @@ pub(crate) async fn list_choices(
         let now = app.api.clock.now();
         let credentials = match credentials(&app, &record, stored).await.map_err(|it| no_credentials(&it, id))? {
             Ok(credentials) => credentials,
-            Err(Setback::Disconnected { .. }) => return Err(lost()),
+            Err(AttemptError::Unauthorized { .. }) => return Err(lost()),
             Err(setback) => return Err(not_listed(connection, &setback, now)),
         };
         let asked = Choosing { option: &option, query: query.as_deref(), connection, credentials: &credentials };
@@ -162,25 +162,27 @@ async fn credentials(
     app: &App,
     record: &ConnectionRecord,
     stored: StoredCredentials,
-) -> Result<Result<Credentials, Setback>, PublishingError> {
+) -> Result<Result<Credentials, AttemptError>, PublishingError> {
     let (app, record) = (app.clone(), record.clone());
     let asked = tokio::spawn(async move {
-        let Some(platform) = app.platforms.get(&record.connection.provider) else { return Ok(Err(NotNow.into())) };
+        let Some(platform) = app.platforms.get(&record.connection.provider) else {
+            return Ok(Err(DependencyError.into()));
+        };
         app.custody().for_a_question(platform, &record, stored).await
     });
     asked.await.unwrap_or_else(|error| {
         tracing::error!(%error, "credentials were not looked for to the end");
-        Ok(Err(NotNow.into()))
+        Ok(Err(DependencyError.into()))
     })
 }
 
-fn not_listed(connection: &Connection, setback: &Setback, now: DateTime<Utc>) -> ApiError {
+fn not_listed(connection: &Connection, setback: &AttemptError, now: DateTime<Utc>) -> ApiError {
     match setback {
-        Setback::Busy { retry_at, .. } => {
+        AttemptError::RetryLater { retry_at, .. } => {
             let wait = retry_at.map(|it| (it - now).num_seconds().clamp(1, LONGEST_WAIT).unsigned_abs());
             later(connection, wait.unwrap_or(AGAIN_AFTER), "cannot answer just now")
         }
-        Setback::Disconnected { .. } => later(connection, AGAIN_AFTER, "does not accept this connection just now"),
+        AttemptError::Unauthorized { .. } => later(connection, AGAIN_AFTER, "does not accept this connection just now"),
         _ => later(connection, AGAIN_AFTER, "did not answer as expected"),
     }
 }
@@ -193,11 +195,11 @@ fn later(connection: &Connection, wait: u64, why: &str) -> ApiError {
 mod tests {
     use serde_json::json;
 
-    use crate::testing::{Mood, World};
+    use crate::testing::{Harness, PlatformBehavior};
 
     #[tokio::test]
     async fn the_values_of_an_option_are_listed_as_the_platform_says_them() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let id = world.connect("7").await;
         let listed = async |query: &str| world.get(&format!("/api/v1/connections/{id}/choices/board{query}")).await;
 
@@ -216,7 +218,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_options_whose_values_are_listed_have_them_and_only_for_their_user() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let id = world.connect("7").await;
         for path in [
             format!("{id}/choices/title"),
@@ -232,9 +234,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_platform_that_does_not_answer_is_asked_again_later() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let id = world.connect("7").await;
-        world.platform.set_mood(Mood::Broken);
+        world.platform.set_mood(PlatformBehavior::Broken);
 
         let answer = world.get(&format!("/api/v1/connections/{id}/choices/board")).await;
 
@@ -244,7 +246,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_a_user_named_is_asked_with_a_permit() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let id = world.connect("7~named").await;
         let path = format!("/api/v1/connections/{id}/choices/board");
         world.hold_permits().await;

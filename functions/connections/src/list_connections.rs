@@ -1,7 +1,7 @@
 //! `GET /connections`
 
-use api::need::ConnectionsRead;
 use api::openapi::{CONNECTIONS, Invalid, Refused};
+use api::scope_guard::ConnectionsRead;
 use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
@@ -81,11 +81,11 @@ pub(crate) async fn list_connections(
 mod tests {
     use serde_json::json;
 
-    use crate::testing::World;
+    use crate::testing::Harness;
 
     #[tokio::test]
     async fn filters_choose_by_platform_and_state() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let (one, two) = (world.connect("1").await, world.connect("2").await);
         world.lose_grant(one).await;
         let ids = async |query: &str| {

@@ -1,13 +1,13 @@
 //! `GET /platforms`
 
-use api::need::ConnectionsRead;
 use api::openapi::{CONNECTIONS, Invalid, Refused};
+use api::scope_guard::ConnectionsRead;
 use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
 use domain::options;
 use domain::rules::{Rule, Rules, When};
-use platforms::{Field, Known, OurAddresses};
+use platforms::{CallbackUrls, Field, PlatformInfo};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -98,12 +98,12 @@ pub(crate) async fn list_platforms(
     params: Params,
 ) -> ApiResult<Json<PlatformList>> {
     params.none()?;
-    let data = platforms::known().iter().map(|it| PlatformView::of(it, &app)).collect();
+    let data = platforms::platform_infos().iter().map(|it| PlatformView::of(it, &app)).collect();
     Ok(Json(PlatformList { data }))
 }
 
 impl PlatformView {
-    fn of(known: &Known, app: &App) -> Self {
+    fn of(known: &PlatformInfo, app: &App) -> Self {
         let adapter = app.platforms.get(known.name);
         Self {
             name: known.name,
@@ -134,7 +134,7 @@ impl RuleView {
 }
 
 impl FieldView {
-    fn of(field: &Field, here: &OurAddresses) -> Self {
+    fn of(field: &Field, here: &CallbackUrls) -> Self {
         let Field { name, example, secret, optional, .. } = *field;
         let label = field.label_at(here);
         Self { name, label, example, secret, optional: optional.is_some() }
@@ -147,7 +147,7 @@ mod tests {
     use serde_json::json;
 
     use super::RuleView;
-    use crate::testing::World;
+    use crate::testing::Harness;
 
     #[test]
     fn only_rules_that_limit_a_post_are_listed() {
@@ -162,7 +162,7 @@ mod tests {
 
     #[tokio::test]
     async fn platforms_are_listed_with_what_a_post_can_say_there() {
-        let world = World::new().await;
+        let world = Harness::new().await;
 
         let listed = world.get("/api/v1/platforms").await.body["data"].clone();
 

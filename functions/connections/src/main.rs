@@ -22,7 +22,7 @@ async fn main() -> Result<(), lambda_http::Error> {
     let sealer = Envelope::new(keys, api.clock.clone());
     let vault = StoredVault::new(api.store.clone(), sealer.clone(), api.clock.clone());
     let app = App {
-        platforms: deployment::platforms(&aws, Arc::new(vault))?,
+        platforms: platform_config::platforms(&aws, Arc::new(vault))?,
         vocabulary: platforms::vocabulary(),
         sealer,
         events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),

@@ -34,11 +34,11 @@ pub(crate) async fn show_client_document(
 mod tests {
     use serde_json::json;
 
-    use crate::testing::World;
+    use crate::testing::Harness;
 
     #[tokio::test]
     async fn a_platform_finds_its_document_about_us_without_a_token() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let found = world.get("/connect/client/asking").await;
         assert_eq!(found.body, json!({"client_id": "https://social.example/connect/client/asking"}));
         let other = world.get("/connect/client/asking?scope=more").await;

@@ -1,7 +1,7 @@
 //! `GET /connections/{connection}`
 
-use api::need::ConnectionsRead;
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
+use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::Json;
 use axum::extract::State;

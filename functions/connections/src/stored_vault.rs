@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use cloud::seal::Sealer;
 use domain::clock::Clock;
-use platforms::{Keeping, Kept, NotNow, Vault};
+use platforms::{DependencyError, Retention, Vault, VaultSecret};
 use secrecy::{ExposeSecret, SecretString};
 use storage::{Store, VaultEntry, VaultKey};
 
-use crate::failure::Failure;
+use crate::error::ConnectionsError;
 
 /// Keeps the secrets of this deployment in its table `vault`.
 pub struct StoredVault {
@@ -31,17 +31,17 @@ impl StoredVault {
         Self { store, sealer, clock }
     }
 
-    async fn open(&self, key: &VaultKey) -> Result<Option<Kept>, Failure> {
+    async fn open(&self, key: &VaultKey) -> Result<Option<VaultSecret>, ConnectionsError> {
         let Some(entry) = self.store.vault_entry(key).await? else { return Ok(None) };
         let plain = self.sealer.open(&entry.sealed, &key.context()).await?;
-        let value = String::from_utf8(plain).map_err(|_| Failure::Memory)?;
+        let value = String::from_utf8(plain).map_err(|_| ConnectionsError::Memory)?;
         let revision = entry.revision;
         self.note_use(key, entry).await?;
-        Ok(Some(Kept { value: value.into(), revision }))
+        Ok(Some(VaultSecret { value: value.into(), revision }))
     }
 
     /// Puts the end of an entry off, because it was found.
-    async fn note_use(&self, key: &VaultKey, found: VaultEntry) -> Result<(), Failure> {
+    async fn note_use(&self, key: &VaultKey, found: VaultEntry) -> Result<(), ConnectionsError> {
         let ends_at = self.clock.now() + UNUSED_FOR;
         if found.ends_at.is_some_and(|it| it + NOTED_AFTER <= ends_at) {
             let longer = VaultEntry { ends_at: Some(ends_at), ..found };
@@ -55,12 +55,12 @@ impl StoredVault {
         key: &VaultKey,
         value: SecretString,
         revision: u64,
-        keeping: Keeping,
-    ) -> Result<Option<Kept>, Failure> {
+        keeping: Retention,
+    ) -> Result<Option<VaultSecret>, ConnectionsError> {
         let sealed = self.sealer.seal(value.expose_secret().as_bytes(), &key.context()).await?;
-        let ends_at = (keeping == Keeping::WhileUsed).then(|| self.clock.now() + UNUSED_FOR);
+        let ends_at = (keeping == Retention::WhileUsed).then(|| self.clock.now() + UNUSED_FOR);
         if self.store.put_vault_entry(key, &VaultEntry { revision, ends_at, sealed }).await? {
-            return Ok(Some(Kept { value, revision }));
+            return Ok(Some(VaultSecret { value, revision }));
         }
         self.open(key).await
     }
@@ -68,7 +68,7 @@ impl StoredVault {
 
 #[async_trait]
 impl Vault for StoredVault {
-    async fn find(&self, name: &str) -> Result<Option<Kept>, NotNow> {
+    async fn find(&self, name: &str) -> Result<Option<VaultSecret>, DependencyError> {
         self.open(&VaultKey::platform(name)).await.map_err(|it| not_now(&it))
     }
 
@@ -76,45 +76,48 @@ impl Vault for StoredVault {
         &self,
         name: &str,
         value: SecretString,
-        over: Option<&Kept>,
-        keeping: Keeping,
-    ) -> Result<Kept, NotNow> {
+        over: Option<&VaultSecret>,
+        keeping: Retention,
+    ) -> Result<VaultSecret, DependencyError> {
         let revision = over.map_or(0, |it| it.revision) + 1;
-        self.put(&VaultKey::platform(name), value, revision, keeping).await.map_err(|it| not_now(&it))?.ok_or(NotNow)
+        self.put(&VaultKey::platform(name), value, revision, keeping)
+            .await
+            .map_err(|it| not_now(&it))?
+            .ok_or(DependencyError)
     }
 }
 
-fn not_now(failure: &Failure) -> NotNow {
+fn not_now(failure: &ConnectionsError) -> DependencyError {
     tracing::error!(%failure, "the vault could not be used");
-    NotNow
+    DependencyError
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::World;
+    use crate::testing::Harness;
 
     #[tokio::test]
     async fn what_is_kept_is_found_by_all_and_the_first_wins() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let vault = || StoredVault::new(world.store(), world.sealer(), world.clock.clone());
         assert!(vault().find("mastodon good.example").await.unwrap().is_none());
 
-        let one = vault().keep("mastodon good.example", "one".into(), None, Keeping::Always).await.unwrap();
-        let two = vault().keep("mastodon good.example", "two".into(), None, Keeping::Always).await.unwrap();
+        let one = vault().keep("mastodon good.example", "one".into(), None, Retention::Always).await.unwrap();
+        let two = vault().keep("mastodon good.example", "two".into(), None, Retention::Always).await.unwrap();
         assert_eq!((one.value.expose_secret(), two.value.expose_secret()), ("one", "one"));
 
-        vault().keep("mastodon good.example", "three".into(), Some(&one), Keeping::Always).await.unwrap();
+        vault().keep("mastodon good.example", "three".into(), Some(&one), Retention::Always).await.unwrap();
         let found = vault().find("mastodon good.example").await.unwrap().unwrap();
         assert_eq!((found.value.expose_secret(), found.revision), ("three", 2));
     }
 
     #[tokio::test]
     async fn what_is_used_stays_and_what_nobody_finds_ends() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let vault = StoredVault::new(world.store(), world.sealer(), world.clock.clone());
-        vault.keep("app", "one".into(), None, Keeping::WhileUsed).await.unwrap();
-        vault.keep("key", "one".into(), None, Keeping::Always).await.unwrap();
+        vault.keep("app", "one".into(), None, Retention::WhileUsed).await.unwrap();
+        vault.keep("key", "one".into(), None, Retention::Always).await.unwrap();
         let ends_at = async |name| world.store().vault_entry(&VaultKey::platform(name)).await.unwrap().unwrap().ends_at;
         let began = world.clock.now();
         assert_eq!((ends_at("app").await, ends_at("key").await), (Some(began + UNUSED_FOR), None));
@@ -128,7 +131,7 @@ mod tests {
         assert_eq!(ends_at("app").await, Some(world.clock.now() + UNUSED_FOR));
         assert_eq!(found.revision, other.revision, "either can be replaced");
 
-        let new = vault.keep("app", "two".into(), Some(&found), Keeping::WhileUsed).await.unwrap();
+        let new = vault.keep("app", "two".into(), Some(&found), Retention::WhileUsed).await.unwrap();
         assert_eq!(new.value.expose_secret(), "two");
         vault.find("key").await.unwrap();
         assert_eq!(ends_at("key").await, None);

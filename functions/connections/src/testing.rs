@@ -25,16 +25,16 @@ use http_body_util::BodyExt;
 use platforms::Registry;
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use storage::{CallsOf, Identity, TokenGrant};
+use storage::{Identity, LimitSubject, TokenGrant};
 use tower::ServiceExt;
 
 use self::network::TestPlatform;
-pub(crate) use self::network::{Mood, Network};
+pub(crate) use self::network::{Network, PlatformBehavior};
 use crate::{App, Guests};
 
 /// The service, two of its users, and three platforms: `plain`, `asking`, and
 /// `elsewhere`, where people approve in an app.
-pub(crate) struct World {
+pub(crate) struct Harness {
     pub(crate) clock: Clock,
     pub(crate) platform: Arc<Network>,
     pub(crate) events: Arc<Heard>,
@@ -60,7 +60,7 @@ pub(crate) struct Browser {
     pub(crate) csrf: String,
 }
 
-/// A hand-off that has begun.
+/// A connect flow that has begun.
 pub(crate) struct Begun {
     pub(crate) platform: &'static str,
     pub(crate) token: String,
@@ -80,13 +80,13 @@ pub(crate) struct Answer {
     pub(crate) html: String,
 }
 
-impl World {
+impl Harness {
     pub(crate) async fn new() -> Self {
         Self::with_plan(serde_json::json!({})).await
     }
 
     pub(crate) async fn with_plan(plans: Value) -> Self {
-        Self::open(plans, Guests::Refused).await
+        Self::open(plans, Guests::Denied).await
     }
 
     pub(crate) async fn with_guests() -> Self {
@@ -109,7 +109,7 @@ impl World {
         let events = Arc::<Heard>::default();
         let app = App {
             api: api.clone(),
-            platforms: Registry::of(vec![
+            platforms: Registry::from_adapters(vec![
                 Box::new(TestPlatform { name: "asking", network: platform.clone() }),
                 Box::new(TestPlatform { name: "elsewhere", network: platform.clone() }),
                 Box::new(TestPlatform { name: "plain", network: platform.clone() }),
@@ -179,10 +179,10 @@ impl World {
 
     /// Who receives accounts here, as pages name them.
     pub(crate) fn receiver(&self) -> String {
-        crate::receiver::Receiver::of(&self.user).to_string()
+        crate::recipient::Recipient::of(&self.user).to_string()
     }
 
-    /// Begins a hand-off.
+    /// Begins a connect flow.
     pub(crate) async fn begin(&self, platform: &'static str) -> Begun {
         let answer = self.post(&format!("/api/v1/connections/connect/{platform}")).await;
         assert_eq!(answer.status, 201, "{}", answer.html);
@@ -199,12 +199,12 @@ impl World {
         self.visit(&path).await
     }
 
-    /// The page of a hand-off.
+    /// The page of a connect flow.
     pub(crate) async fn page(&self, begun: &Begun) -> Answer {
         self.visit(&format!("/connect/{}", begun.token)).await
     }
 
-    /// Sends the form of a hand-off's page.
+    /// Sends the form of a connect flow's page.
     pub(crate) async fn send(&self, begun: &Begun, form: &str) -> Answer {
         self.send_in(&self.signed_in, begun, form).await
     }
@@ -239,22 +239,22 @@ impl World {
         polled.body["connection"]["id"].as_u64().unwrap()
     }
 
-    /// Other requests of the user hold all of the user's permits until [`World::release_permits`].
+    /// Other requests of the user hold all of the user's permits until [`Deployment::release_permits`].
     pub(crate) async fn hold_permits(&self) {
         for holder in ["a", "b", "c"] {
-            self.api.store.add_place(&self.requests(), holder, self.clock.now(), 1).await.unwrap();
+            self.api.store.record_permit(&self.requests(), holder, self.clock.now(), 1).await.unwrap();
         }
     }
 
     /// Whose calls are counted when the user's requests call.
-    pub(crate) fn requests(&self) -> CallsOf {
-        CallsOf::requests_of_user(self.user.user_id)
+    pub(crate) fn requests(&self) -> LimitSubject {
+        LimitSubject::requests_of_user(self.user.user_id)
     }
 
     /// Releases them.
     pub(crate) async fn release_permits(&self) {
         for holder in ["a", "b", "c"] {
-            self.api.store.give_back_place(&self.requests(), holder).await.unwrap();
+            self.api.store.release_permit(&self.requests(), holder).await.unwrap();
         }
     }
 
@@ -264,7 +264,7 @@ impl World {
         let store = &self.api.store;
         let account = store.connection(self.user.user_id, id).await.unwrap().unwrap();
         let credentials = store.credentials_of(&account).await.unwrap().unwrap();
-        assert!(store.mark_needs_reconnection(id, &credentials, storage::Loss::Grant).await.unwrap());
+        assert!(store.mark_needs_reconnection(id, &credentials, storage::LostGrant::Grant).await.unwrap());
     }
 
     /// Somebody sends a form to us, as a platform does.

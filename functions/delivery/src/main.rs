@@ -6,7 +6,7 @@ use aws_lambda_events::sqs::SqsEvent;
 use cloud::pictures::SqsPictures;
 use delivery::config::Config;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use platforms::Withheld;
+use platforms::AppUnavailable;
 use publishing::Publishing;
 use storage::Table;
 
@@ -15,7 +15,7 @@ async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
     let config = Config::from_env()?;
-    let platforms = deployment::platforms(&aws, Arc::new(Withheld))?;
+    let platforms = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
     config.check(&platforms)?;
     let pictures = SqsPictures::new(aws_sdk_sqs::Client::new(&aws), config.pictures_queue_url);
     let publishing = Publishing {

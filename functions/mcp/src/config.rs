@@ -1,6 +1,6 @@
 //! This function's environment variables.
 
-use api::{Front, RateLimits, TrustedProxy};
+use api::{FrontConfig, RateLimits, TrustedProxy};
 use cloud::settings::{SettingsError, optional, required};
 use domain::clock::Clock;
 
@@ -16,7 +16,7 @@ pub struct Config {
     /// this function.
     pub proof: TrustedProxy,
     /// What every response carries.
-    pub front: Front,
+    pub front: FrontConfig,
     /// `ALLOWED_ORIGINS`: origins whose pages may call it, separated by commas.
     pub allowed_origins: Vec<String>,
 }
@@ -26,7 +26,7 @@ impl Config {
     pub fn from_env() -> Result<Self, SettingsError> {
         let allowed = optional("ALLOWED_ORIGINS").unwrap_or_default();
         let origin = required("ORIGIN")?.trim_end_matches('/').to_owned();
-        let front = Front {
+        let front = FrontConfig {
             clock: Clock::System,
             is_encrypted: origin.starts_with("https://"),
             limits: RateLimits::from_env()?,

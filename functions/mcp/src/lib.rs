@@ -18,7 +18,7 @@ mod tests;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use api::{ApiError, ErrorBody, Front, TrustedProxy};
+use api::{ApiError, ErrorBody, FrontConfig, TrustedProxy};
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::from_fn_with_state;
@@ -82,7 +82,7 @@ pub struct App {
     base: Base,
     /// Proves to the API whose address is passed on.
     proof: TrustedProxy,
-    front: Front,
+    front: FrontConfig,
     /// Where an assistant learns how to get a token.
     challenge: HeaderValue,
     config: StreamableHttpServerConfig,

@@ -66,7 +66,8 @@ async fn origin() -> String {
 }
 
 fn app(origin: &str, allowed_origins: &[&str]) -> App {
-    let front = Front { clock: Clock::System, is_encrypted: false, limits: RateLimits::default(), proxies: Vec::new() };
+    let front =
+        FrontConfig { clock: Clock::System, is_encrypted: false, limits: RateLimits::default(), proxies: Vec::new() };
     App::new(Config {
         origin: origin.to_owned(),
         api_origin: origin.to_owned(),

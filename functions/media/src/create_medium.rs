@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use api::need::MediaWrite;
 use api::openapi::{BadBody, MEDIA, Refused};
-use api::{ApiError, ApiResult, Caller, Incoming};
+use api::scope_guard::MediaWrite;
+use api::{ApiError, ApiResult, Caller, RequestBody};
 use axum::extract::State;
-use domain::faults::Faults;
 use domain::id::UserId;
 use domain::media::{MediaPath, MimeType, human_size};
+use domain::validation_errors::ValidationErrors;
 use http::HeaderMap;
 use storage::{Medium, MediumAdded, Room};
 use tracing::Instrument;
@@ -59,7 +59,7 @@ pub(crate) async fn create_medium(
     State(app): State<App>,
     caller: Caller<MediaWrite>,
     headers: HeaderMap,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<Answer> {
     app.check_plan(&caller).await?;
     let (request, key) = CreateMedium::parse(incoming, &headers, &app.limits)?;
@@ -133,7 +133,7 @@ impl App {
                     self.count_arrived(user).await?;
                     are_counted = true;
                 }
-                MediumAdded::NoRoom => return Err(ApiError::Invalid(Faults::one(field, self.no_room()))),
+                MediumAdded::NoRoom => return Err(ApiError::Invalid(ValidationErrors::one(field, self.no_room()))),
             }
         }
         Err(ApiError::Unavailable)

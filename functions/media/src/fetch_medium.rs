@@ -5,9 +5,9 @@ use api::{ApiError, ApiResult};
 use bytes::{Bytes, BytesMut};
 use cloud::bucket::PutError;
 use cloud::fetch::{FetchError, FetchedBody};
-use domain::faults::Faults;
 use domain::id::UserId;
 use domain::media::{MimeType, SNIFF_BYTES};
+use domain::validation_errors::ValidationErrors;
 use futures::StreamExt;
 use storage::{Medium, MediumUse};
 
@@ -79,7 +79,7 @@ fn refused(error: &FetchError) -> ApiError {
 }
 
 fn fault(reason: &str) -> ApiError {
-    let mut faults = Faults::new();
+    let mut faults = ValidationErrors::new();
     faults.add("source_url", format!("could not be fetched: {reason}"));
     ApiError::Invalid(faults)
 }

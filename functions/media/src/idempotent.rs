@@ -3,9 +3,9 @@
 //! refused.
 
 use api::{ApiError, ApiResult};
-use domain::faults::Faults;
 use domain::id::UserId;
 use domain::idempotency::IdempotencyKey;
+use domain::validation_errors::ValidationErrors;
 use storage::{ClaimedKey, KeyClaim};
 
 use crate::App;
@@ -37,7 +37,7 @@ impl App {
             KeyClaim::Done(kept) => Ok(Answer::replayed(kept.response)),
             KeyClaim::Running => Err(ApiError::Conflict(RUNNING.to_owned())),
             KeyClaim::OtherBody => {
-                let faults = Faults::one("idempotency-key", "was used for another request; take a new key");
+                let faults = ValidationErrors::one("idempotency-key", "was used for another request; take a new key");
                 Err(ApiError::Invalid(faults))
             }
         }

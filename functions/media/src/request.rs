@@ -1,6 +1,6 @@
 //! What `POST /media` is sent.
 
-use api::{ApiResult, Incoming};
+use api::{ApiResult, RequestBody};
 use domain::idempotency::IdempotencyKey;
 use domain::media::{Filename, MediaLimits, MimeType, human_size};
 use http::HeaderMap;
@@ -66,7 +66,7 @@ impl CreateMedium {
     /// Reads the request and its idempotency key; the error names everything
     /// that is wrong with them.
     pub(crate) fn parse(
-        incoming: Incoming,
+        incoming: RequestBody,
         headers: &HeaderMap,
         limits: &MediaLimits,
     ) -> ApiResult<(Self, Option<IdempotencyKey>)> {

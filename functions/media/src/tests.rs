@@ -28,7 +28,7 @@ use http_body_util::BodyExt;
 use reqwest::header::HeaderMap;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use storage::{CallsOf, Identity, Joined, TokenGrant};
+use storage::{Identity, Joined, LimitSubject, TokenGrant};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
@@ -410,7 +410,8 @@ async fn a_derived_picture_is_served_and_ends_with_its_file() {
     let bounds = PictureBounds::new(1000, 100).jpeg();
     let file = MediaPath::new(service.user.user_id, domain::id::MediaId::new(42).unwrap(), MimeType::Png);
     let request = PictureRequest { file, bounds };
-    let picture = cloud::pictures::Answer::Picture { mime_type: MimeType::Jpeg, bytes: b"\xFF\xD8\xFF"[..].into() };
+    let picture =
+        cloud::pictures::PictureResult::Picture { mime_type: MimeType::Jpeg, bytes: b"\xFF\xD8\xFF"[..].into() };
     service.app.bucket.put_picture(&request, picture).await.unwrap();
     let path = service.path_of(PublicFile::Derived(request.answered_at(), MimeType::Jpeg));
 
@@ -469,9 +470,9 @@ async fn addresses_that_open_nothing_all_have_the_same_answer() {
 #[tokio::test]
 async fn a_file_is_fetched_with_a_permit_and_the_same_key_can_be_sent_again() {
     let service = Service::start().await;
-    let (store, of) = (&service.app.api.store, CallsOf::requests_of_user(service.user.user_id));
+    let (store, of) = (&service.app.api.store, LimitSubject::requests_of_user(service.user.user_id));
     for holder in ["a", "b", "c"] {
-        store.add_place(&of, holder, noon(), 1).await.unwrap();
+        store.record_permit(&of, holder, noon(), 1).await.unwrap();
     }
     let fetched = json!({"mime_type": "image/png", "source_url": format!("{}/harbour.png", service.web)});
     let key = [("idempotency-key", "k")];
@@ -481,7 +482,7 @@ async fn a_file_is_fetched_with_a_permit_and_the_same_key_can_be_sent_again() {
     let (status, _) = service.post(&json!({"mime_type": "image/png"})).await;
     assert_eq!(status, StatusCode::CREATED, "nothing is fetched");
 
-    store.give_back_place(&of, "a").await.unwrap();
+    store.release_permit(&of, "a").await.unwrap();
     assert_eq!(service.post_with(&fetched, &key).await.0, StatusCode::CREATED);
-    assert_eq!(store.open_calls(&of).await.unwrap().others("", noon()), 2, "the permit is released");
+    assert_eq!(store.in_flight_calls(&of).await.unwrap().others("", noon()), 2, "the permit is released");
 }

@@ -9,7 +9,7 @@ mod fitting;
 
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use cloud::bucket::{Bucket, BucketError};
-use cloud::pictures::Answer;
+use cloud::pictures::PictureResult;
 use domain::media::{PictureRequest, human_size};
 
 use self::fitting::fitted;
@@ -75,7 +75,9 @@ pub async fn fit(bucket: &Bucket, request: &PictureRequest, coming: &Coming) -> 
     let begun = begun(bucket, request, coming).await;
     let answer = if MAX_ENDS <= begun {
         tracing::error!(user_id = %request.file.user(), path = %request.file, "a file ended the process each time");
-        Answer::Refused { reason: format!("the file could not be read in {MAX_ENDS} attempts; upload another one") }
+        PictureResult::Refused {
+            reason: format!("the file could not be read in {MAX_ENDS} attempts; upload another one"),
+        }
     } else {
         note_beginning(bucket, request, coming, begun + 1).await?;
         answer_to(bucket, request).await?
@@ -110,8 +112,8 @@ fn noted_at(request: &PictureRequest, coming: &Coming) -> String {
     format!("{}.{}", request.answered_at(), coming.message)
 }
 
-async fn answer_to(bucket: &Bucket, request: &PictureRequest) -> Result<Answer, BucketError> {
-    let refused = |reason: String| Answer::Refused { reason };
+async fn answer_to(bucket: &Bucket, request: &PictureRequest) -> Result<PictureResult, BucketError> {
+    let refused = |reason: String| PictureResult::Refused { reason };
     let path = request.file.to_string();
     let gone = || refused("the file is not there any more; upload it again".to_owned());
     let Some(look) = bucket.look(&path, 1).await? else { return Ok(gone()) };
@@ -123,7 +125,7 @@ async fn answer_to(bucket: &Bucket, request: &PictureRequest) -> Result<Answer, 
     let (mime, bounds) = (request.file.mime(), request.bounds);
     let worked = tokio::task::spawn_blocking(move || fitted(bytes.into(), mime, bounds)).await;
     Ok(match worked {
-        Ok(Ok(picture)) => Answer::Picture { mime_type: picture.mime_type, bytes: picture.bytes },
+        Ok(Ok(picture)) => PictureResult::Picture { mime_type: picture.mime_type, bytes: picture.bytes },
         Ok(Err(misfit)) => refused(misfit.to_string()),
         // The same file panics every time.
         Err(error) => {

@@ -41,7 +41,7 @@ fn first() -> Coming {
     Coming { message: "m1".to_owned(), received: 1 }
 }
 
-async fn answered(store: &TestBucket, request: &PictureRequest, received: u32) -> Option<Answer> {
+async fn answered(store: &TestBucket, request: &PictureRequest, received: u32) -> Option<PictureResult> {
     let event = message(serde_json::to_string(request).unwrap(), received);
     answer(&store.bucket, event).await.unwrap();
     store.bucket.picture(request).await.unwrap()
@@ -52,7 +52,7 @@ async fn a_picture_is_made_to_fit_and_kept_where_it_is_looked_for() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
 
-    let Some(Answer::Picture { mime_type, bytes }) = answered(&store, &request, 1).await else { panic!() };
+    let Some(PictureResult::Picture { mime_type, bytes }) = answered(&store, &request, 1).await else { panic!() };
 
     assert_eq!((mime_type, mime_type.picture_size(&bytes)), (MimeType::Png, Some((50, 30))));
     assert!(mime_type.is_bare_picture(&bytes));
@@ -65,7 +65,7 @@ async fn what_is_no_picture_and_what_is_gone_are_refused() {
     upload(&store, &broken, png(100, 60)[..50].to_vec()).await;
 
     for (request, expected) in [(broken, "damaged"), (gone, "not there")] {
-        let Some(Answer::Refused { reason }) = answered(&store, &request, 1).await else { panic!("{expected}") };
+        let Some(PictureResult::Refused { reason }) = answered(&store, &request, 1).await else { panic!("{expected}") };
         assert!(reason.contains(expected), "{reason}");
     }
 }
@@ -77,10 +77,10 @@ async fn what_ended_the_process_three_times_is_refused_without_decoding_it() {
     upload(&store, &request, png(100, 60)).await;
     note_beginning(&store.bucket, &request, &first(), MAX_ENDS).await.unwrap();
 
-    let Some(Answer::Refused { reason }) = answered(&store, &request, MAX_ENDS + 1).await else { panic!() };
+    let Some(PictureResult::Refused { reason }) = answered(&store, &request, MAX_ENDS + 1).await else { panic!() };
 
     assert!(reason.contains("3 attempts"), "{reason}");
-    assert!(matches!(answered(&store, &request, 1).await, Some(Answer::Refused { .. })), "and it stays so");
+    assert!(matches!(answered(&store, &request, 1).await, Some(PictureResult::Refused { .. })), "and it stays so");
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn what_came_again_is_tried_as_often_as_it_may_be() {
     upload(&store, &request, png(100, 60)).await;
     note_beginning(&store.bucket, &request, &first(), MAX_ENDS - 1).await.unwrap();
 
-    assert!(matches!(answered(&store, &request, MAX_ENDS).await, Some(Answer::Picture { .. })));
+    assert!(matches!(answered(&store, &request, MAX_ENDS).await, Some(PictureResult::Picture { .. })));
     assert_eq!(begun(&store.bucket, &request, &Coming { received: 2, ..first() }).await, MAX_ENDS);
 }
 
@@ -99,7 +99,7 @@ async fn a_message_that_nobody_began_with_may_come_any_number_of_times() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
 
-    assert!(matches!(answered(&store, &request, 100).await, Some(Answer::Picture { .. })));
+    assert!(matches!(answered(&store, &request, 100).await, Some(PictureResult::Picture { .. })));
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn a_file_that_is_too_large_to_be_held_is_refused() {
     let place = store.folder.path().join("media/media/7/42.png");
     std::fs::File::options().write(true).open(place).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
 
-    let Some(Answer::Refused { reason }) = answered(&store, &request, 1).await else { panic!() };
+    let Some(PictureResult::Refused { reason }) = answered(&store, &request, 1).await else { panic!() };
 
     assert_eq!(reason, "the file has 64.1 MiB; at most 64 MiB can be made to fit");
 }

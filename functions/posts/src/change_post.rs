@@ -1,8 +1,8 @@
 //! `PATCH /posts/{post}`.
 
-use api::need::PostsDraft;
 use api::openapi::{BadBody, Missing, POSTS, Refused, Stale};
-use api::{ApiError, ApiResult, Caller, ErrorBody, Given, Id, Incoming};
+use api::scope_guard::PostsDraft;
+use api::{ApiError, ApiResult, Caller, ErrorBody, FieldValue, Id, RequestBody};
 use axum::extract::State;
 use axum::response::Response;
 use domain::id::PostId;
@@ -66,7 +66,7 @@ pub(crate) async fn change_post(
     caller: Caller<PostsDraft>,
     Id(post): Id<PostId>,
     condition: Condition,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<Response> {
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
     condition.check(&post)?;
@@ -75,7 +75,7 @@ pub(crate) async fn change_post(
         return Err(drafts_only());
     }
     let text = match reading::content(&mut fields) {
-        Given::Null => {
+        FieldValue::Null => {
             fields.add("content", "may not be null; leave it out to keep the text");
             None
         }
@@ -83,14 +83,14 @@ pub(crate) async fn change_post(
     };
     let mut targets = reading::platforms(&mut fields);
     let media = match reading::media(&mut fields) {
-        Given::Value(media) => Some(media),
-        Given::Null => Some(Vec::new()),
-        Given::Absent | Given::Faulty => None,
+        FieldValue::Value(media) => Some(media),
+        FieldValue::Null => Some(Vec::new()),
+        FieldValue::Absent | FieldValue::Invalid => None,
     };
     let scheduled_at = match reading::scheduled_at(&mut fields, app.api.clock.now()) {
-        Given::Value(at) => Some(Some(at)),
-        Given::Null => Some(None),
-        Given::Absent | Given::Faulty => None,
+        FieldValue::Value(at) => Some(Some(at)),
+        FieldValue::Null => Some(None),
+        FieldValue::Absent | FieldValue::Invalid => None,
     };
     let (named, aimed) = (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
     reading::bound_files(&mut fields, named, aimed);

@@ -1,16 +1,16 @@
 //! `POST /posts`.
 
-use api::need::PostsDraft;
 use api::openapi::{BadBody, POSTS, Refused};
-use api::{ApiError, ApiResult, Caller, ErrorBody, Fields, Given, Incoming};
+use api::scope_guard::PostsDraft;
+use api::{ApiError, ApiResult, Caller, ErrorBody, FieldValue, Fields, RequestBody};
 use axum::extract::State;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
-use domain::faults::Faults;
 use domain::id::UserId;
 use domain::idempotency::IdempotencyKey;
 use domain::post::Authority;
 use domain::token;
+use domain::validation_errors::ValidationErrors;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use publishing::{CreatePost, Created, NotCreated};
 use serde::Deserialize;
@@ -141,7 +141,7 @@ pub(crate) async fn create_post(
     State(app): State<App>,
     caller: Caller<PostsDraft>,
     headers: HeaderMap,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<Response> {
     let body = incoming.bytes()?;
     let mut fields = incoming.fields(reading::FIELDS)?;
@@ -168,7 +168,7 @@ pub(crate) async fn create_post(
 /// The post that a body asks for, with what is wrong with it.
 pub(crate) fn read(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> CreatePost {
     let text = match reading::content(&mut fields) {
-        Given::Absent | Given::Null => {
+        FieldValue::Absent | FieldValue::Null => {
             fields.add("content", "is required");
             None
         }
@@ -191,7 +191,7 @@ pub(crate) fn read(mut fields: Fields, authority: Authority, now: DateTime<Utc>)
 /// The answer where no post was made.
 pub(crate) fn refused(why: NotCreated, caller: &Caller<PostsDraft>) -> ApiError {
     match why {
-        NotCreated::KeyReused => Faults::one(
+        NotCreated::KeyReused => ValidationErrors::one(
             "idempotency-key",
             "was used for another request; look whether its post is there before you use a new one",
         )
@@ -202,7 +202,12 @@ pub(crate) fn refused(why: NotCreated, caller: &Caller<PostsDraft>) -> ApiError 
     }
 }
 
-fn idempotency(headers: &HeaderMap, user: UserId, body: &[u8], faults: &mut Faults) -> Option<IdempotencyUse> {
+fn idempotency(
+    headers: &HeaderMap,
+    user: UserId,
+    body: &[u8],
+    faults: &mut ValidationErrors,
+) -> Option<IdempotencyUse> {
     let mut sent = headers.get_all("idempotency-key").iter();
     let header = sent.next()?;
     if sent.next().is_some() {

@@ -1,7 +1,7 @@
 //! `DELETE /posts/{post}`.
 
-use api::need::PostsDraft;
 use api::openapi::{Invalid, Missing, POSTS, Refused, Stale};
+use api::scope_guard::PostsDraft;
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::extract::State;
 use domain::id::PostId;

@@ -1,8 +1,8 @@
 //! `GET /posts`.
 
-use api::need::PostsRead;
 use api::openapi::{Invalid, POSTS, Refused};
-use api::{ApiResult, Caller, Fields, Given, Params};
+use api::scope_guard::PostsRead;
+use api::{ApiResult, Caller, FieldValue, Fields, Params};
 use axum::Json;
 use axum::extract::State;
 use domain::listing::{Direction, Listing, SortField};
@@ -110,12 +110,12 @@ fn choice<T: Copy>(fields: &mut Fields, name: &str, known: &[(&str, T)]) -> Opti
 
 fn number(fields: &mut Fields, name: &str, max: u64) -> Option<u64> {
     match fields.integer(name) {
-        Given::Value(number) if (1..=max).contains(&number) => Some(number),
-        Given::Value(_) => {
+        FieldValue::Value(number) if (1..=max).contains(&number) => Some(number),
+        FieldValue::Value(_) => {
             fields.add(name, format!("must be from 1 to {max}"));
             None
         }
-        Given::Absent | Given::Null | Given::Faulty => None,
+        FieldValue::Absent | FieldValue::Null | FieldValue::Invalid => None,
     }
 }
 

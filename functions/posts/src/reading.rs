@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use api::{Fields, Given};
+use api::{FieldValue, Fields};
 use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
 use domain::media::{AltText, MediaPath};
@@ -25,32 +25,32 @@ const MAX_OPTION_CHARS: usize = 10_000;
 const MAX_OPTION_ENTRIES: usize = 100;
 
 /// `content`, when it was given and is valid.
-pub(crate) fn content(fields: &mut Fields) -> Given<PostText> {
+pub(crate) fn content(fields: &mut Fields) -> FieldValue<PostText> {
     match fields.text("content") {
-        Given::Value(raw) => match PostText::parse(&raw) {
-            Ok(text) => Given::Value(text),
+        FieldValue::Value(raw) => match PostText::parse(&raw) {
+            Ok(text) => FieldValue::Value(text),
             Err(error) => {
                 fields.add("content", error);
-                Given::Faulty
+                FieldValue::Invalid
             }
         },
-        Given::Absent => Given::Absent,
-        Given::Null => Given::Null,
-        Given::Faulty => Given::Faulty,
+        FieldValue::Absent => FieldValue::Absent,
+        FieldValue::Null => FieldValue::Null,
+        FieldValue::Invalid => FieldValue::Invalid,
     }
 }
 
 /// `scheduled_at`. One that cannot be used counts as now, so that the response names everything else
 /// that keeps the post from being scheduled. Its error keeps the post from being written.
-pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> Given<DateTime<Utc>> {
+pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> FieldValue<DateTime<Utc>> {
     match fields.text("scheduled_at") {
-        Given::Value(raw) => Given::Value(parse_schedule(&raw, now).unwrap_or_else(|error| {
+        FieldValue::Value(raw) => FieldValue::Value(parse_schedule(&raw, now).unwrap_or_else(|error| {
             fields.add("scheduled_at", error);
             now
         })),
-        Given::Faulty => Given::Value(now),
-        Given::Null => Given::Null,
-        Given::Absent => Given::Absent,
+        FieldValue::Invalid => FieldValue::Value(now),
+        FieldValue::Null => FieldValue::Null,
+        FieldValue::Absent => FieldValue::Absent,
     }
 }
 
@@ -68,18 +68,18 @@ pub(crate) fn platforms(fields: &mut Fields) -> Option<Vec<NewTarget>> {
 
 fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
     let connection_id = match entry.integer("connected_account_id") {
-        Given::Value(number) => {
+        FieldValue::Value(number) => {
             let id = ConnectionId::new(number);
             if id.is_none() {
                 entry.add("connected_account_id", "is not one of your connected accounts");
             }
             id
         }
-        Given::Absent | Given::Null => {
+        FieldValue::Absent | FieldValue::Null => {
             entry.add("connected_account_id", "is required");
             None
         }
-        Given::Faulty => None,
+        FieldValue::Invalid => None,
     };
     let (text, options) = (content(entry).value(), options(entry));
     // Null is as if it was left out: the empty list says that there are none.
@@ -127,12 +127,12 @@ fn option(value: Value) -> Result<Option<OptionValue>, &'static str> {
 }
 
 /// `media`, of the post or of one of its targets.
-pub(crate) fn media(fields: &mut Fields) -> Given<Vec<NamedMedium>> {
+pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<NamedMedium>> {
     let entries = match fields.list_of("media", MAX_MEDIA) {
-        Given::Value(entries) => entries,
-        Given::Absent => return Given::Absent,
-        Given::Null => return Given::Null,
-        Given::Faulty => return Given::Faulty,
+        FieldValue::Value(entries) => entries,
+        FieldValue::Absent => return FieldValue::Absent,
+        FieldValue::Null => return FieldValue::Null,
+        FieldValue::Invalid => return FieldValue::Invalid,
     };
     let mut named: Vec<NamedMedium> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
@@ -159,7 +159,7 @@ pub(crate) fn media(fields: &mut Fields) -> Given<Vec<NamedMedium>> {
             Err(_) => fields.add(&field, "is not one of your uploads; use the path that POST /media answered"),
         }
     }
-    Given::Value(named)
+    FieldValue::Value(named)
 }
 
 /// Refuses more than a request may name in all its lists, and looks at none of its
@@ -198,8 +198,8 @@ fn alt_text(medium: &mut Fields) -> Option<AltText> {
 /// when it was `null`.
 fn list(fields: &mut Fields, name: &str, max: usize) -> Option<Vec<Value>> {
     match fields.list_of(name, max) {
-        Given::Value(entries) => Some(entries),
-        Given::Null => Some(Vec::new()),
-        Given::Absent | Given::Faulty => None,
+        FieldValue::Value(entries) => Some(entries),
+        FieldValue::Null => Some(Vec::new()),
+        FieldValue::Absent | FieldValue::Invalid => None,
     }
 }

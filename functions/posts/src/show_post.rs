@@ -1,7 +1,7 @@
 //! `GET /posts/{post}`.
 
-use api::need::PostsRead;
 use api::openapi::{Invalid, Missing, POSTS, Refused};
+use api::scope_guard::PostsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::extract::State;
 use axum::response::Response;

@@ -1,8 +1,8 @@
 //! `POST /posts/validate`.
 
-use api::need::PostsDraft;
 use api::openapi::{BadBody, POSTS, Refused};
-use api::{ApiResult, Caller, Incoming};
+use api::scope_guard::PostsDraft;
+use api::{ApiResult, Caller, RequestBody};
 use axum::Json;
 use axum::extract::State;
 use domain::post::Authority;
@@ -48,7 +48,7 @@ struct WarningView {
 pub(crate) async fn validate_post(
     State(app): State<App>,
     caller: Caller<PostsDraft>,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<Json<Validation>> {
     let authority = Authority::of(&caller.scopes);
     let request = read(incoming.fields(reading::FIELDS)?, authority, app.api.clock.now());

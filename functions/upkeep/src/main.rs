@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use platforms::Withheld;
+use platforms::AppUnavailable;
 use publishing::Publishing;
 use upkeep::Errand;
 
@@ -12,8 +12,8 @@ async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
     let publishing = Publishing::from_env(&aws)?;
-    let renewable = deployment::platforms(&aws, Arc::new(Withheld))?;
-    let connectable = deployment::platforms(&aws, Arc::new(Withheld))?;
+    let renewable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
+    let connectable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Errand>| {
         if let Some(user) = event.payload.erase_user {

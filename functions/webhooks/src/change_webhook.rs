@@ -1,15 +1,15 @@
 //! `PATCH /webhooks/{webhook}`.
 
-use api::need::WebhooksWrite;
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
-use api::{ApiError, ApiResult, Caller, Given, Id, Incoming};
+use api::scope_guard::WebhooksWrite;
+use api::{ApiError, ApiResult, Caller, FieldValue, Id, RequestBody};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit;
 use domain::id::{UserId, WebhookId};
 use domain::webhook::{EndpointUrl, EventKind};
 use serde::Deserialize;
-use storage::{EndpointRecord, Race, StorageError};
+use storage::{EndpointRecord, StorageError, WriteOutcome};
 use utoipa::ToSchema;
 
 use crate::view::WebhookView;
@@ -52,13 +52,13 @@ pub(crate) async fn change_webhook(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     Id(webhook): Id<WebhookId>,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<Json<WebhookView>> {
     let known = app.api.store.webhook(caller.user, webhook).await?;
     known.ok_or(ApiError::NotFound)?;
     let mut fields = incoming.fields(reading::CHANGES)?;
     let url = match reading::url(&app, &mut fields) {
-        Given::Null => {
+        FieldValue::Null => {
             fields.add("url", "may not be null; leave it out to keep the address");
             None
         }
@@ -95,9 +95,9 @@ impl App {
             let Some(record) = store.webhook(user, webhook).await? else { return Ok(None) };
             let before = record.endpoint;
             let Changes { url, events, disabled } = changes;
-            let endpoint = before.changed(url.clone(), events.clone(), *disabled, self.api.clock.now());
+            let endpoint = before.with_changes(url.clone(), events.clone(), *disabled, self.api.clock.now());
             let record = EndpointRecord { endpoint, ..record };
-            if store.swap_webhook(&before, &record, None).await? == Race::Won {
+            if store.swap_webhook(&before, &record, None).await? == WriteOutcome::Applied {
                 return Ok(Some(record));
             }
         }

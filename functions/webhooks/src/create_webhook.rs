@@ -1,20 +1,20 @@
 //! `POST /webhooks`.
 
-use api::need::WebhooksWrite;
 use api::openapi::{BadBody, Refused, WEBHOOKS};
-use api::{ApiResult, Caller, Given, HeldToken, Incoming};
+use api::scope_guard::WebhooksWrite;
+use api::{ApiResult, Caller, FieldValue, HeldToken, RequestBody};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit;
-use domain::faults::Faults;
 use domain::id::UserId;
-use domain::webhook::{Creator, Endpoint, EndpointUrl, EventKind, MAX_ENDPOINTS, Secret, Secrets};
+use domain::validation_errors::ValidationErrors;
+use domain::webhook::{Creator, EndpointUrl, EventKind, MAX_ENDPOINTS, WebhookEndpoint, WebhookSecret, WebhookSecrets};
 use http::StatusCode;
 use serde::Deserialize;
 use storage::{EndpointAdded, EndpointRecord};
 use utoipa::ToSchema;
 
-use crate::failure::Failure;
+use crate::error::WebhooksError;
 use crate::view::WithSecret;
 use crate::{App, reading};
 
@@ -52,26 +52,26 @@ pub(crate) async fn create_webhook(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     token: HeldToken,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<WithSecret>)> {
     let mut fields = incoming.fields(reading::FIELDS)?;
     let url = match reading::url(&app, &mut fields) {
-        Given::Value(url) => Some(url),
-        Given::Faulty => None,
-        Given::Absent | Given::Null => {
+        FieldValue::Value(url) => Some(url),
+        FieldValue::Invalid => None,
+        FieldValue::Absent | FieldValue::Null => {
             fields.add("url", "is required");
             None
         }
     };
     let events = reading::events(&mut fields).value().unwrap_or_default();
-    let Some(url) = fields.finish(url)? else { return Err(Faults::one("url", "is required").into()) };
+    let Some(url) = fields.finish(url)? else { return Err(ValidationErrors::one("url", "is required").into()) };
 
     let HeldToken { id, grant } = token;
     let creator =
         Creator { token: id.to_string(), client_name: grant.client_name.clone(), client_id: grant.client_id.clone() };
     let Some((record, secret)) = app.add(caller.user, url, events, Some(creator)).await? else {
         let full = format!("would be the {}th webhook; a user has {MAX_ENDPOINTS} at most", MAX_ENDPOINTS + 1);
-        return Err(Faults::one("url", full).into());
+        return Err(ValidationErrors::one("url", full).into());
     };
     audit::Entry::new(audit::Event::WebhookMade).user(caller.user).token(&id).address(caller.ip).write();
     Ok((StatusCode::CREATED, Json(WithSecret::of(&record, &secret, app.api.clock.now()))))
@@ -86,11 +86,11 @@ impl App {
         url: EndpointUrl,
         events: Vec<EventKind>,
         created_by: Option<Creator>,
-    ) -> Result<Option<(EndpointRecord, Secret)>, Failure> {
-        let endpoint = Endpoint::new(user, self.api.ids.fresh(), url, events, created_by, self.api.clock.now());
-        let secret = Secret::random();
+    ) -> Result<Option<(EndpointRecord, WebhookSecret)>, WebhooksError> {
+        let endpoint = WebhookEndpoint::new(user, self.api.ids.fresh(), url, events, created_by, self.api.clock.now());
+        let secret = WebhookSecret::random();
         let sealed = self.seal(&endpoint, &secret).await?;
-        let record = EndpointRecord { endpoint, secrets: Secrets::new(sealed) };
+        let record = EndpointRecord { endpoint, secrets: WebhookSecrets::new(sealed) };
         let added = self.api.store.add_webhook(&record).await?;
         Ok((added == EndpointAdded::Added).then_some((record, secret)))
     }

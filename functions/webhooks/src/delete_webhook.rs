@@ -1,7 +1,7 @@
 //! `DELETE /webhooks/{webhook}`.
 
-use api::need::WebhooksWrite;
 use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
+use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::extract::State;
 use cloud::audit;

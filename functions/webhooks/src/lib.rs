@@ -6,18 +6,20 @@
 //! Clients make and look after endpoints by the routes below; a person sees them on
 //! `webhooks_page`.
 
-mod calls;
 mod change_webhook;
 pub mod config;
 mod create_webhook;
 mod delete_webhook;
-mod failure;
-mod heard;
+mod endpoint_client;
+mod error;
+mod fan_out;
+mod invocation;
 mod list_deliveries;
 mod list_webhooks;
 mod permits;
 mod queue;
 mod reading;
+mod record_response;
 mod redeliver;
 mod rotate_secret;
 mod secrets;
@@ -25,7 +27,6 @@ mod send;
 mod show_key;
 mod show_webhook;
 mod signing_keys;
-mod tell;
 mod test_webhook;
 #[cfg(test)]
 mod testing;
@@ -33,7 +34,6 @@ mod tick;
 mod view;
 mod webhooks_forms;
 mod webhooks_page;
-mod woken;
 
 use std::sync::Arc;
 
@@ -42,16 +42,16 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::get;
 use cloud::events::EventBus;
-use cloud::notices::NoticeQueue;
 use cloud::seal::Sealer;
-use outbound::Outbound;
-use publishing::Places;
+use cloud::webhook_queue::WebhookQueue;
+use egress::Egress;
+use publishing::HeldPermits;
 
-pub use calls::{Calls, OverHttp, Request, outbound_clients};
-pub use failure::Failure;
+pub use endpoint_client::{EndpointClient, HttpEndpointClient, Request, egress_clients};
+pub use error::WebhooksError;
+pub use invocation::Invocation;
 pub use queue::take;
 pub use signing_keys::SigningKeys;
-pub use woken::Woken;
 
 /// What handlers and workers need, the same for all of them.
 #[derive(Clone)]
@@ -61,17 +61,17 @@ pub struct App {
     /// Encrypts secrets before they are stored.
     pub sealer: Arc<dyn Sealer>,
     /// Which addresses may be endpoints.
-    pub outbound: Outbound,
+    pub egress: Egress,
     /// Calls endpoints.
-    pub calls: Arc<dyn Calls>,
+    pub calls: Arc<dyn EndpointClient>,
     /// Brings notices when they are to be tried.
-    pub queue: Arc<dyn NoticeQueue>,
+    pub queue: Arc<dyn WebhookQueue>,
     /// The bus, on which it is told that an endpoint is disabled.
     pub events: Arc<dyn EventBus>,
     /// The key of the deployment.
     pub keys: SigningKeys,
     /// The permits for calls that this process holds.
-    pub places: Places,
+    pub held_permits: HeldPermits,
 }
 
 impl FromRef<App> for Api {

@@ -1,15 +1,15 @@
 //! `GET /webhooks/{webhook}/deliveries`.
 
-use api::need::WebhooksWrite;
 use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
-use api::{ApiError, ApiResult, Caller, Fields, Given, Id, Params};
+use api::scope_guard::WebhooksWrite;
+use api::{ApiError, ApiResult, Caller, FieldValue, Fields, Id, Params};
 use axum::Json;
 use axum::extract::State;
 use chrono::DateTime;
 use domain::id::WebhookId;
 use domain::webhook::MessageId;
 use serde::Serialize;
-use storage::NoticePlace;
+use storage::WebhookDeliveryCursor;
 use utoipa::ToSchema;
 
 use crate::App;
@@ -61,7 +61,7 @@ pub(crate) async fn list_deliveries(
     let (limit, from) = (per_page(&mut fields), before(&mut fields));
     fields.finish(())?;
 
-    let (notices, next) = app.api.store.notices(caller.user, webhook, from.as_ref(), limit).await?;
+    let (notices, next) = app.api.store.webhook_deliveries(caller.user, webhook, from.as_ref(), limit).await?;
     let now = app.api.clock.now();
     let data = notices.iter().filter(|it| it.is_kept(now)).map(DeliveryView::from).collect();
     let next = next.map(|it| format!("{}-{}", it.created_at.timestamp_millis(), it.message_id));
@@ -70,16 +70,16 @@ pub(crate) async fn list_deliveries(
 
 fn per_page(fields: &mut Fields) -> u32 {
     match fields.integer("per_page") {
-        Given::Value(number) if (1..=100).contains(&number) => u32::try_from(number).unwrap_or(DEFAULT_PER_PAGE),
-        Given::Value(_) => {
+        FieldValue::Value(number) if (1..=100).contains(&number) => u32::try_from(number).unwrap_or(DEFAULT_PER_PAGE),
+        FieldValue::Value(_) => {
             fields.add("per_page", "must be from 1 to 100");
             DEFAULT_PER_PAGE
         }
-        Given::Absent | Given::Null | Given::Faulty => DEFAULT_PER_PAGE,
+        FieldValue::Absent | FieldValue::Null | FieldValue::Invalid => DEFAULT_PER_PAGE,
     }
 }
 
-fn before(fields: &mut Fields) -> Option<NoticePlace> {
+fn before(fields: &mut Fields) -> Option<WebhookDeliveryCursor> {
     let raw = fields.text("before").value()?;
     let place = place(&raw);
     if place.is_none() {
@@ -88,9 +88,9 @@ fn before(fields: &mut Fields) -> Option<NoticePlace> {
     place
 }
 
-fn place(raw: &str) -> Option<NoticePlace> {
+fn place(raw: &str) -> Option<WebhookDeliveryCursor> {
     let (millis, message) = raw.split_once('-')?;
-    Some(NoticePlace {
+    Some(WebhookDeliveryCursor {
         created_at: DateTime::from_timestamp_millis(millis.parse().ok()?)?,
         message_id: MessageId::parse(message)?,
     })

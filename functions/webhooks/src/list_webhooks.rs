@@ -1,7 +1,7 @@
 //! `GET /webhooks`.
 
-use api::need::WebhooksWrite;
 use api::openapi::{Invalid, Refused, WEBHOOKS};
+use api::scope_guard::WebhooksWrite;
 use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;

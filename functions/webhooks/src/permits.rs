@@ -4,9 +4,9 @@
 //! An environment is held by its slowest call. A call that gets no permit is postponed, and no
 //! attempt is counted.
 
-use domain::webhook::{Answer, Endpoint};
-use publishing::{ConcurrencyLimiter, Leave};
-use storage::{CallsOf, OpenCalls, StorageError};
+use domain::webhook::{EndpointResponse, WebhookEndpoint};
+use publishing::{ConcurrencyLimiter, Permit};
+use storage::{InFlightCalls, LimitSubject, StorageError};
 
 use crate::App;
 
@@ -24,9 +24,9 @@ const TIME_OUTS: u32 = 5;
 
 /// The permits of one call.
 pub(crate) struct Permits {
-    user: Leave,
-    host: Leave,
-    probe: Option<Leave>,
+    user: Permit,
+    host: Permit,
+    probe: Option<Permit>,
     has_strikes: bool,
 }
 
@@ -34,19 +34,21 @@ impl App {
     /// The permits for a call to an endpoint; `None` when too many calls are open.
     pub(crate) async fn permits(
         &self,
-        endpoint: &Endpoint,
-        open_for_user: OpenCalls,
-        open_to_endpoint: &OpenCalls,
+        endpoint: &WebhookEndpoint,
+        open_for_user: InFlightCalls,
+        open_to_endpoint: &InFlightCalls,
     ) -> Result<Option<Permits>, StorageError> {
         let limiter = self.limiter();
-        let probe = if TIME_OUTS <= open_to_endpoint.strikes {
-            let Some(probe) = limiter.leave_alone(calls_to(endpoint), open_to_endpoint).await? else { return Ok(None) };
+        let probe = if TIME_OUTS <= open_to_endpoint.slow_calls {
+            let Some(probe) = limiter.acquire_exclusive(calls_to(endpoint), open_to_endpoint).await? else {
+                return Ok(None);
+            };
             Some(probe)
         } else {
             None
         };
-        let of_user = CallsOf::endpoints_of(endpoint.user_id);
-        let user = limiter.leave(of_user, open_for_user, ENVIRONMENTS_PER_USER, true).await;
+        let of_user = LimitSubject::endpoints_of(endpoint.user_id);
+        let user = limiter.acquire(of_user, open_for_user, ENVIRONMENTS_PER_USER, true).await;
         let user = match user {
             Ok(Some(user)) => user,
             other => {
@@ -55,7 +57,7 @@ impl App {
             }
         };
         match self.host_permit(endpoint).await {
-            Ok(Some(host)) => Ok(Some(Permits { user, host, probe, has_strikes: 0 < open_to_endpoint.strikes })),
+            Ok(Some(host)) => Ok(Some(Permits { user, host, probe, has_strikes: 0 < open_to_endpoint.slow_calls })),
             other => {
                 self.return_all(probe.into_iter().chain([user])).await;
                 other.map(|_| None)
@@ -67,16 +69,16 @@ impl App {
     pub(crate) async fn call_with(
         &self,
         permits: Permits,
-        endpoint: &Endpoint,
-        call: impl Future<Output = Answer>,
-    ) -> Answer {
+        endpoint: &WebhookEndpoint,
+        call: impl Future<Output = EndpointResponse>,
+    ) -> EndpointResponse {
         let Permits { user: of_user, host, probe, has_strikes } = permits;
         let limiter = self.limiter();
-        let answer = limiter.counted(of_user, limiter.counted(host, call)).await;
+        let answer = limiter.with_permit(of_user, limiter.with_permit(host, call)).await;
         let noted = if answer.is_time_out() {
-            self.api.store.strike(&calls_to(endpoint), self.api.clock.now()).await
+            self.api.store.record_slow_call(&calls_to(endpoint), self.api.clock.now()).await
         } else if has_strikes {
-            self.api.store.forget_strikes(&calls_to(endpoint)).await
+            self.api.store.clear_slow_calls(&calls_to(endpoint)).await
         } else {
             Ok(())
         };
@@ -93,25 +95,25 @@ impl App {
         self.return_all(probe.into_iter().chain([user, host])).await;
     }
 
-    async fn host_permit(&self, endpoint: &Endpoint) -> Result<Option<Leave>, StorageError> {
-        let host = CallsOf::endpoints_on(endpoint.url.url().host_str().unwrap_or_default());
-        let open = self.api.store.open_calls(&host).await?;
-        self.limiter().leave(host, open, ENVIRONMENTS_PER_HOST, true).await
+    async fn host_permit(&self, endpoint: &WebhookEndpoint) -> Result<Option<Permit>, StorageError> {
+        let host = LimitSubject::endpoints_on(endpoint.url.url().host_str().unwrap_or_default());
+        let open = self.api.store.in_flight_calls(&host).await?;
+        self.limiter().acquire(host, open, ENVIRONMENTS_PER_HOST, true).await
     }
 
-    async fn return_all(&self, permits: impl IntoIterator<Item = Leave>) {
+    async fn return_all(&self, permits: impl IntoIterator<Item = Permit>) {
         for permit in permits {
-            self.limiter().no_call(permit).await;
+            self.limiter().release(permit).await;
         }
     }
 
     fn limiter(&self) -> ConcurrencyLimiter<'_> {
-        ConcurrencyLimiter { store: &self.api.store, clock: &self.api.clock, places: &self.places }
+        ConcurrencyLimiter { store: &self.api.store, clock: &self.api.clock, held_permits: &self.held_permits }
     }
 }
 
-fn calls_to(endpoint: &Endpoint) -> CallsOf {
-    CallsOf::endpoint(endpoint.user_id, endpoint.webhook_id)
+fn calls_to(endpoint: &WebhookEndpoint) -> LimitSubject {
+    LimitSubject::endpoint(endpoint.user_id, endpoint.webhook_id)
 }
 
 #[cfg(test)]

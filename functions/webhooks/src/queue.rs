@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
-use domain::webhook::{EventKind, NoticeName};
+use domain::webhook::{EventKind, WebhookDeliveryId};
 use futures::FutureExt;
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,9 +13,9 @@ use crate::App;
 /// What a message says.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Brought {
+enum QueueMessage {
     /// A notice is to be tried.
-    Notice(NoticeName),
+    Notice(WebhookDeliveryId),
     /// Something happened, as the bus tells it.
     Event {
         #[serde(rename = "detail-type")]
@@ -37,9 +37,9 @@ async fn take_one(app: &App, record: SqsMessage) -> Option<BatchItemFailure> {
     let work = async {
         let body = record.body.unwrap_or_default();
         match serde_json::from_str(&body).map_err(|it| it.to_string())? {
-            Brought::Notice(name) => app.send(&name).await.map_err(|it| it.to_string()),
-            Brought::Event { kind, detail } => match EventKind::parse(&kind) {
-                Some(kind) => app.tell_of(kind, &detail).await.map_err(|it| it.to_string()),
+            QueueMessage::Notice(name) => app.send(&name).await.map_err(|it| it.to_string()),
+            QueueMessage::Event { kind, detail } => match EventKind::parse(&kind) {
+                Some(kind) => app.fan_out_detail(kind, &detail).await.map_err(|it| it.to_string()),
                 // Of another version of the service: nobody can have asked for it.
                 None => Ok(()),
             },

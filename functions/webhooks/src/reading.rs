@@ -1,8 +1,8 @@
 //! What clients write about an endpoint.
 
-use api::{Fields, Given};
+use api::{FieldValue, Fields};
 use domain::webhook::{EndpointUrl, EventKind};
-use outbound::Schemes;
+use egress::Schemes;
 
 use crate::App;
 
@@ -13,36 +13,36 @@ pub(crate) const FIELDS: &[&str] = &["url", "events"];
 pub(crate) const CHANGES: &[&str] = &["url", "events", "disabled"];
 
 /// Reads `url`: an address that may be called.
-pub(crate) fn url(app: &App, fields: &mut Fields) -> Given<EndpointUrl> {
+pub(crate) fn url(app: &App, fields: &mut Fields) -> FieldValue<EndpointUrl> {
     let raw = match fields.text("url") {
-        Given::Value(raw) => raw,
-        Given::Absent => return Given::Absent,
-        Given::Null => return Given::Null,
-        Given::Faulty => return Given::Faulty,
+        FieldValue::Value(raw) => raw,
+        FieldValue::Absent => return FieldValue::Absent,
+        FieldValue::Null => return FieldValue::Null,
+        FieldValue::Invalid => return FieldValue::Invalid,
     };
     let url = match EndpointUrl::parse(&raw) {
         Ok(url) => url,
         Err(error) => {
             fields.add("url", error);
-            return Given::Faulty;
+            return FieldValue::Invalid;
         }
     };
-    match app.outbound.client(url.url(), Schemes::Encrypted) {
-        Ok(_) => Given::Value(url),
+    match app.egress.client(url.url(), Schemes::Encrypted) {
+        Ok(_) => FieldValue::Value(url),
         Err(refusal) => {
             fields.add("url", refusal);
-            Given::Faulty
+            FieldValue::Invalid
         }
     }
 }
 
 /// Reads `events`: each kind once. Null and nothing are everything.
-pub(crate) fn events(fields: &mut Fields) -> Given<Vec<EventKind>> {
+pub(crate) fn events(fields: &mut Fields) -> FieldValue<Vec<EventKind>> {
     let raw = match fields.list_of("events", EventKind::ALL.len()) {
-        Given::Value(raw) => raw,
-        Given::Absent => return Given::Absent,
-        Given::Null => return Given::Value(Vec::new()),
-        Given::Faulty => return Given::Faulty,
+        FieldValue::Value(raw) => raw,
+        FieldValue::Absent => return FieldValue::Absent,
+        FieldValue::Null => return FieldValue::Value(Vec::new()),
+        FieldValue::Invalid => return FieldValue::Invalid,
     };
     let mut kinds = Vec::new();
     for (index, value) in raw.iter().enumerate() {
@@ -56,13 +56,13 @@ pub(crate) fn events(fields: &mut Fields) -> Given<Vec<EventKind>> {
             }
         }
     }
-    Given::Value(kinds)
+    FieldValue::Value(kinds)
 }
 
 /// Reads `disabled`.
 pub(crate) fn disabled(fields: &mut Fields) -> Option<bool> {
     match fields.boolean("disabled") {
-        Given::Null => {
+        FieldValue::Null => {
             fields.add("disabled", "may not be null; leave it out to keep it as it is");
             None
         }

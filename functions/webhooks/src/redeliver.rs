@@ -1,13 +1,13 @@
 //! `POST /webhooks/{webhook}/deliveries/{delivery}/redeliver`.
 
-use api::need::WebhooksWrite;
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
-use api::{ApiError, ApiResult, Caller, Incoming, Segments, path_id};
+use api::scope_guard::WebhooksWrite;
+use api::{ApiError, ApiResult, Caller, RequestBody, Segments, path_id};
 use axum::Json;
 use axum::extract::State;
-use domain::webhook::{MessageId, NoticeName};
+use domain::webhook::{MessageId, WebhookDeliveryId};
 use http::StatusCode;
-use storage::{Race, StorageError};
+use storage::{StorageError, WriteOutcome};
 
 use crate::App;
 use crate::change_webhook::TRIES;
@@ -33,15 +33,15 @@ pub(crate) async fn redeliver(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     Segments((webhook, delivery)): Segments<(String, String)>,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<DeliveryView>)> {
-    let name = NoticeName {
+    let name = WebhookDeliveryId {
         user_id: caller.user,
         webhook_id: path_id(&webhook)?,
         message_id: MessageId::parse(&delivery).ok_or(ApiError::NotFound)?,
     };
     let store = &app.api.store;
-    let mut found = store.notice_and_endpoint(&name).await?;
+    let mut found = store.webhook_delivery_and_endpoint(&name).await?;
     let mut body = Some(incoming);
     for _ in 0..TRIES {
         let (Some(notice), Some(record)) = found else { return Err(ApiError::NotFound) };
@@ -53,12 +53,12 @@ pub(crate) async fn redeliver(
             incoming.optional_fields(&[])?.finish(())?;
         }
         receives(&record.endpoint, notice.message.kind)?;
-        let again = notice.again(now);
-        if store.swap_notice(&notice, &again).await? == Race::Won {
+        let again = notice.redeliver(now);
+        if store.replace_webhook_delivery(&notice, &again).await? == WriteOutcome::Applied {
             app.hint_or_leave(&again).await;
             return Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&again))));
         }
-        found = store.notice_and_endpoint(&name).await?;
+        found = store.webhook_delivery_and_endpoint(&name).await?;
     }
     Err(StorageError::Contended.into())
 }

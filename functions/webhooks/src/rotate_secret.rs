@@ -1,14 +1,14 @@
 //! `POST /webhooks/{webhook}/rotate`.
 
-use api::need::WebhooksWrite;
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
-use api::{ApiError, ApiResult, Caller, Id, Incoming};
+use api::scope_guard::WebhooksWrite;
+use api::{ApiError, ApiResult, Caller, Id, RequestBody};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit;
 use domain::id::WebhookId;
-use domain::webhook::Secret;
-use storage::{EndpointRecord, Race, StorageError};
+use domain::webhook::WebhookSecret;
+use storage::{EndpointRecord, StorageError, WriteOutcome};
 
 use crate::App;
 use crate::change_webhook::TRIES;
@@ -30,21 +30,21 @@ pub(crate) async fn rotate_secret(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     Id(webhook): Id<WebhookId>,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<Json<WithSecret>> {
     let store = &app.api.store;
     let mut record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
 
-    let secret = Secret::random();
+    let secret = WebhookSecret::random();
     let sealed = app.seal(&record.endpoint, &secret).await?;
     for _ in 0..TRIES {
         let before = record.endpoint;
         let now = app.api.clock.now();
         // Nothing but its secret changes.
-        let endpoint = before.changed(None, None, None, now);
+        let endpoint = before.with_changes(None, None, None, now);
         record = EndpointRecord { endpoint, secrets: record.secrets.rotated(sealed.clone(), now) };
-        if store.swap_webhook(&before, &record, None).await? == Race::Won {
+        if store.swap_webhook(&before, &record, None).await? == WriteOutcome::Applied {
             audit::Entry::new(audit::Event::WebhookRotated).user(caller.user).address(caller.ip).write();
             return Ok(Json(WithSecret::of(&record, &secret, now)));
         }

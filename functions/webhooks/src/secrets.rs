@@ -1,28 +1,36 @@
 //! The secrets of endpoints, sealed and opened.
 
 use chrono::{DateTime, Utc};
-use domain::webhook::{Endpoint, Secret};
+use domain::webhook::{WebhookEndpoint, WebhookSecret};
 use storage::{EndpointRecord, webhook_context};
 
 use crate::App;
-use crate::failure::Failure;
+use crate::error::WebhooksError;
 
 impl App {
     /// A secret as it is kept for this endpoint.
-    pub(crate) async fn seal(&self, endpoint: &Endpoint, secret: &Secret) -> Result<Vec<u8>, Failure> {
+    pub(crate) async fn seal(
+        &self,
+        endpoint: &WebhookEndpoint,
+        secret: &WebhookSecret,
+    ) -> Result<Vec<u8>, WebhooksError> {
         let context = webhook_context(endpoint.user_id, endpoint.webhook_id);
         Ok(self.sealer.seal(secret.expose().as_bytes(), &context).await?)
     }
 
     /// The secrets that sign now, the newest first.
-    pub(crate) async fn secrets(&self, record: &EndpointRecord, now: DateTime<Utc>) -> Result<Vec<Secret>, Failure> {
+    pub(crate) async fn secrets(
+        &self,
+        record: &EndpointRecord,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<WebhookSecret>, WebhooksError> {
         let endpoint = &record.endpoint;
         let context = webhook_context(endpoint.user_id, endpoint.webhook_id);
         let mut secrets = Vec::new();
         for sealed in record.secrets.signing(now) {
             let plain = self.sealer.open(sealed, &context).await?;
-            let text = String::from_utf8(plain).map_err(|_| Failure::Unreadable)?;
-            secrets.push(Secret::parse(text.into()).ok_or(Failure::Unreadable)?);
+            let text = String::from_utf8(plain).map_err(|_| WebhooksError::Unreadable)?;
+            secrets.push(WebhookSecret::parse(text.into()).ok_or(WebhooksError::Unreadable)?);
         }
         Ok(secrets)
     }

@@ -1,28 +1,28 @@
 //! One attempt: a notice is held, its endpoint called, and the answer written
 //! down.
 
-use cloud::notices::NoticeHint;
+use cloud::webhook_queue::WebhookDeliveryMessage;
 use domain::token::random_u32;
-use domain::webhook::{Notice, NoticeName, NoticeState, PLANNED_AHEAD};
-use storage::{EndpointRecord, NoticeWork, Race};
+use domain::webhook::{PLANNED_AHEAD, WebhookDelivery, WebhookDeliveryId, WebhookDeliveryStatus};
+use storage::{EndpointRecord, WebhookTickWork, WriteOutcome};
 
 use crate::App;
-use crate::calls::Request;
-use crate::failure::Failure;
+use crate::endpoint_client::Request;
+use crate::error::WebhooksError;
 
 impl App {
     /// Makes the next attempt of a notice, if it is due and nobody makes it.
-    pub async fn send(&self, name: &NoticeName) -> Result<(), Failure> {
+    pub async fn send(&self, name: &WebhookDeliveryId) -> Result<(), WebhooksError> {
         let store = &self.api.store;
-        let (work, user) = futures::try_join!(Box::pin(store.notice_work(name)), store.user(name.user_id))?;
-        let NoticeWork { notice, endpoint, open_for_user, open_to_endpoint } = work;
-        let Some(notice) = notice.filter(|it| it.state == NoticeState::Waiting) else { return Ok(()) };
-        let Some(record) = endpoint else { return Ok(store.remove_notice(name).await?) };
+        let (work, user) = futures::try_join!(Box::pin(store.webhook_tick_work(name)), store.user(name.user_id))?;
+        let WebhookTickWork { notice, endpoint, open_for_user, open_to_endpoint } = work;
+        let Some(notice) = notice.filter(|it| it.state == WebhookDeliveryStatus::Waiting) else { return Ok(()) };
+        let Some(record) = endpoint else { return Ok(store.remove_webhook_delivery(name).await?) };
         let now = self.api.clock.now();
         let receives = record.endpoint.accepts(notice.message.kind) && user.is_some_and(|it| !it.disabled);
         // A worker that holds the notice writes down the outcome of its call.
-        if !receives && !notice.is_held(now) {
-            store.swap_notice(&notice, &notice.dropped()).await?;
+        if !receives && !notice.is_leased(now) {
+            store.replace_webhook_delivery(&notice, &notice.fail()).await?;
             return Ok(());
         }
         if !notice.is_due(now) {
@@ -40,12 +40,12 @@ impl App {
         };
         let call = self.call_with(permits, &record.endpoint, self.calls.call(request.clone()));
         let answer = Box::pin(call).await;
-        let settled = held.settled(&answer, request.at, self.api.clock.now(), random_u32());
+        let settled = held.record_response(&answer, request.at, self.api.clock.now(), random_u32());
         // Before the notice ends: whoever takes over from a worker that dies in between finds it
         // waiting, and the endpoint disabled where it said so.
-        let is_last = settled.state == NoticeState::Failed;
-        let heard = self.heard(record, notice.message.kind, &answer, is_last).await;
-        if store.swap_notice(&held, &settled).await? == Race::Lost {
+        let is_last = settled.state == WebhookDeliveryStatus::Failed;
+        let heard = self.record_response(record, notice.message.kind, &answer, is_last).await;
+        if store.replace_webhook_delivery(&held, &settled).await? == WriteOutcome::Conflict {
             tracing::info!(webhook_id = %name.webhook_id, "a notice was asked for again while it was sent");
         }
         self.hint(&settled).await?;
@@ -53,24 +53,28 @@ impl App {
     }
 
     /// Holds a notice for an attempt; `None` when another worker was faster.
-    async fn begin(&self, notice: &Notice, record: &EndpointRecord) -> Result<Option<(Notice, Request)>, Failure> {
+    async fn begin(
+        &self,
+        notice: &WebhookDelivery,
+        record: &EndpointRecord,
+    ) -> Result<Option<(WebhookDelivery, Request)>, WebhooksError> {
         // Whatever can fail on our side comes before the notice is held.
         let request = self.request(notice, record).await?;
-        let held = notice.begun(self.api.clock.now());
-        let race = self.api.store.swap_notice(notice, &held).await?;
+        let held = notice.lease(self.api.clock.now());
+        let race = self.api.store.replace_webhook_delivery(notice, &held).await?;
         Ok(race.is_won().then_some((held, request)))
     }
 
     /// Reschedules a notice whose call got no permit.
-    async fn postpone(&self, notice: &Notice) -> Result<(), Failure> {
+    async fn postpone(&self, notice: &WebhookDelivery) -> Result<(), WebhooksError> {
         let later = notice.postponed(self.api.clock.now(), random_u32());
-        if self.api.store.swap_notice(notice, &later).await? == Race::Won {
+        if self.api.store.replace_webhook_delivery(notice, &later).await? == WriteOutcome::Applied {
             self.hint(&later).await?;
         }
         Ok(())
     }
 
-    async fn request(&self, notice: &Notice, record: &EndpointRecord) -> Result<Request, Failure> {
+    async fn request(&self, notice: &WebhookDelivery, record: &EndpointRecord) -> Result<Request, WebhooksError> {
         let at = self.api.clock.now();
         let secrets = self.secrets(record, at).await?;
         let message = &notice.message;
@@ -85,16 +89,16 @@ impl App {
 
     /// Has the queue bring a notice that is tried again soon. The others are found
     /// by the tick, and these too, when the hint is lost.
-    pub(crate) async fn hint(&self, notice: &Notice) -> Result<(), Failure> {
-        let is_soon = notice.look_at <= self.api.clock.now() + PLANNED_AHEAD;
-        if notice.state == NoticeState::Waiting && is_soon {
-            self.queue.send(&[NoticeHint { name: notice.name(), at: notice.look_at }]).await?;
+    pub(crate) async fn hint(&self, notice: &WebhookDelivery) -> Result<(), WebhooksError> {
+        let is_soon = notice.next_step_at <= self.api.clock.now() + PLANNED_AHEAD;
+        if notice.state == WebhookDeliveryStatus::Waiting && is_soon {
+            self.queue.send(&[WebhookDeliveryMessage { name: notice.name(), at: notice.next_step_at }]).await?;
         }
         Ok(())
     }
 
     /// The same where a client waits, to whom it makes no difference.
-    pub(crate) async fn hint_or_leave(&self, notice: &Notice) {
+    pub(crate) async fn hint_or_leave(&self, notice: &WebhookDelivery) {
         if let Err(error) = self.hint(notice).await {
             tracing::warn!(%error, "a notice is left to the tick");
         }

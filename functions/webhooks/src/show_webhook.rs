@@ -1,7 +1,7 @@
 //! `GET /webhooks/{webhook}`.
 
-use api::need::WebhooksWrite;
 use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
+use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::Json;
 use axum::extract::State;

@@ -7,7 +7,7 @@ use domain::webhook::SigningKey;
 use storage::{Store, VaultEntry, VaultKey};
 use tokio::sync::OnceCell;
 
-use crate::failure::Failure;
+use crate::error::WebhooksError;
 
 /// Its name in the vault.
 const NAME: &str = "signing_key";
@@ -27,11 +27,11 @@ impl SigningKeys {
     }
 
     /// The key.
-    pub(crate) async fn key(&self) -> Result<&SigningKey, Failure> {
+    pub(crate) async fn key(&self) -> Result<&SigningKey, WebhooksError> {
         self.found.get_or_try_init(|| self.find_or_make()).await
     }
 
-    async fn find_or_make(&self) -> Result<SigningKey, Failure> {
+    async fn find_or_make(&self) -> Result<SigningKey, WebhooksError> {
         if let Some(key) = self.find().await? {
             return Ok(key);
         }
@@ -42,14 +42,14 @@ impl SigningKeys {
             return Ok(key);
         }
         // Another process has made one meanwhile.
-        self.find().await?.ok_or(Failure::Unreadable)
+        self.find().await?.ok_or(WebhooksError::Unreadable)
     }
 
-    async fn find(&self) -> Result<Option<SigningKey>, Failure> {
+    async fn find(&self) -> Result<Option<SigningKey>, WebhooksError> {
         let name = VaultKey::webhook(NAME);
         let Some(entry) = self.store.vault_entry(&name).await? else { return Ok(None) };
         let plain = self.sealer.open(&entry.sealed, &name.context()).await?;
-        let text = String::from_utf8(plain).map_err(|_| Failure::Unreadable)?;
-        SigningKey::parse(text.into()).map(Some).ok_or(Failure::Unreadable)
+        let text = String::from_utf8(plain).map_err(|_| WebhooksError::Unreadable)?;
+        SigningKey::parse(text.into()).map(Some).ok_or(WebhooksError::Unreadable)
     }
 }

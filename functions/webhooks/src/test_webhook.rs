@@ -1,14 +1,14 @@
 //! `POST /webhooks/{webhook}/test`.
 
-use api::need::WebhooksWrite;
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
-use api::{ApiError, ApiResult, Caller, Id, Incoming};
+use api::scope_guard::WebhooksWrite;
+use api::{ApiError, ApiResult, Caller, Id, RequestBody};
 use axum::Json;
 use axum::extract::State;
-use domain::faults::Faults;
-use domain::id::{Fresh, UserId, WebhookId};
+use domain::id::{UniqueNumber, UserId, WebhookId};
 use domain::schedule::show;
-use domain::webhook::{Endpoint, EndpointStatus, EventKind, Message, Notice};
+use domain::validation_errors::ValidationErrors;
+use domain::webhook::{EndpointStatus, EventKind, WebhookDelivery, WebhookEndpoint, WebhookMessage};
 use http::StatusCode;
 use serde_json::json;
 use storage::StorageError;
@@ -32,7 +32,7 @@ pub(crate) async fn test_webhook(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     Id(webhook): Id<WebhookId>,
-    incoming: Incoming,
+    incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<DeliveryView>)> {
     let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
@@ -44,32 +44,32 @@ pub(crate) async fn test_webhook(
 
 impl App {
     /// Sends a test to an endpoint.
-    pub(crate) async fn test(&self, user: UserId, webhook: WebhookId) -> Result<Option<Notice>, StorageError> {
+    pub(crate) async fn test(&self, user: UserId, webhook: WebhookId) -> Result<Option<WebhookDelivery>, StorageError> {
         let now = self.api.clock.now();
-        let fresh: Fresh = self.api.ids.fresh();
+        let fresh: UniqueNumber = self.api.ids.fresh();
         let detail = json!({
             "id": format!("webhook.test:{user}:{webhook}:{}", fresh.get()),
             "occurred_at": show(now),
             "webhook_id": webhook,
         });
-        let Some(message) = Message::of(EventKind::WebhookTest, webhook, &detail) else { return Ok(None) };
-        let notice = Notice::new(user, webhook, message, now);
-        self.api.store.add_notice(&notice).await?;
+        let Some(message) = WebhookMessage::of(EventKind::WebhookTest, webhook, &detail) else { return Ok(None) };
+        let notice = WebhookDelivery::new(user, webhook, message, now);
+        self.api.store.add_webhook_delivery(&notice).await?;
         self.hint_or_leave(&notice).await;
         Ok(Some(notice))
     }
 }
 
 /// Refuses to send a message of this kind to an endpoint that does not receive it.
-pub(crate) fn receives(endpoint: &Endpoint, kind: EventKind) -> ApiResult<()> {
+pub(crate) fn receives(endpoint: &WebhookEndpoint, kind: EventKind) -> ApiResult<()> {
     if endpoint.accepts(kind) {
         return Ok(());
     }
     Err(match endpoint.status() {
         EndpointStatus::Disabled => {
-            Faults::one("disabled", "is true: nothing is sent to this webhook; change that first")
+            ValidationErrors::one("disabled", "is true: nothing is sent to this webhook; change that first")
         }
-        _ => Faults::one("status", "is unverified: the webhook has to answer a test with 2xx first"),
+        _ => ValidationErrors::one("status", "is unverified: the webhook has to answer a test with 2xx first"),
     }
     .into())
 }

@@ -10,9 +10,9 @@ use axum::response::{IntoResponse, Response};
 use axum::{Router, response};
 use chrono::{TimeDelta, Utc};
 use cloud::events::{EventBus, EventError};
-use cloud::notices::{NoticeHint, NoticeQueue};
 use cloud::queue::QueueError;
 use cloud::seal::{DataKey, Envelope, LocalKeys};
+use cloud::webhook_queue::{WebhookDeliveryMessage, WebhookQueue};
 use domain::access_token::{AccessToken, TokenLifetime};
 use domain::clock::Clock;
 use domain::event::Event;
@@ -20,10 +20,10 @@ use domain::id::{Ids, WebhookId};
 use domain::scope::{Scope, Scopes};
 use domain::testing::a_user;
 use domain::user::User;
+use egress::AddressPolicy;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
-use outbound::AddressPolicy;
-use publishing::Places;
+use publishing::HeldPermits;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use storage::TokenGrant;
@@ -31,7 +31,7 @@ use storage::testing::join;
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
-use crate::{App, OverHttp, SigningKeys, outbound_clients};
+use crate::{App, HttpEndpointClient, SigningKeys, egress_clients};
 
 /// A message as an endpoint got it.
 #[derive(Clone, Debug)]
@@ -46,13 +46,13 @@ pub(crate) type Answers = fn() -> Response;
 /// The queue and the bus of the tests.
 #[derive(Clone, Default)]
 pub(crate) struct Sent {
-    pub(crate) hints: Arc<Mutex<Vec<NoticeHint>>>,
+    pub(crate) hints: Arc<Mutex<Vec<WebhookDeliveryMessage>>>,
     pub(crate) events: Arc<Mutex<Vec<Event>>>,
 }
 
 #[async_trait]
-impl NoticeQueue for Sent {
-    async fn send(&self, hints: &[NoticeHint]) -> Result<(), QueueError> {
+impl WebhookQueue for Sent {
+    async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
         self.hints.lock().unwrap().extend(hints.iter().cloned());
         Ok(())
     }
@@ -67,30 +67,32 @@ impl EventBus for Sent {
 }
 
 #[derive(Clone)]
-struct Endpoint {
+struct ReceivingServer {
     got: Arc<Mutex<Vec<Got>>>,
     answers: Arc<Mutex<Answers>>,
 }
 
-pub(crate) struct World {
+pub(crate) struct Harness {
     pub(crate) app: App,
     pub(crate) clock: Clock,
     pub(crate) sent: Sent,
     pub(crate) user: User,
     pub(crate) url: String,
-    endpoint: Endpoint,
+    endpoint: ReceivingServer,
     router: Router,
     token: AccessToken,
 }
 
-impl World {
+impl Harness {
     pub(crate) async fn new() -> Self {
         // The libraries that verify signatures look at the clock of the machine.
         let clock = Clock::manual(Utc::now());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let endpoint =
-            Endpoint { got: Arc::default(), answers: Arc::new(Mutex::new(|| StatusCode::NO_CONTENT.into_response())) };
+        let endpoint = ReceivingServer {
+            got: Arc::default(),
+            answers: Arc::new(Mutex::new(|| StatusCode::NO_CONTENT.into_response())),
+        };
         let served = Router::new().fallback(receive).with_state(endpoint.clone());
         tokio::spawn(async move { axum::serve(listener, served).await });
 
@@ -112,16 +114,16 @@ impl World {
         api.store.put_token(&token.hash(), &grant).await.unwrap();
 
         let sealer = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
-        let outbound = outbound_clients(AddressPolicy::Also(vec![address]));
+        let egress = egress_clients(AddressPolicy::Also(vec![address]));
         let sent = Sent::default();
         let app = App {
             keys: SigningKeys::new(api.store.clone(), sealer.clone()),
             sealer,
-            calls: Arc::new(OverHttp(outbound.clone())),
-            outbound,
+            calls: Arc::new(HttpEndpointClient(egress.clone())),
+            egress,
             queue: Arc::new(sent.clone()),
             events: Arc::new(sent.clone()),
-            places: Places::default(),
+            held_permits: HeldPermits::default(),
             api: api.clone(),
         };
         let router = api::finish(crate::router(app.clone()), api);
@@ -228,7 +230,7 @@ impl World {
             let now = self.clock.now();
             let due: Vec<_> = {
                 let mut hints = self.sent.hints.lock().unwrap();
-                let (due, later) = hints.drain(..).partition(|it: &NoticeHint| it.at <= now);
+                let (due, later) = hints.drain(..).partition(|it: &WebhookDeliveryMessage| it.at <= now);
                 *hints = later;
                 due
             };
@@ -249,7 +251,7 @@ impl World {
     }
 }
 
-async fn receive(State(endpoint): State<Endpoint>, request: axum::extract::Request) -> response::Response {
+async fn receive(State(endpoint): State<ReceivingServer>, request: axum::extract::Request) -> response::Response {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes().to_vec();
     endpoint.got.lock().unwrap().push(Got { headers: head.headers, body });

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
-use cloud::notices::NoticeHint;
+use cloud::webhook_queue::WebhookDeliveryMessage;
 use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt};
-use storage::{DueNotice, Race};
+use storage::{DueWebhookDelivery, WriteOutcome};
 
 use crate::App;
-use crate::failure::Failure;
+use crate::error::WebhooksError;
 
 /// Entries of the due index read from one shard at a time.
 const PAGE: i32 = 100;
@@ -32,7 +32,7 @@ impl App {
     /// Puts on the queue what the due index names, and says how much that was. A shard
     /// that fails holds up none of the others; each minute begins with the next one, so
     /// that a tick that is cut off leaves others behind.
-    pub async fn tick(&self) -> Result<usize, Failure> {
+    pub async fn tick(&self) -> Result<usize, WebhooksError> {
         let (mut sent, mut failed) = (0, None);
         let shards = self.api.store.due_shards();
         let first =
@@ -52,10 +52,10 @@ impl App {
         failed.map_or(Ok(sent), Err)
     }
 
-    async fn bring_shard(&self, shard: u32) -> Result<usize, Failure> {
+    async fn bring_shard(&self, shard: u32) -> Result<usize, WebhooksError> {
         let (mut sent, mut of_users) = (0, HashMap::new());
         for _ in 0..PAGES {
-            let due = self.api.store.due_notices(shard, self.api.clock.now(), PAGE).await?;
+            let due = self.api.store.due_webhook_deliveries(shard, self.api.clock.now(), PAGE).await?;
             sent += self.bring(&due, &mut of_users).await?;
             if due.len() < usize::try_from(PAGE).unwrap_or(0) {
                 break;
@@ -64,21 +64,26 @@ impl App {
         Ok(sent)
     }
 
-    async fn bring(&self, due: &[DueNotice], of_users: &mut HashMap<UserId, usize>) -> Result<usize, Failure> {
-        let mut has_turn = |it: &&DueNotice| {
+    async fn bring(
+        &self,
+        due: &[DueWebhookDelivery],
+        of_users: &mut HashMap<UserId, usize>,
+    ) -> Result<usize, WebhooksError> {
+        let mut has_turn = |it: &&DueWebhookDelivery| {
             let count = of_users.entry(it.name.user_id).or_default();
             *count += 1;
             *count <= PER_USER
         };
         let brought = due.iter().filter(&mut has_turn);
-        let hints: Vec<_> = brought.map(|it| NoticeHint { name: it.name.clone(), at: it.look_at }).collect();
+        let hints: Vec<_> =
+            brought.map(|it| WebhookDeliveryMessage { name: it.name.clone(), at: it.next_step_at }).collect();
         // Sent before they are moved: after a crash in between they are sent twice,
         // and never not at all.
         self.queue.send(&hints).await?;
         let now = self.api.clock.now();
-        let to = |it: &DueNotice| it.look_at.max(now) + LOOK_AGAIN;
-        let moves: Vec<_> = due.iter().map(|it| self.api.store.move_due_notice(it, to(it))).collect();
-        let _: Vec<Race> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
+        let to = |it: &DueWebhookDelivery| it.next_step_at.max(now) + LOOK_AGAIN;
+        let moves: Vec<_> = due.iter().map(|it| self.api.store.move_due_webhook_delivery(it, to(it))).collect();
+        let _: Vec<WriteOutcome> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
         Ok(hints.len())
     }
 }
@@ -87,27 +92,27 @@ impl App {
 mod tests {
     use domain::id::UserId;
     use domain::testing::a_notice;
-    use domain::webhook::{EventKind, Message, Notice};
+    use domain::webhook::{EventKind, WebhookDelivery, WebhookMessage};
     use serde_json::json;
 
     use super::*;
-    use crate::testing::World;
+    use crate::testing::Harness;
 
     #[tokio::test]
     async fn a_users_backlog_is_brought_in_parts_and_delays_no_other_user() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let (app, model) = (&world.app, a_notice());
         let notice = |user: UserId, number: i64, at| {
             let detail =
                 json!({ "id": format!("post.published:{user}:{number}"), "occurred_at": "2026-11-21T12:00:00.000Z" });
-            let message = Message::of(EventKind::PostPublished, model.webhook_id, &detail).unwrap();
-            Notice::new(user, model.webhook_id, message, at)
+            let message = WebhookMessage::of(EventKind::PostPublished, model.webhook_id, &detail).unwrap();
+            WebhookDelivery::new(user, model.webhook_id, message, at)
         };
         let now = world.clock.now();
         let mut all: Vec<_> = (0..600).map(|it| notice(world.user.user_id, it, now - TimeDelta::hours(1))).collect();
         let other = notice(model.user_id, 0, now - TimeDelta::minutes(5));
         all.push(other.clone());
-        let adding: Vec<_> = all.iter().map(|it| app.api.store.add_notice(it)).collect();
+        let adding: Vec<_> = all.iter().map(|it| app.api.store.add_webhook_delivery(it)).collect();
         futures::stream::iter(adding).buffer_unordered(32).try_collect::<Vec<_>>().await.unwrap();
 
         let most = PER_USER * usize::try_from(app.api.store.due_shards()).unwrap();

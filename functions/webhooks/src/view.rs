@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::schedule::show;
-use domain::webhook::{EventKind, Notice, NoticeState, Secret};
+use domain::webhook::{EventKind, WebhookDelivery, WebhookDeliveryStatus, WebhookSecret};
 use serde::Serialize;
 use serde_json::Value;
 use storage::EndpointRecord;
@@ -118,13 +118,13 @@ impl WebhookView {
 
 impl WithSecret {
     /// The endpoint and its newest secret.
-    pub(crate) fn of(record: &EndpointRecord, secret: &Secret, now: DateTime<Utc>) -> Self {
+    pub(crate) fn of(record: &EndpointRecord, secret: &WebhookSecret, now: DateTime<Utc>) -> Self {
         Self { webhook: WebhookView::of(record, now), secret: secret.expose().to_owned() }
     }
 }
 
-impl From<&Notice> for DeliveryView {
-    fn from(notice: &Notice) -> Self {
+impl From<&WebhookDelivery> for DeliveryView {
+    fn from(notice: &WebhookDelivery) -> Self {
         let attempts = notice.attempts.iter().map(|it| AttemptView {
             at: show(it.at),
             status: it.status,
@@ -136,7 +136,7 @@ impl From<&Notice> for DeliveryView {
             event: notice.message.kind.as_str(),
             status: notice.state.as_str(),
             created_at: show(notice.created_at),
-            next_attempt_at: (notice.state == NoticeState::Waiting).then(|| show(notice.look_at)),
+            next_attempt_at: (notice.state == WebhookDeliveryStatus::Waiting).then(|| show(notice.next_step_at)),
             attempts: attempts.collect(),
             last_answer: notice.last_answer.clone(),
             payload: serde_json::from_str(&notice.message.body).unwrap_or_default(),

@@ -92,11 +92,11 @@ fn failed(error: StorageError) -> PageError {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::World;
+    use crate::testing::Harness;
 
     #[tokio::test]
     async fn an_owner_sends_a_test_that_enables_the_endpoint() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let webhook = world.unverified().await["id"].to_string();
         let page = world.page("/account/webhooks").await;
         for shown in ["Unverified", "Send test", "Created by a client that gave no name"] {
@@ -115,13 +115,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_person_disables_enables_and_deletes_an_endpoint() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let webhook = world.webhook().await["id"].to_string();
         let disabled = async || world.call("GET", &format!("/webhooks/{webhook}"), None).await.1["disabled"] == true;
 
         assert_eq!(world.submit(&webhook, "disable").await, (303, "/account/webhooks?done=disabled".to_owned()));
         assert!(disabled().await);
-        world.app.tell(&world.event(1)).await.unwrap();
+        world.app.fan_out(&world.event(1)).await.unwrap();
         world.work().await;
         assert!(world.got().is_empty());
         assert!(world.page("/account/webhooks?done=disabled").await.contains("Disabled by you or"));

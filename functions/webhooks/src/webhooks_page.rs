@@ -5,7 +5,9 @@ use api::page::{Asked, Page, PageResult, Part, date, date_and_time, distance};
 use askama::Template;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use domain::webhook::{Attempt, DisabledReason, Endpoint, EndpointStatus, EventKind, Notice, NoticeState};
+use domain::webhook::{
+    Attempt, DisabledReason, EndpointStatus, EventKind, WebhookDelivery, WebhookDeliveryStatus, WebhookEndpoint,
+};
 use futures::future::try_join_all;
 use serde::Deserialize;
 
@@ -86,7 +88,7 @@ pub(crate) async fn show_webhooks(
     let records = store.webhooks(session.user).await?;
     let rows = records.iter().map(async |it| {
         let endpoint = &it.endpoint;
-        let (notices, _) = store.notices(endpoint.user_id, endpoint.webhook_id, None, SHOWN).await?;
+        let (notices, _) = store.webhook_deliveries(endpoint.user_id, endpoint.webhook_id, None, SHOWN).await?;
         Ok::<_, storage::StorageError>(Row::of(endpoint, &notices, now))
     });
     let page = WebhooksPage { csrf: session.csrf(), done: query.done, webhooks: try_join_all(rows).await? };
@@ -94,7 +96,7 @@ pub(crate) async fn show_webhooks(
 }
 
 impl Row {
-    fn of(endpoint: &Endpoint, notices: &[Notice], now: DateTime<Utc>) -> Self {
+    fn of(endpoint: &WebhookEndpoint, notices: &[WebhookDelivery], now: DateTime<Utc>) -> Self {
         let disabled = endpoint.disabled_reason.map(|it| match it {
             DisabledReason::Owner => "Disabled by you or a program of yours.",
             DisabledReason::Gone => "Disabled: it answered that it is gone (410).",
@@ -119,21 +121,22 @@ impl Row {
 }
 
 impl Sent {
-    fn of(notice: &Notice, now: DateTime<Utc>) -> Self {
+    fn of(notice: &WebhookDelivery, now: DateTime<Utc>) -> Self {
         Self {
             event: notice.message.kind.as_str(),
             at: date_and_time(notice.created_at),
             distance: distance(notice.created_at, now),
             state: match notice.state {
-                NoticeState::Waiting => "On its way",
-                NoticeState::Delivered => "Delivered",
-                NoticeState::Failed => "Failed",
+                WebhookDeliveryStatus::Waiting => "On its way",
+                WebhookDeliveryStatus::Delivered => "Delivered",
+                WebhookDeliveryStatus::Failed => "Failed",
             },
-            is_good: notice.state == NoticeState::Delivered,
-            is_bad: notice.state == NoticeState::Failed,
+            is_good: notice.state == WebhookDeliveryStatus::Delivered,
+            is_bad: notice.state == WebhookDeliveryStatus::Failed,
             tries: notice.attempts.len(),
             last: notice.attempts.last().map(answered),
-            next: (notice.state == NoticeState::Waiting && now < notice.look_at).then(|| distance(notice.look_at, now)),
+            next: (notice.state == WebhookDeliveryStatus::Waiting && now < notice.next_step_at)
+                .then(|| distance(notice.next_step_at, now)),
         }
     }
 }
@@ -153,14 +156,14 @@ mod tests {
     use axum::response::IntoResponse;
     use http::StatusCode;
 
-    use crate::testing::World;
+    use crate::testing::Harness;
 
     #[tokio::test]
     async fn a_person_sees_what_their_endpoint_answered() {
-        let world = World::new().await;
+        let world = Harness::new().await;
         world.webhook().await;
         world.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
-        world.app.tell(&world.event(1)).await.unwrap();
+        world.app.fan_out(&world.event(1)).await.unwrap();
         world.work().await;
 
         let page = world.page("/account/webhooks").await;
@@ -172,7 +175,7 @@ mod tests {
 
     #[tokio::test]
     async fn somebody_without_webhooks_is_told_what_they_are() {
-        let page = World::new().await.page("/account/webhooks").await;
+        let page = Harness::new().await.page("/account/webhooks").await;
         assert!(page.contains("No webhook"), "{page}");
     }
 }

@@ -2,7 +2,7 @@
 
 use client::Connection;
 
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::plain;
 
 /// How an account is written: `mastodon/harbour`, or its id where it has no handle.
@@ -14,7 +14,7 @@ pub(crate) fn name(account: &Connection) -> String {
 }
 
 /// The account that was meant.
-pub(crate) fn find<'a>(accounts: &'a [Connection], said: &str) -> Result<&'a Connection, Failure> {
+pub(crate) fn find<'a>(accounts: &'a [Connection], said: &str) -> Result<&'a Connection, CliError> {
     let said = said.trim();
     let is_handle = |it: &Connection, handle: &str| {
         it.username
@@ -28,18 +28,20 @@ pub(crate) fn find<'a>(accounts: &'a [Connection], said: &str) -> Result<&'a Con
     let found: Vec<_> = accounts.iter().filter(is_meant).collect();
     match found.as_slice() {
         [one] => Ok(one),
-        [] => Err(Failure::Usage(format!("there is no account {said:?}; {}", there_are(accounts.iter())))),
-        several => Err(Failure::Usage(format!("{said:?} is several accounts; {}", there_are(several.iter().copied())))),
+        [] => Err(CliError::Usage(format!("there is no account {said:?}; {}", there_are(accounts.iter())))),
+        several => {
+            Err(CliError::Usage(format!("{said:?} is several accounts; {}", there_are(several.iter().copied()))))
+        }
     }
 }
 
 /// The accounts that were meant, each once; `all` is every one.
-pub(crate) fn find_all<'a>(accounts: &'a [Connection], said: &[String]) -> Result<Vec<&'a Connection>, Failure> {
+pub(crate) fn find_all<'a>(accounts: &'a [Connection], said: &[String]) -> Result<Vec<&'a Connection>, CliError> {
     let mut found: Vec<&Connection> = Vec::new();
     for said in said {
         let named = if said.trim() == "all" { accounts.iter().collect() } else { vec![find(accounts, said)?] };
         if named.is_empty() {
-            return Err(Failure::Usage("no account is connected; `social connect` connects one".to_owned()));
+            return Err(CliError::Usage("no account is connected; `social connect` connects one".to_owned()));
         }
         for account in named {
             if !found.iter().any(|it| it.id == account.id) {

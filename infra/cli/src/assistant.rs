@@ -1,7 +1,7 @@
 //! `social mcp`.
 
 use crate::arguments::Mcp;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::{self, notice};
 use crate::session::Session;
 
@@ -14,7 +14,7 @@ const DRAFTS_ONLY: &str = "To hold an assistant to drafts, sign in once with `so
 
 /// Offers the tools, after saying on standard error what they may do: the
 /// assistant's program shows or logs it.
-pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliError> {
     let permitted = match session.client.show_user().await {
         Ok(user) => Some(user.scopes.clone()),
         // A token without `user:read` cannot ask what it permits.
@@ -28,7 +28,7 @@ pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), Failur
             let wider: Vec<_> = scopes.iter().filter(beyond).map(String::as_str).collect();
             if arguments.drafts && !wider.is_empty() {
                 let wider = output::plain(&wider.join(", "));
-                return Err(Failure::Usage(format!("this login permits more than drafts: {wider}. {DRAFTS_ONLY}")));
+                return Err(CliError::Usage(format!("this login permits more than drafts: {wider}. {DRAFTS_ONLY}")));
             }
             notice(&format!("The assistant works at {origin} with {}", output::plain(&scopes.join(", "))));
             if !wider.is_empty() {
@@ -37,11 +37,11 @@ pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), Failur
         }
         None if arguments.drafts => {
             let text = "this login lacks user:read, so it cannot be checked that it permits drafts only";
-            return Err(Failure::Usage(format!("{text}. {DRAFTS_ONLY}")));
+            return Err(CliError::Usage(format!("{text}. {DRAFTS_ONLY}")));
         }
         None => {
             notice(&format!("The assistant works at {origin}. What the token permits is unknown: it lacks user:read"));
         }
     }
-    tools::over_stdio(session.client.clone()).await.map_err(|error| Failure::Failed(error.to_string()))
+    tools::over_stdio(session.client.clone()).await.map_err(|error| CliError::Failed(error.to_string()))
 }

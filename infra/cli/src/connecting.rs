@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::account;
 use crate::arguments::{Connect, ConnectionsCommand};
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::{self, notice};
 use crate::session::Session;
 use crate::sign_in::{open, web_page};
@@ -17,7 +17,7 @@ use crate::sign_in::{open, web_page};
 const ASKED_EVERY: Duration = Duration::from_secs(3);
 
 /// Lists the platforms.
-pub(crate) async fn platforms(session: &Session) -> Result<(), Failure> {
+pub(crate) async fn platforms(session: &Session) -> Result<(), CliError> {
     let platforms = session.client.list_platforms().await?;
     if session.json {
         return output::line(&platforms.json);
@@ -32,7 +32,7 @@ pub(crate) async fn platforms(session: &Session) -> Result<(), Failure> {
 }
 
 /// Connects an account.
-pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<(), Failure> {
+pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<(), CliError> {
     let request = session.client.begin_connection(&arguments.platform).await?;
     let page = web_page(&request.authorization_url)?;
     notice(&format!("Open {page}\nand connect the account there. This waits for ten minutes."));
@@ -44,7 +44,7 @@ pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<()
         match &status.value {
             ConnectionRequestStatus::Pending { .. } => tokio::time::sleep(ASKED_EVERY).await,
             ConnectionRequestStatus::Failed => {
-                return Err(Failure::Refused(
+                return Err(CliError::Refused(
                     "the account was not connected; the page in the browser says why".to_owned(),
                 ));
             }
@@ -58,7 +58,7 @@ pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<()
 }
 
 /// `social connections …`.
-pub(crate) async fn run(session: &Session, command: Option<ConnectionsCommand>) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, command: Option<ConnectionsCommand>) -> Result<(), CliError> {
     match command.unwrap_or(ConnectionsCommand::List) {
         ConnectionsCommand::List => list(session).await,
         ConnectionsCommand::Show { account } => show(session, &account).await,
@@ -78,12 +78,12 @@ pub(crate) async fn run(session: &Session, command: Option<ConnectionsCommand>) 
     }
 }
 
-async fn find(session: &Session, said: &str) -> Result<u64, Failure> {
+async fn find(session: &Session, said: &str) -> Result<u64, CliError> {
     let accounts = session.client.list_connections(&ListConnections::default()).await?;
     Ok(account::find(&accounts.data, said)?.id)
 }
 
-async fn list(session: &Session) -> Result<(), Failure> {
+async fn list(session: &Session) -> Result<(), CliError> {
     let accounts = session.client.list_connections(&ListConnections::default()).await?;
     if session.json {
         return output::line(&accounts.json);
@@ -98,7 +98,7 @@ async fn list(session: &Session) -> Result<(), Failure> {
     output::table(&["ID", "ACCOUNT", "NAME", "STATE"], &accounts.data.iter().map(row).collect::<Vec<_>>())
 }
 
-async fn show(session: &Session, said: &str) -> Result<(), Failure> {
+async fn show(session: &Session, said: &str) -> Result<(), CliError> {
     let details = session.client.show_connection(find(session, said).await?).await?;
     if session.json {
         return output::line(&details.json);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
 
 use crate::arguments::{Export, Format};
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::notice;
 use crate::posting::entry_name;
 use crate::posts::status;
@@ -30,12 +30,12 @@ pub(crate) fn format(said: Option<Format>, file: &Path) -> Option<Format> {
 }
 
 /// Writes posts, the oldest first.
-pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), CliError> {
     let by_name = arguments.file.as_deref().and_then(|it| format(arguments.format, it));
     let format = match (by_name, &arguments.file) {
         (Some(format), _) => format,
         (None, None) => arguments.format.unwrap_or(Format::Jsonl),
-        (None, Some(_)) => return Err(Failure::Usage("say by --format whether it is csv or jsonl".to_owned())),
+        (None, Some(_)) => return Err(CliError::Usage("say by --format whether it is csv or jsonl".to_owned())),
     };
     let status = status(arguments.status.as_deref())?;
     let mut target = Target::open(arguments.file.as_deref())?;
@@ -66,8 +66,8 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Fai
 /// meanwhile: the pages have then moved, and another post may be missing.
 pub(crate) async fn for_each_post(
     client: &Client,
-    mut visit: impl FnMut(&Post) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    mut visit: impl FnMut(&Post) -> Result<(), CliError>,
+) -> Result<(), CliError> {
     let (mut page, mut total) = (1, 0);
     loop {
         let (sort, direction) = (Some("created_at".to_owned()), Some("asc".to_owned()));
@@ -75,7 +75,7 @@ pub(crate) async fn for_each_post(
         let posts = client.list_posts(&which).await?;
         if posts.meta.total < total {
             let why = "a post was deleted meanwhile, so another may be missing here; run the command again";
-            return Err(Failure::Failed(why.to_owned()));
+            return Err(CliError::Failed(why.to_owned()));
         }
         total = posts.meta.total;
         posts.data.iter().try_for_each(&mut visit)?;
@@ -95,7 +95,7 @@ enum Target {
 }
 
 impl Target {
-    fn open(path: Option<&Path>) -> Result<Self, Failure> {
+    fn open(path: Option<&Path>) -> Result<Self, CliError> {
         let Some(path) = path else { return Ok(Self::Stream(Box::new(io::stdout()))) };
         if fs::metadata(path).is_ok_and(|it| !it.is_file()) {
             return Ok(Self::Stream(Box::new(File::create(path)?)));
@@ -104,7 +104,7 @@ impl Target {
         Ok(Self::File { part: BufWriter::new(NamedTempFile::new_in(folder)?), path: path.to_owned() })
     }
 
-    fn keep(self) -> Result<(), Failure> {
+    fn keep(self) -> Result<(), CliError> {
         let Self::File { part, path } = self else { return Ok(()) };
         let part = part.into_inner().map_err(io::IntoInnerError::into_error)?;
         part.persist(path).map_err(|it| it.error)?;
@@ -142,7 +142,7 @@ enum Lines<W: Write> {
 }
 
 impl<W: Write> Lines<W> {
-    fn begin(format: Format, out: W) -> Result<Self, Failure> {
+    fn begin(format: Format, out: W) -> Result<Self, CliError> {
         Ok(match format {
             Format::Jsonl => Self::Jsonl(out),
             Format::Csv => {
@@ -153,7 +153,7 @@ impl<W: Write> Lines<W> {
         })
     }
 
-    fn write(&mut self, post: &Post) -> Result<(), Failure> {
+    fn write(&mut self, post: &Post) -> Result<(), CliError> {
         let fields = fields(post);
         match self {
             Self::Jsonl(out) => Ok(writeln!(out, "{}", Value::Object(fields))?),
@@ -164,7 +164,7 @@ impl<W: Write> Lines<W> {
         }
     }
 
-    fn end(self) -> Result<(), Failure> {
+    fn end(self) -> Result<(), CliError> {
         match self {
             Self::Jsonl(mut out) => Ok(out.flush()?),
             Self::Csv(mut writer) => Ok(writer.flush()?),
@@ -172,10 +172,10 @@ impl<W: Write> Lines<W> {
     }
 }
 
-fn failed(error: csv::Error) -> Failure {
+fn failed(error: csv::Error) -> CliError {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error.into(),
-        other => Failure::Failed(format!("{other:?}")),
+        other => CliError::Failed(format!("{other:?}")),
     }
 }
 

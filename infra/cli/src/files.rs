@@ -10,7 +10,7 @@ use futures::stream;
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::{is_watched, notice, plain};
 
 /// How much of a file is read at a time.
@@ -41,8 +41,8 @@ enum From {
 
 impl Medium {
     /// Looks at a file; its path counts from `folder`.
-    pub(crate) fn look(said: &str, folder: &Path) -> Result<Self, Failure> {
-        let wrong = |why: &dyn std::fmt::Display| Failure::Usage(format!("{}: {why}", plain(said)));
+    pub(crate) fn look(said: &str, folder: &Path) -> Result<Self, CliError> {
+        let wrong = |why: &dyn std::fmt::Display| CliError::Usage(format!("{}: {why}", plain(said)));
         let is_url = said.starts_with("https://") || said.starts_with("http://");
         let named = if is_url { said.split(['?', '#']).next().unwrap_or(said) } else { said };
         let known = "it is no .jpg, .png, .gif, .webp, .mp4 or .mov";
@@ -60,7 +60,7 @@ impl Medium {
 
     /// Has it uploaded or fetched; gives the path by which a post names it. The
     /// same file under the same key has the same path for a day.
-    pub(crate) async fn send(&self, client: &Client, key: &str) -> Result<String, Failure> {
+    pub(crate) async fn send(&self, client: &Client, key: &str) -> Result<String, CliError> {
         let From::Here { path, size, hash } = &self.from else {
             let url = Some(self.said.clone());
             let medium =
@@ -75,7 +75,7 @@ impl Medium {
             let answer =
                 client.create_medium(&medium, Some(&derived(&[key, hash, again])?)).await.map_err(not_posted)?;
             let MediumView::Presigned(target) = &answer.value else {
-                return Err(Failure::Failed("the service does not say where to upload to".to_owned()));
+                return Err(CliError::Failed("the service does not say where to upload to".to_owned()));
             };
             match self.put(client, target, path, *size).await {
                 // A target of hours ago takes nothing any more. Where it did, the file keeps its
@@ -88,7 +88,7 @@ impl Medium {
                 ended => return ended.map(|()| target.path.clone()).map_err(not_posted),
             }
         }
-        Err(Failure::Failed(format!("{}: the upload was refused", plain(&self.said))))
+        Err(CliError::Failed(format!("{}: the upload was refused", plain(&self.said))))
     }
 
     async fn put(&self, client: &Client, target: &PresignedUpload, path: &Path, size: u64) -> Result<(), Error> {
@@ -114,7 +114,7 @@ impl Medium {
 }
 
 /// Whether the service has a file: what it says of a post with it, which it does not keep.
-async fn is_there(client: &Client, path: &str) -> Result<bool, Failure> {
+async fn is_there(client: &Client, path: &str) -> Result<bool, CliError> {
     let media = Some(vec![NewPostMedia::Path(path.to_owned())]);
     let post = NewPost { content: "-".to_owned(), media, ..NewPost::default() };
     match client.validate_post(&post).await {
@@ -128,21 +128,21 @@ async fn is_there(client: &Client, path: &str) -> Result<bool, Failure> {
 }
 
 /// What a file failed on. Whether it arrived may not be known; that there is no post is.
-fn not_posted(error: Error) -> Failure {
+fn not_posted(error: Error) -> CliError {
     match error {
-        Error::Unknown(why) | Error::Unreadable(why) => Failure::Failed(why),
+        Error::Unknown(why) | Error::Unreadable(why) => CliError::Failed(why),
         error => error.into(),
     }
 }
 
 /// The key of a request that belongs to another one.
-fn derived(parts: &[&str]) -> Result<IdempotencyKey, Failure> {
+fn derived(parts: &[&str]) -> Result<IdempotencyKey, CliError> {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
-    IdempotencyKey::parse(hex(&hash.finalize())).map_err(|it| Failure::Failed(it.to_string()))
+    IdempotencyKey::parse(hex(&hash.finalize())).map_err(|it| CliError::Failed(it.to_string()))
 }
 
 /// Bytes as lower-case letters and digits.

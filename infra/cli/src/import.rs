@@ -25,7 +25,7 @@ use self::line::{Broken, Line, lines};
 use self::plan::Plan;
 use self::report::{Before, Report, What};
 use crate::arguments::Import;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::export::{for_each_post, format};
 use crate::output::{self, is_watched, notice, plain, plain_lines};
 use crate::posting::{entries, send};
@@ -68,13 +68,13 @@ struct Sums {
 }
 
 /// Makes a post of each line.
-pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), CliError> {
     let file = &arguments.file;
-    let named = |error: std::io::Error| Failure::Usage(format!("{}: {error}", file.display()));
+    let named = |error: std::io::Error| CliError::Usage(format!("{}: {error}", file.display()));
     let format = format(arguments.format, file);
-    let format = format.ok_or_else(|| Failure::Usage("say by --format whether it is csv or jsonl".to_owned()))?;
+    let format = format.ok_or_else(|| CliError::Usage("say by --format whether it is csv or jsonl".to_owned()))?;
     if MAX_FILE < fs::metadata(file).map_err(named)?.len() {
-        return Err(Failure::Usage(format!("{}: is larger than 64 MiB; divide it", file.display())));
+        return Err(CliError::Usage(format!("{}: is larger than 64 MiB; divide it", file.display())));
     }
     let bytes = fs::read(file).map_err(named)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -87,12 +87,12 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Fai
         // could be posted twice, or never.
         Err(error) if error.status() == Some(403) => {
             let why = "an import has to know whose posts these are: it needs a token with the scope user:read";
-            return Err(Failure::Refused(why.to_owned()));
+            return Err(CliError::Refused(why.to_owned()));
         }
         Err(error) => return Err(error.into()),
     };
     let zone = match &arguments.zone {
-        Some(said) => Zone::parse(said).ok_or_else(|| Failure::Usage(format!("{said:?} is no time zone")))?,
+        Some(said) => Zone::parse(said).ok_or_else(|| CliError::Usage(format!("{said:?} is no time zone")))?,
         None => Zone::Here,
     };
     let accounts = client.list_connections(&ListConnections::default()).await?.value.data;
@@ -105,7 +105,7 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Fai
 }
 
 /// Ids of all posts of the user.
-async fn existing(client: &Client) -> Result<HashSet<u64>, Failure> {
+async fn existing(client: &Client) -> Result<HashSet<u64>, CliError> {
     let mut ids = HashSet::new();
     let read = for_each_post(client, |post| {
         ids.insert(post.id);
@@ -113,7 +113,7 @@ async fn existing(client: &Client) -> Result<HashSet<u64>, Failure> {
     });
     match read.await {
         Ok(()) => Ok(ids),
-        Err(Failure::Refused(why)) => Err(Failure::Refused(format!(
+        Err(CliError::Refused(why)) => Err(CliError::Refused(format!(
             "an import of exported lines has to read which posts exist; or use --copies. {why}"
         ))),
         Err(failure) => Err(failure),
@@ -129,7 +129,7 @@ fn report_path(arguments: &Import) -> PathBuf {
 }
 
 impl Importing<'_> {
-    async fn all(mut self, lines: Vec<Result<Line, Broken>>) -> Result<(), Failure> {
+    async fn all(mut self, lines: Vec<Result<Line, Broken>>) -> Result<(), CliError> {
         let bar = if is_watched() { ProgressBar::new(lines.len() as u64) } else { ProgressBar::hidden() };
         for line in lines {
             let ended = match line {
@@ -140,7 +140,7 @@ impl Importing<'_> {
                 bar.abandon();
                 notice(&format!("{}; run the same command again for what is left", self.summary()));
                 let is_clear = self.sums.unknown == 0;
-                return Err(if is_clear { failure } else { Failure::Unknown(failure.to_string()) });
+                return Err(if is_clear { failure } else { CliError::Unknown(failure.to_string()) });
             }
             bar.inc(1);
         }
@@ -149,7 +149,7 @@ impl Importing<'_> {
     }
 
     /// One line. An error is one for which the rest cannot go on.
-    async fn one(&mut self, line: &Line) -> Result<(), Failure> {
+    async fn one(&mut self, line: &Line) -> Result<(), CliError> {
         let now = Utc::now();
         if !self.arguments.dry_run {
             match self.report.before(line.key()) {
@@ -192,7 +192,7 @@ impl Importing<'_> {
         }
         post.media = match send(&self.client, &plan.files, &plan.alt, line.key().as_str()).await {
             Ok(media) => Some(media),
-            Err(Failure::Refused(why)) => return self.refused(line, "media", &why),
+            Err(CliError::Refused(why)) => return self.refused(line, "media", &why),
             Err(failure) => return Err(failure),
         };
         self.send(line, post, false).await
@@ -205,7 +205,7 @@ impl Importing<'_> {
 
     /// Sends a line, for the first time or `again`, after one of which nobody knows how it
     /// ended.
-    async fn send(&mut self, line: &Line, post: NewPost, again: bool) -> Result<(), Failure> {
+    async fn send(&mut self, line: &Line, post: NewPost, again: bool) -> Result<(), CliError> {
         self.report.write(line, What::Sending { body: Box::new(post.clone()) })?;
         let error = match self.client.create_post(&post, Some(line.key())).await {
             Ok(made) => {
@@ -233,12 +233,12 @@ impl Importing<'_> {
                 if !again {
                     self.report.write(line, What::Refused { field: String::new(), message: error.to_string() })?;
                 }
-                Err(if error.status() == Some(429) { Failure::Failed(error.to_string()) } else { error.into() })
+                Err(if error.status() == Some(429) { CliError::Failed(error.to_string()) } else { error.into() })
             }
         }
     }
 
-    async fn check(&mut self, line: &Line, post: &NewPost) -> Result<(), Failure> {
+    async fn check(&mut self, line: &Line, post: &NewPost) -> Result<(), CliError> {
         match self.client.validate_post(post).await {
             Ok(_) => {
                 self.sums.posted += 1;
@@ -253,20 +253,20 @@ impl Importing<'_> {
         }
     }
 
-    fn broken(&mut self, broken: &Broken, line: Option<&Line>) -> Result<(), Failure> {
+    fn broken(&mut self, broken: &Broken, line: Option<&Line>) -> Result<(), CliError> {
         self.sums.broken += 1;
         self.complain(broken.number, &broken.field, &broken.why);
         let Some(line) = line.filter(|_| !self.arguments.dry_run) else { return Ok(()) };
         self.tell(line, What::Refused { field: broken.field.clone(), message: broken.why.clone() })
     }
 
-    fn refused(&mut self, line: &Line, field: &str, message: &str) -> Result<(), Failure> {
+    fn refused(&mut self, line: &Line, field: &str, message: &str) -> Result<(), CliError> {
         self.sums.refused += 1;
         self.complain(line.number, field, message);
         self.tell(line, What::Refused { field: field.to_owned(), message: message.to_owned() })
     }
 
-    fn unknown(&mut self, line: &Line, message: &str) -> Result<(), Failure> {
+    fn unknown(&mut self, line: &Line, message: &str) -> Result<(), CliError> {
         self.sums.unknown += 1;
         self.complain(line.number, "", message);
         self.tell(line, What::Unknown { message: message.to_owned() })
@@ -284,7 +284,7 @@ impl Importing<'_> {
     }
 
     /// Writes to the report how a line ended.
-    fn tell(&mut self, line: &Line, what: What) -> Result<(), Failure> {
+    fn tell(&mut self, line: &Line, what: What) -> Result<(), CliError> {
         let written = self.report.write(line, what)?;
         if self.session.json {
             // The report has it: the lines that follow do not wait for whoever reads here.
@@ -310,7 +310,7 @@ impl Importing<'_> {
         )
     }
 
-    fn end(self) -> Result<(), Failure> {
+    fn end(self) -> Result<(), CliError> {
         notice(&self.summary());
         for (what, count) in [("exist", self.sums.existing), ("are public", self.sums.public)] {
             if 0 < count {
@@ -323,9 +323,9 @@ impl Importing<'_> {
         let Sums { broken, refused, unknown, .. } = self.sums;
         match (unknown, refused, broken) {
             (0, 0, 0) => Ok(()),
-            (0, 0, _) => Err(Failure::Usage("some lines are not right; put them right and run it again".to_owned())),
-            (0, _, _) => Err(Failure::Refused("some lines were refused; put them right and run it again".to_owned())),
-            _ => Err(Failure::Unknown("of some lines nobody knows how they ended; run it again".to_owned())),
+            (0, 0, _) => Err(CliError::Usage("some lines are not right; put them right and run it again".to_owned())),
+            (0, _, _) => Err(CliError::Refused("some lines were refused; put them right and run it again".to_owned())),
+            _ => Err(CliError::Unknown("of some lines nobody knows how they ended; run it again".to_owned())),
         }
     }
 }

@@ -10,7 +10,7 @@ use standardwebhooks::Webhook;
 use url::Url;
 
 use crate::arguments::Listen;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::{self, notice, plain};
 use crate::session::{self, Session};
 use crate::webhooks::explain;
@@ -28,7 +28,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 const TRIES: u64 = 3;
 
 /// Forwards until it is ended.
-pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), CliError> {
     let webhook = which(session, arguments.webhook).await?;
     let receiver = arguments.forward.as_deref().map(|it| Receiver::new(it, arguments.secret.as_deref())).transpose()?;
     let mut heard = Heard::default();
@@ -53,7 +53,7 @@ pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), Fai
     }
 }
 
-async fn which(session: &Session, said: Option<u64>) -> Result<u64, Failure> {
+async fn which(session: &Session, said: Option<u64>) -> Result<u64, CliError> {
     if let Some(id) = said {
         let webhook = session.client.show_webhook(id).await?;
         explain(&webhook);
@@ -65,10 +65,10 @@ async fn which(session: &Session, said: Option<u64>) -> Result<u64, Failure> {
             explain(one);
             Ok(one.id)
         }
-        [] => Err(Failure::Usage("there is no webhook; add one by `social webhooks create https://…`".to_owned())),
+        [] => Err(CliError::Usage("there is no webhook; add one by `social webhooks create https://…`".to_owned())),
         several => {
             let ids: Vec<_> = several.iter().map(|it| it.id.to_string()).collect();
-            Err(Failure::Usage(format!("which webhook? There are {}", ids.join(", "))))
+            Err(CliError::Usage(format!("which webhook? There are {}", ids.join(", "))))
         }
     }
 }
@@ -110,8 +110,8 @@ impl Heard {
     }
 }
 
-async fn tell(receiver: Option<&Receiver>, delivery: &WebhookDelivery) -> Result<(), Failure> {
-    let payload = serde_json::to_string(&delivery.payload).map_err(|it| Failure::Failed(it.to_string()))?;
+async fn tell(receiver: Option<&Receiver>, delivery: &WebhookDelivery) -> Result<(), CliError> {
+    let payload = serde_json::to_string(&delivery.payload).map_err(|it| CliError::Failed(it.to_string()))?;
     let Some(receiver) = receiver else { return output::line(&payload) };
     let answered = receiver.send(&delivery.id, payload).await;
     output::line(&format!("{}  {}  {answered}", plain(&delivery.event), plain(&delivery.id)))
@@ -125,15 +125,15 @@ struct Receiver {
 }
 
 impl Receiver {
-    fn new(url: &str, secret: Option<&str>) -> Result<Self, Failure> {
-        let wrong = || Failure::Usage(format!("{url:?} is no address such as http://localhost:4000/hooks"));
+    fn new(url: &str, secret: Option<&str>) -> Result<Self, CliError> {
+        let wrong = || CliError::Usage(format!("{url:?} is no address such as http://localhost:4000/hooks"));
         let url = Url::parse(url).ok().filter(|it| matches!(it.scheme(), "http" | "https")).ok_or_else(wrong)?;
         let secret = match secret {
             Some(secret) => SecretString::from(secret),
             None => own_secret()?,
         };
         let signer = Webhook::new(secret.expose_secret());
-        let signer = signer.map_err(|_| Failure::Usage("the secret is no whsec_…".to_owned()))?;
+        let signer = signer.map_err(|_| CliError::Usage("the secret is no whsec_…".to_owned()))?;
         Ok(Self { http: session::http(true)?, url, signer })
     }
 
@@ -165,9 +165,9 @@ impl Receiver {
 }
 
 /// A secret of this run, shown to whoever started it.
-fn own_secret() -> Result<SecretString, Failure> {
+fn own_secret() -> Result<SecretString, CliError> {
     let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes).map_err(|it| Failure::Failed(it.to_string()))?;
+    getrandom::fill(&mut bytes).map_err(|it| CliError::Failed(it.to_string()))?;
     let secret = format!("whsec_{}", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes));
     notice(&format!("Messages are signed with {secret}"));
     Ok(secret.into())

@@ -4,7 +4,7 @@ mod account;
 mod arguments;
 mod assistant;
 mod connecting;
-mod exit;
+mod error;
 mod export;
 mod files;
 mod import;
@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use self::arguments::{Arguments, Command};
-use self::exit::Failure;
+use self::error::CliError;
 use self::session::Session;
 
 #[tokio::main]
@@ -40,7 +40,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(arguments: Arguments) -> Result<(), Failure> {
+async fn run(arguments: Arguments) -> Result<(), CliError> {
     let Arguments { common, command } = arguments;
     match command {
         Command::Completions { shell } => manual::completions(shell),

@@ -2,11 +2,11 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::exit::Failure;
+use crate::error::CliError;
 pub(crate) use crate::plain::{plain, plain_lines};
 
 /// Prints a line.
-pub(crate) fn line(text: &str) -> Result<(), Failure> {
+pub(crate) fn line(text: &str) -> Result<(), CliError> {
     Ok(writeln!(io::stdout(), "{text}")?)
 }
 
@@ -19,9 +19,9 @@ pub(crate) fn notice(text: &str) {
 
 /// Prints what became of a change. The change has happened: where this cannot be
 /// printed, the exit code must not say that nothing has.
-pub(crate) fn done(text: &str) -> Result<(), Failure> {
+pub(crate) fn done(text: &str) -> Result<(), CliError> {
     line(text).map_err(|failure| match failure {
-        Failure::Failed(why) => Failure::Unknown(format!("it is done, and cannot be printed: {why}")),
+        CliError::Failed(why) => CliError::Unknown(format!("it is done, and cannot be printed: {why}")),
         other => other,
     })
 }
@@ -41,7 +41,7 @@ pub(crate) fn beginning(text: &str, most: usize) -> String {
 }
 
 /// Prints rows in columns, below their names.
-pub(crate) fn table(names: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+pub(crate) fn table(names: &[&str], rows: &[Vec<String>]) -> Result<(), CliError> {
     let names: Vec<_> = names.iter().map(|it| (*it).to_owned()).collect();
     let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|it| plain(it)).collect()).collect();
     let width =

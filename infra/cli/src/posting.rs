@@ -14,7 +14,7 @@ use client::{
 use self::options::PostOption;
 use crate::account;
 use crate::arguments;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::files::{Medium, hex};
 use crate::output::{self, notice, plain, plain_lines};
 use crate::session::Session;
@@ -24,9 +24,9 @@ use crate::when::{self, Zone};
 const MAX_TEXT: u64 = 1024 * 1024;
 
 /// Writes a post.
-pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Result<(), Failure> {
+pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Result<(), CliError> {
     if arguments.to.is_empty() && !arguments.draft {
-        return Err(Failure::Usage("where to? Name an account by --to, or keep it by --draft".to_owned()));
+        return Err(CliError::Usage("where to? Name an account by --to, or keep it by --draft".to_owned()));
     }
     // Everything that can be wrong here is found before anything is sent.
     let content = text(arguments.text.as_deref())?;
@@ -48,19 +48,19 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
         Err(error @ (Error::Unknown(_) | Error::Unreadable(_))) => {
             let time = at.map(|it| format!(" --at {it}")).unwrap_or_default();
             let again = format!("run the same command with --key {key}{time}: then it is made once");
-            Err(Failure::Unknown(format!("{error}\n{again}")))
+            Err(CliError::Unknown(format!("{error}\n{again}")))
         }
         Err(error) => Err(error.into()),
     }
 }
 
 /// When a post goes out. With a key, the command has to say the same when it is run again.
-pub(crate) fn time(said: &str, has_key: bool) -> Result<PostTime, Failure> {
+pub(crate) fn time(said: &str, has_key: bool) -> Result<PostTime, CliError> {
     if said.trim().eq_ignore_ascii_case("now") {
         return Ok(PostTime::Now);
     }
     let read = if has_key { when::parse_fixed(said, &Zone::Here) } else { when::parse(said, Utc::now(), &Zone::Here) };
-    read.map(PostTime::from).map_err(|it| Failure::Usage(it.to_string()))
+    read.map(PostTime::from).map_err(|it| CliError::Usage(it.to_string()))
 }
 
 /// What became of a post that was made.
@@ -87,7 +87,7 @@ pub(crate) fn local(at: DateTime<Utc>) -> String {
     at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M:%S %:z").to_string()
 }
 
-async fn dry_run(session: &Session, post: &NewPost) -> Result<(), Failure> {
+async fn dry_run(session: &Session, post: &NewPost) -> Result<(), CliError> {
     let answer = session.client.validate_post(post).await?;
     if session.json {
         return output::line(&answer.json);
@@ -99,7 +99,7 @@ async fn dry_run(session: &Session, post: &NewPost) -> Result<(), Failure> {
 }
 
 /// What the post says: the argument, or standard input.
-pub(crate) fn text(said: Option<&str>) -> Result<String, Failure> {
+pub(crate) fn text(said: Option<&str>) -> Result<String, CliError> {
     if let Some(text) = said.filter(|it| *it != "-") {
         return Ok(text.to_owned());
     }
@@ -111,21 +111,21 @@ pub(crate) fn text(said: Option<&str>) -> Result<String, Failure> {
     Ok(text.trim_end().to_owned())
 }
 
-fn key(said: Option<&str>) -> Result<IdempotencyKey, Failure> {
+fn key(said: Option<&str>) -> Result<IdempotencyKey, CliError> {
     let key = if let Some(key) = said {
         IdempotencyKey::parse(key)
     } else {
         let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|it| Failure::Failed(it.to_string()))?;
+        getrandom::fill(&mut bytes).map_err(|it| CliError::Failed(it.to_string()))?;
         IdempotencyKey::parse(format!("social-{}", hex(&bytes)))
     };
-    key.map_err(|it| Failure::Usage(it.to_string()))
+    key.map_err(|it| CliError::Usage(it.to_string()))
 }
 
 /// The files on this machine, looked at.
-pub(crate) fn look(said: &[String], described: usize) -> Result<Vec<Medium>, Failure> {
+pub(crate) fn look(said: &[String], described: usize) -> Result<Vec<Medium>, CliError> {
     if said.len() < described {
-        return Err(Failure::Usage("there are more --alt than --media".to_owned()));
+        return Err(CliError::Usage("there are more --alt than --media".to_owned()));
     }
     said.iter().map(|it| Medium::look(it, Path::new(""))).collect()
 }
@@ -136,7 +136,7 @@ pub(crate) async fn send(
     files: &[Medium],
     alt: &[String],
     key: &str,
-) -> Result<Vec<NewPostMedia>, Failure> {
+) -> Result<Vec<NewPostMedia>, CliError> {
     let mut media = Vec::with_capacity(files.len());
     for (at, file) in files.iter().enumerate() {
         // The same file twice is one upload each, so its place is in its key.
@@ -155,7 +155,7 @@ pub(crate) async fn targets(
     session: &Session,
     said: &[String],
     options: &[PostOption],
-) -> Result<Vec<NewPostPlatform>, Failure> {
+) -> Result<Vec<NewPostPlatform>, CliError> {
     if said.is_empty() {
         return Ok(Vec::new());
     }
@@ -168,10 +168,10 @@ pub(crate) fn entries(
     accounts: &[Connection],
     said: &[String],
     options: &[PostOption],
-) -> Result<Vec<NewPostPlatform>, Failure> {
+) -> Result<Vec<NewPostPlatform>, CliError> {
     let found = account::find_all(accounts, said)?;
     if let Some(unused) = options.iter().find(|it| !found.iter().any(|account| it.is_for(&account.provider))) {
-        return Err(Failure::Usage(format!("no account of the post is on {}", unused.platform())));
+        return Err(CliError::Usage(format!("no account of the post is on {}", unused.platform())));
     }
     let entry = |account: &&Connection| {
         let options = options::of(options, &account.provider);

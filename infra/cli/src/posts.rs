@@ -5,14 +5,14 @@ use client::{ListPosts, NewPostMedia, Post, PostChanges, PostStatus};
 use serde_json::Value;
 
 use crate::arguments::{Edit, ListArguments, PostsCommand};
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::{self, beginning, plain, plain_lines};
 use crate::posting::options::PostOption;
 use crate::posting::{entry_name, local, look, send, targets, text, time};
 use crate::session::Session;
 
 /// `social posts …`.
-pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), CliError> {
     match command {
         PostsCommand::List(arguments) => list(session, arguments).await,
         PostsCommand::Show { id } => {
@@ -32,18 +32,18 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
 }
 
 /// A status as it is written.
-pub(crate) fn status(said: Option<&str>) -> Result<Option<PostStatus>, Failure> {
+pub(crate) fn status(said: Option<&str>) -> Result<Option<PostStatus>, CliError> {
     let Some(said) = said else { return Ok(None) };
     match serde_json::from_value(Value::String(said.to_owned())) {
         Ok(PostStatus::Other(_)) | Err(_) => {
             let known = "draft, scheduled, publishing, published or failed";
-            Err(Failure::Usage(format!("{said:?} is no status; use {known}")))
+            Err(CliError::Usage(format!("{said:?} is no status; use {known}")))
         }
         Ok(status) => Ok(Some(status)),
     }
 }
 
-async fn list(session: &Session, arguments: ListArguments) -> Result<(), Failure> {
+async fn list(session: &Session, arguments: ListArguments) -> Result<(), CliError> {
     let which = ListPosts {
         status: status(arguments.status.as_deref())?,
         per_page: Some(arguments.per_page),
@@ -69,7 +69,7 @@ async fn list(session: &Session, arguments: ListArguments) -> Result<(), Failure
     Ok(())
 }
 
-fn show(post: &Post) -> Result<(), Failure> {
+fn show(post: &Post) -> Result<(), CliError> {
     let at = post.scheduled_at.map(|it| format!(", for {}", local(it.0))).unwrap_or_default();
     output::line(&format!("Post {}: {}{at}, revision {}", post.id, plain(post.status.as_str()), post.revision))?;
     output::line(&format!("\n{}\n", plain_lines(&post.content)))?;
@@ -87,7 +87,7 @@ fn show(post: &Post) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn edit(session: &Session, arguments: Edit) -> Result<(), Failure> {
+async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
     let at = arguments.at.as_deref().map(|it| time(it, false)).transpose()?;
     let options = PostOption::read_all(&arguments.options)?;
     let files = look(&arguments.media, arguments.alt.len())?;
@@ -100,12 +100,12 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), Failure> {
     };
     let changes = PostChanges { content, platforms, scheduled_at: at.map(Some), media };
     if changes == PostChanges::default() {
-        return Err(Failure::Usage("what is to change? See `social posts edit --help`".to_owned()));
+        return Err(CliError::Usage("what is to change? See `social posts edit --help`".to_owned()));
     }
     change(session, arguments.id, &changes, arguments.if_match).await
 }
 
-async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Option<u64>) -> Result<(), Failure> {
+async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Option<u64>) -> Result<(), CliError> {
     let post = session.client.change_post(id, changes, revision).await?;
     if session.json {
         return output::done(&post.json);

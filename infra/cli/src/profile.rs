@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::keyring;
 
 /// All sign-ins, by name.
@@ -33,44 +33,44 @@ pub(crate) struct Profile {
 
 /// Where a token is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum StoredToken {
     Keyring,
     File(PathBuf),
 }
 
 impl Profile {
     /// The sign-in of this name.
-    pub(crate) fn find(name: &str) -> Result<Option<Self>, Failure> {
+    pub(crate) fn find(name: &str) -> Result<Option<Self>, CliError> {
         Ok(read()?.profiles.remove(name))
     }
 
     /// Remembers a sign-in: its token in the keyring, or in the file.
-    pub(crate) fn keep(name: &str, url: &str, token: &SecretString) -> Result<Kept, Failure> {
+    pub(crate) fn keep(name: &str, url: &str, token: &SecretString) -> Result<StoredToken, CliError> {
         let is_in_keyring = keyring::keep(&entry(name, url), token);
         let token = (!is_in_keyring).then(|| token.expose_secret().to_owned());
         let mut all = read()?;
         all.profiles.insert(name.to_owned(), Self { url: url.to_owned(), token });
         write(&all)?;
-        Ok(if is_in_keyring { Kept::Keyring } else { Kept::File(path()?) })
+        Ok(if is_in_keyring { StoredToken::Keyring } else { StoredToken::File(path()?) })
     }
 
     /// Forgets the token of a sign-in. `false` where there was none.
-    pub(crate) fn forget(name: &str) -> Result<bool, Failure> {
+    pub(crate) fn forget(name: &str) -> Result<bool, CliError> {
         let mut all = read()?;
         let Some(profile) = all.profiles.remove(name) else { return Ok(false) };
         let entry = entry(name, &profile.url);
         if profile.token.is_none() && !keyring::remove(&entry) && keyring::find(&entry).is_some() {
-            return Err(Failure::Failed("the keyring does not let the token go; remove it there".to_owned()));
+            return Err(CliError::Failed("the keyring does not let the token go; remove it there".to_owned()));
         }
         write(&all)?;
         Ok(true)
     }
 
     /// Its token, and where it is kept.
-    pub(crate) fn token(&self, name: &str) -> Result<Option<(SecretString, Kept)>, Failure> {
+    pub(crate) fn token(&self, name: &str) -> Result<Option<(SecretString, StoredToken)>, CliError> {
         Ok(match &self.token {
-            Some(token) => Some((token.clone().into(), Kept::File(path()?))),
-            None => keyring::find(&entry(name, &self.url)).map(|it| (it, Kept::Keyring)),
+            Some(token) => Some((token.clone().into(), StoredToken::File(path()?))),
+            None => keyring::find(&entry(name, &self.url)).map(|it| (it, StoredToken::Keyring)),
         })
     }
 }
@@ -82,35 +82,35 @@ fn entry(name: &str, url: &str) -> String {
 }
 
 /// Where sign-ins are remembered.
-pub(crate) fn path() -> Result<PathBuf, Failure> {
+pub(crate) fn path() -> Result<PathBuf, CliError> {
     let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let home = || folder("HOME").map(|it| it.join(".config"));
     let config = folder("XDG_CONFIG_HOME").or_else(home);
-    let config = config.ok_or_else(|| Failure::Failed("there is no home folder: set XDG_CONFIG_HOME".to_owned()))?;
+    let config = config.ok_or_else(|| CliError::Failed("there is no home folder: set XDG_CONFIG_HOME".to_owned()))?;
     Ok(config.join("social").join("profiles.json"))
 }
 
-fn read() -> Result<Profiles, Failure> {
+fn read() -> Result<Profiles, CliError> {
     let path = path()?;
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Profiles::default()),
-        Err(error) => return Err(Failure::Failed(format!("{}: {error}", path.display()))),
+        Err(error) => return Err(CliError::Failed(format!("{}: {error}", path.display()))),
     };
     // Also where somebody opened it up by hand.
     let others = fs::metadata(&path)?.permissions().mode() & 0o077;
     if others != 0 {
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     }
-    serde_json::from_str(&text).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+    serde_json::from_str(&text).map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))
 }
 
-fn write(all: &Profiles) -> Result<(), Failure> {
+fn write(all: &Profiles) -> Result<(), CliError> {
     let path = path()?;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let text = serde_json::to_string_pretty(all).map_err(|it| Failure::Failed(it.to_string()))?;
+    let text = serde_json::to_string_pretty(all).map_err(|it| CliError::Failed(it.to_string()))?;
     // Written beside it and renamed, so that no crash leaves half of it.
     let part = path.with_extension(format!("{}.part", std::process::id()));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;

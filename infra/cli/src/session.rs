@@ -7,8 +7,8 @@ use client::{Base, Client, InvalidBase};
 use secrecy::SecretString;
 
 use crate::arguments::Common;
-use crate::exit::Failure;
-use crate::profile::{Kept, Profile};
+use crate::error::CliError;
+use crate::profile::{Profile, StoredToken};
 
 /// The variable that wins over every profile.
 const TOKEN: &str = "SOCIAL_TOKEN";
@@ -16,7 +16,7 @@ const TOKEN: &str = "SOCIAL_TOKEN";
 /// Where a token came from.
 pub(crate) enum Source {
     Environment,
-    Profile(Kept),
+    Profile(StoredToken),
 }
 
 /// A deployment and a token for it.
@@ -29,7 +29,7 @@ pub(crate) struct Session {
 impl Session {
     /// The deployment and the token that arguments, environment and profile
     /// name. A profile's token goes to the deployment it is of, and no other.
-    pub(crate) fn open(common: &Common) -> Result<Self, Failure> {
+    pub(crate) fn open(common: &Common) -> Result<Self, CliError> {
         let profile = Profile::find(&common.profile)?;
         let client = at(&address(common, profile.as_ref())?)?;
         let (token, source) = match from_environment()? {
@@ -40,9 +40,9 @@ impl Session {
     }
 }
 
-fn of_profile(common: &Common, profile: Option<&Profile>, base: &Base) -> Result<(SecretString, Source), Failure> {
+fn of_profile(common: &Common, profile: Option<&Profile>, base: &Base) -> Result<(SecretString, Source), CliError> {
     let origin = base.origin();
-    let missing = || Failure::NotSignedIn(format!("not signed in at {origin}; run `social login --url {origin}`"));
+    let missing = || CliError::NotSignedIn(format!("not signed in at {origin}; run `social login --url {origin}`"));
     let profile = profile.ok_or_else(missing)?;
     if Base::parse(&profile.url).map_err(|it| usage(&it))?.origin() != origin {
         return Err(missing());
@@ -51,49 +51,49 @@ fn of_profile(common: &Common, profile: Option<&Profile>, base: &Base) -> Result
     Ok((token, Source::Profile(kept)))
 }
 
-fn from_environment() -> Result<Option<SecretString>, Failure> {
+fn from_environment() -> Result<Option<SecretString>, CliError> {
     match env::var(TOKEN) {
         Ok(token) if token.trim().is_empty() => Ok(None),
         Ok(token) => Ok(Some(token.trim().to_owned().into())),
         Err(env::VarError::NotPresent) => Ok(None),
-        Err(env::VarError::NotUnicode(_)) => Err(Failure::Usage(format!("{TOKEN} is no token"))),
+        Err(env::VarError::NotUnicode(_)) => Err(CliError::Usage(format!("{TOKEN} is no token"))),
     }
 }
 
 /// The deployment: what was said, or what the profile remembers.
-fn address(common: &Common, profile: Option<&Profile>) -> Result<String, Failure> {
+fn address(common: &Common, profile: Option<&Profile>) -> Result<String, CliError> {
     let said = common.url.clone().or_else(|| profile.map(|it| it.url.clone()));
-    said.ok_or_else(|| Failure::NotSignedIn("which deployment? Run `social login --url https://…` once".to_owned()))
+    said.ok_or_else(|| CliError::NotSignedIn("which deployment? Run `social login --url https://…` once".to_owned()))
 }
 
 /// A deployment without a token, to sign in at.
-pub(crate) fn visitor(common: &Common) -> Result<Client, Failure> {
+pub(crate) fn visitor(common: &Common) -> Result<Client, CliError> {
     let profile = Profile::find(&common.profile)?;
     at(&address(common, profile.as_ref())?)
 }
 
-fn at(address: &str) -> Result<Client, Failure> {
+fn at(address: &str) -> Result<Client, CliError> {
     let base = Base::parse(address).map_err(|it| usage(&it))?;
     check(&base)?;
     Ok(Client::new(http(base.is_this_machine())?, base, None))
 }
 
 /// A token is sent nowhere where others could read it.
-fn check(base: &Base) -> Result<(), Failure> {
+fn check(base: &Base) -> Result<(), CliError> {
     if base.keeps_secrets() {
         return Ok(());
     }
-    Err(Failure::Usage(format!("{base} would carry the token openly; use https://")))
+    Err(CliError::Usage(format!("{base} would carry the token openly; use https://")))
 }
 
 /// What makes calls, to this machine past any proxy.
-pub(crate) fn http(is_this_machine: bool) -> Result<reqwest::Client, Failure> {
+pub(crate) fn http(is_this_machine: bool) -> Result<reqwest::Client, CliError> {
     let builder = reqwest::Client::builder().user_agent(concat!("social/", env!("CARGO_PKG_VERSION")));
     let builder = builder.redirect(reqwest::redirect::Policy::none()).connect_timeout(Duration::from_secs(10));
     let builder = if is_this_machine { builder.no_proxy() } else { builder };
-    builder.build().map_err(|error| Failure::Failed(error.to_string()))
+    builder.build().map_err(|error| CliError::Failed(error.to_string()))
 }
 
-fn usage(error: &InvalidBase) -> Failure {
-    Failure::Usage(error.to_string())
+fn usage(error: &InvalidBase) -> CliError {
+    CliError::Usage(error.to_string())
 }

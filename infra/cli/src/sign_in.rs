@@ -9,9 +9,9 @@ use secrecy::SecretString;
 use tokio::time::Instant;
 
 use crate::arguments::{Common, Login};
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::{self, notice};
-use crate::profile::{Kept, Profile};
+use crate::profile::{Profile, StoredToken};
 use crate::session::{self, Session, Source};
 
 /// The most bytes that are read as a token.
@@ -21,34 +21,34 @@ const MAX_TOKEN: u64 = 4096;
 const DRAFTS: [&str; 5] = ["user:read", "connections:read", "posts:read", "posts:draft", "media:write"];
 
 /// Gets a token and remembers it.
-pub(crate) async fn login(common: &Common, arguments: &Login) -> Result<(), Failure> {
+pub(crate) async fn login(common: &Common, arguments: &Login) -> Result<(), CliError> {
     let client = session::visitor(common)?;
     let token = if arguments.with_token { given()? } else { by_device(&client, arguments).await? };
     let who = match client.clone().with_token(token.clone()).show_user().await {
         Ok(user) => format!("{} <{}>", user.name, user.email),
         // A token without `user:read` cannot ask who it is.
         Err(error) if error.status() == Some(403) => "a token that may not say whose it is".to_owned(),
-        Err(Error::NotSignedIn(_)) => return Err(Failure::NotSignedIn("the token is not valid".to_owned())),
+        Err(Error::NotSignedIn(_)) => return Err(CliError::NotSignedIn("the token is not valid".to_owned())),
         Err(error) => return Err(error.into()),
     };
     let kept = Profile::keep(&common.profile, &client.base().origin(), &token)?;
-    if let Kept::File(path) = &kept {
+    if let StoredToken::File(path) = &kept {
         notice(&format!("No keyring was found: the token is in {}, which only you can read.", path.display()));
     }
     output::line(&format!("Signed in at {} as {}", client.base().origin(), output::plain(&who)))
 }
 
-fn given() -> Result<SecretString, Failure> {
+fn given() -> Result<SecretString, CliError> {
     let mut text = String::new();
     io::stdin().take(MAX_TOKEN).read_to_string(&mut text)?;
     match text.trim() {
-        "" => Err(Failure::Usage("standard input has no token".to_owned())),
+        "" => Err(CliError::Usage("standard input has no token".to_owned())),
         token => Ok(token.to_owned().into()),
     }
 }
 
 /// The device flow: shows the code, and asks until the person has decided.
-async fn by_device(client: &Client, arguments: &Login) -> Result<SecretString, Failure> {
+async fn by_device(client: &Client, arguments: &Login) -> Result<SecretString, CliError> {
     let scopes = match &arguments.scopes[..] {
         [] if arguments.drafts => Some(DRAFTS.map(str::to_owned).to_vec()),
         [] => None,
@@ -64,7 +64,7 @@ async fn by_device(client: &Client, arguments: &Login) -> Result<SecretString, F
     approved(client, &device).await
 }
 
-async fn approved(client: &Client, device: &DeviceAuthorization) -> Result<SecretString, Failure> {
+async fn approved(client: &Client, device: &DeviceAuthorization) -> Result<SecretString, CliError> {
     let ends = Instant::now() + Duration::from_secs(device.expires_in.min(3600));
     let interval = Duration::from_secs(device.interval.clamp(1, 60));
     while Instant::now() < ends {
@@ -77,18 +77,18 @@ async fn approved(client: &Client, device: &DeviceAuthorization) -> Result<Secre
             Some("authorization_pending") => {}
             Some("expired_token") => break,
             Some("invalid_device_code") => {
-                return Err(Failure::Refused("the code is spent; run `social login` again".to_owned()));
+                return Err(CliError::Refused("the code is spent; run `social login` again".to_owned()));
             }
             // The way there may come back before the code ends.
             None if matches!(error, Error::Unreachable(_) | Error::Unknown(_)) => {}
             _ => return Err(error.into()),
         }
     }
-    Err(Failure::Refused("nobody approved the code in time; run `social login` again".to_owned()))
+    Err(CliError::Refused("nobody approved the code in time; run `social login` again".to_owned()))
 }
 
 /// Forgets the token of this profile.
-pub(crate) fn logout(common: &Common) -> Result<(), Failure> {
+pub(crate) fn logout(common: &Common) -> Result<(), CliError> {
     let profile = Profile::find(&common.profile)?;
     if !Profile::forget(&common.profile)? {
         return output::line("Nobody was signed in");
@@ -98,7 +98,7 @@ pub(crate) fn logout(common: &Common) -> Result<(), Failure> {
 }
 
 /// Says who is signed in, and where.
-pub(crate) async fn status(common: &Common) -> Result<(), Failure> {
+pub(crate) async fn status(common: &Common) -> Result<(), CliError> {
     let session = Session::open(common)?;
     let user = session.client.show_user().await?;
     if session.json {
@@ -106,8 +106,8 @@ pub(crate) async fn status(common: &Common) -> Result<(), Failure> {
     }
     let kept = match &session.source {
         Source::Environment => "SOCIAL_TOKEN".to_owned(),
-        Source::Profile(Kept::Keyring) => "the keyring".to_owned(),
-        Source::Profile(Kept::File(path)) => path.display().to_string(),
+        Source::Profile(StoredToken::Keyring) => "the keyring".to_owned(),
+        Source::Profile(StoredToken::File(path)) => path.display().to_string(),
     };
     output::line(&format!(
         "{} as {} <{}>",
@@ -120,9 +120,9 @@ pub(crate) async fn status(common: &Common) -> Result<(), Failure> {
 
 /// An address that may be given to a browser: what a service says is opened by
 /// a program of this machine.
-pub(crate) fn web_page(address: &str) -> Result<url::Url, Failure> {
+pub(crate) fn web_page(address: &str) -> Result<url::Url, CliError> {
     let page = url::Url::parse(address).ok().filter(|it| matches!(it.scheme(), "http" | "https"));
-    page.ok_or_else(|| Failure::Failed("the service answered with an address that is no web page".to_owned()))
+    page.ok_or_else(|| CliError::Failed("the service answered with an address that is no web page".to_owned()))
 }
 
 /// Opens a page in the person's browser. Where there is none, the printed

@@ -4,13 +4,13 @@ use client::{ListDeliveries, NewWebhook, Webhook, WebhookChanges, WebhookDeliver
 use secrecy::ExposeSecret;
 
 use crate::arguments::WebhooksCommand;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::{self, plain};
 use crate::posting::local;
 use crate::session::Session;
 
 /// `social webhooks …`.
-pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(), CliError> {
     let client = &session.client;
     let told = |json: &str, words: String| output::done(if session.json { json } else { &words });
     match command {
@@ -32,7 +32,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
             let disabled = (disable || enable).then_some(disable);
             let changes = WebhookChanges { url: endpoint, events: (!events.is_empty()).then_some(events), disabled };
             if changes == WebhookChanges::default() {
-                return Err(Failure::Usage("what is to change? See `social webhooks edit --help`".to_owned()));
+                return Err(CliError::Usage("what is to change? See `social webhooks edit --help`".to_owned()));
             }
             let webhook = client.change_webhook(id, &changes).await?;
             told(&webhook.json, state(&webhook))?;
@@ -64,7 +64,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
     }
 }
 
-async fn list(session: &Session) -> Result<(), Failure> {
+async fn list(session: &Session) -> Result<(), CliError> {
     let webhooks = session.client.list_webhooks().await?;
     if session.json {
         return output::line(&webhooks.json);
@@ -73,7 +73,7 @@ async fn list(session: &Session) -> Result<(), Failure> {
     output::table(&["ID", "ENDPOINT", "EVENTS", "STATE"], &webhooks.data.iter().map(row).collect::<Vec<_>>())
 }
 
-async fn deliveries(session: &Session, id: u64, per_page: u64, before: Option<String>) -> Result<(), Failure> {
+async fn deliveries(session: &Session, id: u64, per_page: u64, before: Option<String>) -> Result<(), CliError> {
     let which = ListDeliveries { per_page: Some(per_page), before };
     let deliveries = session.client.list_deliveries(id, &which).await?;
     if session.json {

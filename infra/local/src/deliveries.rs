@@ -27,8 +27,8 @@ use domain::id::{PostId, TargetId};
 use storage::Store;
 
 pub(crate) use self::history::History;
+use crate::fakes::Fakes;
 use crate::sandbox::Sandbox;
-use crate::stand_ins::StandIns;
 
 /// Everything that the pages are made from.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub(crate) struct Deliveries {
     /// What was asked and answered.
     pub(crate) network: Sandbox,
     /// Fakes of other platforms, which are asked for their posts.
-    pub(crate) stand_ins: StandIns,
+    pub(crate) fakes: Fakes,
     /// The time.
     pub(crate) clock: Clock,
 }

@@ -38,7 +38,7 @@ impl EventBus for LocalEvents {
         // process ends.
         for event in events {
             if let Some(webhooks) = self.webhooks.get() {
-                webhooks.tell(event).await.map_err(|it| EventError(it.to_string()))?;
+                webhooks.fan_out(event).await.map_err(|it| EventError(it.to_string()))?;
             }
         }
         let mut kept = self.latest.lock().unwrap_or_else(PoisonError::into_inner);

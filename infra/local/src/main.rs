@@ -90,8 +90,8 @@ The post appears at {origin}/sandbox. End with Ctrl-C.
     );
     let mut out = std::io::stdout();
     out.write_all(text.as_bytes())?;
-    if options.stand_ins {
-        writeln!(out, "\nImitations of platforms, and what to type to connect them: {origin}/stand-ins")?;
+    if options.fakes {
+        writeln!(out, "\nImitations of platforms, and what to type to connect them: {origin}/fakes")?;
     }
     if let (Some(outside), Some(tunnel)) = (&options.origin, tunnel) {
         write!(

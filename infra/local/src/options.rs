@@ -68,7 +68,7 @@ pub struct Options {
     /// Start an imitation of every platform, at which no account is needed, with pages
     /// of what arrived there. Keeps nothing, like --ephemeral.
     #[arg(long)]
-    pub stand_ins: bool,
+    pub fakes: bool,
     /// Let people who do not sign in connect their accounts for a user who sends
     /// them the link.
     #[arg(long)]
@@ -82,29 +82,29 @@ pub struct Options {
 }
 
 impl Options {
-    /// Who may go on with a hand-off.
+    /// Who may go on with a connect flow.
     pub(crate) fn guests(&self) -> Guests {
-        if self.guest_hand_offs { Guests::Permitted } else { Guests::Refused }
+        if self.guest_hand_offs { Guests::Permitted } else { Guests::Denied }
     }
 
-    /// Whether data are to be gone when the process ends: what stand-ins granted is.
+    /// Whether data are to be gone when the process ends: what fakes granted is.
     pub(crate) fn keeps_nothing(&self) -> bool {
-        self.ephemeral || self.stand_ins
+        self.ephemeral || self.fakes
     }
 
-    /// The platforms of the local stack, those of stand-ins before its own, with what
+    /// The platforms of the local stack, those of fakes before its own, with what
     /// was said of them.
     pub(crate) fn platform_settings(
         &self,
         origin: &str,
-        stand_ins: PlatformSettings,
+        fakes: PlatformSettings,
     ) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });
         let nothing = ["bluesky", "discord", "mastodon", "matrix", "telegram", "wordpress"];
         let nothing = nothing.map(|name| (name.to_owned(), json!({})));
         let mut settings: PlatformSettings = nothing.into();
         settings.insert("sandbox".to_owned(), sandbox);
-        settings.extend(stand_ins);
+        settings.extend(fakes);
         let said: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;
         settings.extend(said);
         Ok(settings)

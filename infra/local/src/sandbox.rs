@@ -48,7 +48,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 
 use self::calls::{Call, Calls};
-use self::faults::Faults;
+use self::faults::InjectedFaults;
 use self::ledger::Ledger;
 
 /// The name of the sandbox among the platforms.
@@ -98,7 +98,7 @@ struct Inner {
     origin: String,
     clock: Clock,
     ledger: Mutex<Ledger>,
-    faults: Mutex<Faults>,
+    faults: Mutex<InjectedFaults>,
     calls: Mutex<Calls>,
     /// Every form that changes something carries this token. A page of another
     /// site can send a form here, but cannot read the token from ours.
@@ -142,7 +142,7 @@ impl Sandbox {
         self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn faults(&self) -> MutexGuard<'_, Faults> {
+    fn faults(&self) -> MutexGuard<'_, InjectedFaults> {
         self.0.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

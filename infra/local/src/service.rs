@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{Api, ClientIp, Front, RateLimits, TrustedProxy};
+use api::{Api, ClientIp, FrontConfig, RateLimits, TrustedProxy};
 use auth::{ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
@@ -24,8 +24,8 @@ use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
 use domain::token::random_token;
 use domain::user::User;
-use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup, Withheld};
-use publishing::{FileAddresses, Publishing, RollUps, Share};
+use platforms::{AppCredentials, AppSource, AppUnavailable, LeadTimesByPlatform, Platform, Publish, Registry, Setup};
+use publishing::{ConcurrencyLimits, FileAddresses, Publishing, RollUps};
 use secrecy::SecretString;
 use storage::Store;
 use tempfile::TempDir;
@@ -37,15 +37,15 @@ use crate::deliveries::{self, Deliveries, History};
 use crate::dynamodb::Stores;
 use crate::error::LocalError;
 use crate::events::LocalEvents;
+use crate::fakes::Fakes;
 use crate::hosts::Hosts;
 use crate::meter::Meter;
 use crate::options::Options;
 use crate::pictures::{self, LocalPictures};
 use crate::queue::{Lanes, LocalQueue};
 use crate::sandbox::{self, Sandbox};
-use crate::stand_ins::StandIns;
 use crate::unread::read_to_the_end;
-use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, notices, queue, s3, sealing_key};
+use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, s3, sealing_key, webhook_queue};
 
 /// How often the sweep looks; a minute in the cloud, where each look is paid.
 const TICK: Duration = Duration::from_secs(5);
@@ -110,13 +110,13 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     };
     let tunnel = port_of(&outside_listeners).ok().map(|port| format!("http://localhost:{port}"));
     let hosts = Hosts::new(port, options.listen).refusing_forwarded(outside.is_some());
-    let stand_ins = if options.stand_ins {
-        StandIns::start(outside.as_deref().unwrap_or(&origin), &origin).await
+    let fakes = if options.fakes {
+        Fakes::start(outside.as_deref().unwrap_or(&origin), &origin).await
     } else {
-        StandIns::default()
+        Fakes::default()
     };
     let places = Places { origin: &origin, outside: outside.as_deref(), hosts, secret: &secret };
-    let stack = Stack::open(options, stand_ins, places, data, folder).await?;
+    let stack = Stack::open(options, fakes, places, data, folder).await?;
     serve(listeners, &stack.here);
     serve(outside_listeners, &stack.outside);
     let stores = match options.dynamodb_port {
@@ -202,7 +202,7 @@ struct Stack {
 impl Stack {
     async fn open(
         options: &Options,
-        stand_ins: StandIns,
+        fakes: Fakes,
         places: Places<'_>,
         data: Option<&Path>,
         folder: &Path,
@@ -223,22 +223,23 @@ impl Stack {
         let settings = bucket_settings(origin, outside);
         let files = clients::config(origin, secret);
         let bucket = Bucket::new(&files, &settings);
-        let policy = reachable(options, &stand_ins);
+        let policy = reachable(options, &fakes);
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
-        let settings_of_platforms = options.platform_settings(origin, stand_ins.settings())?;
-        let stand_ins = stand_ins.named_in(&settings_of_platforms);
+        let settings_of_platforms = options.platform_settings(origin, fakes.settings())?;
+        let fakes = fakes.named_in(&settings_of_platforms);
         let budgets = platforms::budgets(&settings_of_platforms)?;
-        let setup = Setup::new(settings_of_platforms, sources(options, &stand_ins)?, vault, policy.clone());
+        let setup = Setup::new(settings_of_platforms, sources(options, &fakes)?, vault, policy.clone());
         // Another in every run: proves that the tools of assistants pass an address on.
         let proof = TrustedProxy::mcp(random_token());
         let api = api_at(&reached_at, options, &store, &ids, &clock, &proof);
-        let webhooks = notices::start(&api, stores.of("webhooks", log.as_ref()), sealer.clone(), &bus, policy.clone());
+        let webhooks =
+            webhook_queue::start(&api, stores.of("webhooks", log.as_ref()), sealer.clone(), &bus, policy.clone());
         // Addresses of files end with this process. The next one makes new ones.
         let file_key = FileKey::random();
         let file_addresses = FileAddresses { origin: reached_at.clone(), key: file_key.clone(), serves_videos: true };
         let publishing = Publishing {
             store,
-            leads: Leads::default(),
+            leads: LeadTimesByPlatform::default(),
             vocabulary: platforms::vocabulary(),
             pictures: LocalPictures::working(&bucket),
             bucket,
@@ -252,8 +253,8 @@ impl Stack {
             plans: Plans::default(),
             budgets,
             roll_ups: RollUps::default(),
-            share: Share::default(),
-            places: publishing::Places::default(),
+            concurrency_limits: ConcurrencyLimits::default(),
+            held_permits: publishing::HeldPermits::default(),
         };
         let delivering = Publishing { store: stores.of("delivery", log.as_ref()), ..publishing.clone() };
         let api_of = |function| Api { store: stores.of(function, log.as_ref()), ..api.clone() };
@@ -261,7 +262,7 @@ impl Stack {
             .merge(auth::router(auth_app(&api_of("auth"), origin, policy.clone())))
             .merge(connections::router(connections::App {
                 api: api_of("connections"),
-                platforms: stand_ins.registry(&setup)?,
+                platforms: fakes.registry(&setup)?,
                 vocabulary: platforms::vocabulary(),
                 sealer,
                 events: Arc::new(bus.clone()),
@@ -286,12 +287,12 @@ impl Stack {
             None => files,
         });
         let laptop = Router::new()
-            .merge(deliveries::router(deliveries_app(&api, history, &network, &stand_ins)))
+            .merge(deliveries::router(deliveries_app(&api, history, &network, &fakes)))
             .merge(sandbox::router(network))
-            .merge(stand_ins.clone().router())
+            .merge(fakes.clone().router())
             .merge(issuer::router(origin.to_owned(), &reached_at, clock))
             .merge(events::router(bus))
-            .merge(erasure::router(publishing.clone(), stand_ins.registry(&setup)?))
+            .merge(erasure::router(publishing.clone(), fakes.registry(&setup)?))
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(from_fn(hosts::own_pages_only));
         let here = public.clone().merge(laptop).layer(from_fn_with_state((hosts, origin.to_owned()), by_name_alone));
@@ -300,8 +301,8 @@ impl Stack {
             stores,
             publishing,
             delivering,
-            platforms: stand_ins.registry(&setup)?,
-            renewable: stand_ins.registry(&setup)?,
+            platforms: fakes.registry(&setup)?,
+            renewable: fakes.registry(&setup)?,
             lanes,
             here: with_addresses(here),
             outside: with_addresses(public),
@@ -329,19 +330,19 @@ fn media_app(api: Api, bucket: Bucket, policy: AddressPolicy, file_key: FileKey)
     }
 }
 
-fn deliveries_app(api: &Api, history: History, network: &Sandbox, stand_ins: &StandIns) -> Deliveries {
+fn deliveries_app(api: &Api, history: History, network: &Sandbox, fakes: &Fakes) -> Deliveries {
     Deliveries {
         history,
         store: api.store.clone(),
         network: network.clone(),
-        stand_ins: stand_ins.clone(),
+        fakes: fakes.clone(),
         clock: api.clock.clone(),
     }
 }
 
 /// What may be called beside the public Internet.
-fn reachable(options: &Options, stand_ins: &StandIns) -> AddressPolicy {
-    AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(stand_ins.addresses()).collect())
+fn reachable(options: &Options, fakes: &Fakes) -> AddressPolicy {
+    AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(fakes.addresses()).collect())
 }
 
 fn mcp_config(api: &Api, origin: &str, proof: TrustedProxy) -> mcp::config::Config {
@@ -349,7 +350,7 @@ fn mcp_config(api: &Api, origin: &str, proof: TrustedProxy) -> mcp::config::Conf
         origin: api.origin.clone(),
         api_origin: origin.to_owned(),
         proof,
-        front: Front { proxies: Vec::new(), ..Front::from(api) },
+        front: FrontConfig { proxies: Vec::new(), ..FrontConfig::from(api) },
         allowed_origins: Vec::new(),
     }
 }
@@ -414,9 +415,9 @@ async fn by_name_alone(State((hosts, origin)): State<(Hosts, String)>, request: 
 /// Where our id and secret at each platform are.
 fn sources(
     options: &Options,
-    stand_ins: &StandIns,
+    fakes: &Fakes,
 ) -> Result<impl Fn(&str) -> Arc<dyn AppSource> + Send + Sync + 'static + use<>, LocalError> {
-    let mut apps = stand_ins.apps();
+    let mut apps = fakes.apps();
     apps.extend(options.apps()?);
     Ok(move |platform: &str| app(&apps, platform))
 }
@@ -428,7 +429,7 @@ fn app(named: &BTreeMap<String, AppCredentials>, platform: &str) -> Arc<dyn AppS
         None if platform == sandbox::PLATFORM => {
             Arc::new(AppCredentials::new(sandbox::CLIENT_ID, sandbox::CLIENT_SECRET))
         }
-        None => Arc::new(Withheld),
+        None => Arc::new(AppUnavailable),
     }
 }
 

@@ -17,7 +17,7 @@ use storage::TokenGrant;
 
 use crate::error::ApiError;
 use crate::limit::Budget;
-use crate::need::Needs;
+use crate::scope_guard::Needs;
 
 /// A caller whose token has the scope `N`. Any other request is answered with
 /// 429, 401 or 403; the first of them that applies is taken.
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_a_plan_does_not_allow_is_forbidden_with_its_reason() {
-        let caller = Caller::<crate::need::PostsRead> {
+        let caller = Caller::<crate::scope_guard::PostsRead> {
             user: domain::testing::a_user().user_id,
             ip: [192, 0, 2, 1].into(),
             scopes: Scopes::of(&[]),

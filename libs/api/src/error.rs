@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use domain::faults::Faults;
+use domain::validation_errors::ValidationErrors;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub type ApiResult<T> = Result<T, ApiError>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApiError {
     /// 422, with everything that is wrong with the request.
-    Invalid(Faults),
+    Invalid(ValidationErrors),
     /// A status with `{error, error_description}`.
     OAuth {
         /// The status.
@@ -150,8 +150,8 @@ fn later(mut response: Response, wait: u64) -> Response {
     response
 }
 
-impl From<&Faults> for ErrorBody {
-    fn from(faults: &Faults) -> Self {
+impl From<&ValidationErrors> for ErrorBody {
+    fn from(faults: &ValidationErrors) -> Self {
         let mut errors: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (field, message) in faults.iter() {
             errors.entry(field.to_owned()).or_default().push(message.to_owned());
@@ -160,8 +160,8 @@ impl From<&Faults> for ErrorBody {
     }
 }
 
-impl From<Faults> for ApiError {
-    fn from(faults: Faults) -> Self {
+impl From<ValidationErrors> for ApiError {
+    fn from(faults: ValidationErrors) -> Self {
         Self::Invalid(faults)
     }
 }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn faults_of_one_field_are_kept_together() {
-        let mut faults = Faults::one("media", "is too long");
+        let mut faults = ValidationErrors::one("media", "is too long");
         faults.add("content", "is required");
         faults.add("media", "names one twice");
 

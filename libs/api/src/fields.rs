@@ -3,31 +3,31 @@
 
 use std::fmt;
 
-use domain::faults::Faults;
-use domain::near::nearest;
+use domain::suggestion::suggest;
+use domain::validation_errors::ValidationErrors;
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
 
 /// What was given for a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Given<T> {
+pub enum FieldValue<T> {
     /// The field was not given.
     Absent,
     /// `null`, or for a query parameter also the empty text.
     Null,
     /// A value of another type. The fault is noted already.
-    Faulty,
+    Invalid,
     /// A value of the right type.
     Value(T),
 }
 
-impl<T> Given<T> {
+impl<T> FieldValue<T> {
     /// The value, where absent and `null` mean the same.
     pub fn value(self) -> Option<T> {
         match self {
             Self::Value(value) => Some(value),
-            Self::Absent | Self::Null | Self::Faulty => None,
+            Self::Absent | Self::Null | Self::Invalid => None,
         }
     }
 }
@@ -45,7 +45,7 @@ pub struct Fields {
     path: String,
     source: Source,
     values: Map<String, Value>,
-    faults: Faults,
+    faults: ValidationErrors,
 }
 
 impl Fields {
@@ -54,7 +54,7 @@ impl Fields {
     }
 
     fn at(path: String, values: Map<String, Value>, source: Source, known: &[&'static str]) -> Self {
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         for name in values.keys().filter(|it| !known.contains(&it.as_str())) {
             let unknown = Unknown { name, source, known };
             if path.is_empty() { faults.add(name, unknown) } else { faults.add(format_args!("{path}.{name}"), unknown) }
@@ -68,7 +68,7 @@ impl Fields {
     }
 
     /// A text.
-    pub fn text(&mut self, name: &str) -> Given<String> {
+    pub fn text(&mut self, name: &str) -> FieldValue<String> {
         self.take(name, "must be a string", |value| match value {
             Value::String(text) => Some(text),
             _ => None,
@@ -78,9 +78,9 @@ impl Fields {
     /// A text that must be given.
     pub fn required_text(&mut self, name: &str) -> Option<String> {
         match self.text(name) {
-            Given::Value(text) => Some(text),
-            Given::Faulty => None,
-            Given::Absent | Given::Null => {
+            FieldValue::Value(text) => Some(text),
+            FieldValue::Invalid => None,
+            FieldValue::Absent | FieldValue::Null => {
                 self.add(name, "is required");
                 None
             }
@@ -88,17 +88,17 @@ impl Fields {
     }
 
     /// A whole number, 0 or more.
-    pub fn integer(&mut self, name: &str) -> Given<u64> {
+    pub fn integer(&mut self, name: &str) -> FieldValue<u64> {
         let source = self.source;
         self.take(name, "must be a whole number", |value| whole_number(&value, source))
     }
 
     /// `true` or `false`.
-    pub fn boolean(&mut self, name: &str) -> Given<bool> {
+    pub fn boolean(&mut self, name: &str) -> FieldValue<bool> {
         self.take(name, "must be true or false", |value| value.as_bool())
     }
 
-    fn list(&mut self, name: &str) -> Given<Vec<Value>> {
+    fn list(&mut self, name: &str) -> FieldValue<Vec<Value>> {
         self.take(name, "must be a list", |value| match value {
             Value::Array(values) => Some(values),
             _ => None,
@@ -106,26 +106,26 @@ impl Fields {
     }
 
     /// A list of at most `max` entries. In a longer one no entry is looked at.
-    pub fn list_of(&mut self, name: &str, max: usize) -> Given<Vec<Value>> {
+    pub fn list_of(&mut self, name: &str, max: usize) -> FieldValue<Vec<Value>> {
         match self.list(name) {
-            Given::Value(entries) if max < entries.len() => {
+            FieldValue::Value(entries) if max < entries.len() => {
                 self.add(name, format_args!("may have at most {max} entries, this has {}", entries.len()));
-                Given::Faulty
+                FieldValue::Invalid
             }
             given => given,
         }
     }
 
     /// An object with at most `max` fields of any name.
-    pub fn object(&mut self, name: &str, max: usize) -> Given<Map<String, Value>> {
+    pub fn object(&mut self, name: &str, max: usize) -> FieldValue<Map<String, Value>> {
         let object = self.take(name, "must be an object", |value| match value {
             Value::Object(fields) => Some(fields),
             _ => None,
         });
         match object {
-            Given::Value(fields) if max < fields.len() => {
+            FieldValue::Value(fields) if max < fields.len() => {
                 self.add(name, format_args!("may have at most {max} fields, this has {}", fields.len()));
-                Given::Faulty
+                FieldValue::Invalid
             }
             given => given,
         }
@@ -155,7 +155,7 @@ impl Fields {
     }
 
     /// Every fault so far.
-    pub fn faults(&mut self) -> &mut Faults {
+    pub fn faults(&mut self) -> &mut ValidationErrors {
         &mut self.faults
     }
 
@@ -169,16 +169,16 @@ impl Fields {
         if self.path.is_empty() { field.to_owned() } else { format!("{}.{field}", self.path) }
     }
 
-    fn take<T>(&mut self, name: &str, otherwise: &str, read: impl FnOnce(Value) -> Option<T>) -> Given<T> {
+    fn take<T>(&mut self, name: &str, otherwise: &str, read: impl FnOnce(Value) -> Option<T>) -> FieldValue<T> {
         match self.values.remove(name) {
-            None => Given::Absent,
-            Some(Value::Null) => Given::Null,
+            None => FieldValue::Absent,
+            Some(Value::Null) => FieldValue::Null,
             Some(value) => {
                 if let Some(value) = read(value) {
-                    return Given::Value(value);
+                    return FieldValue::Value(value);
                 }
                 self.add(name, otherwise);
-                Given::Faulty
+                FieldValue::Invalid
             }
         }
     }
@@ -214,7 +214,7 @@ struct Unknown<'a> {
 impl fmt::Display for Unknown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.source == Source::Query { "parameter" } else { "field" };
-        match nearest(self.name, self.known.iter().copied()) {
+        match suggest(self.name, self.known.iter().copied()) {
             Some(nearest) => write!(f, "is not a {what}; did you mean {nearest}?"),
             None => write!(f, "is not a {what}"),
         }
@@ -253,10 +253,10 @@ mod tests {
     #[test]
     fn absent_null_and_of_another_type_are_told_apart() {
         let mut fields = fields(json!({"content": null, "media": "x", "platforms": []}));
-        assert_eq!(fields.text("scheduled_at"), Given::Absent);
-        assert_eq!(fields.text("content"), Given::Null);
-        assert_eq!(fields.list("media"), Given::Faulty);
-        assert_eq!(fields.list("platforms"), Given::Value(vec![]));
+        assert_eq!(fields.text("scheduled_at"), FieldValue::Absent);
+        assert_eq!(fields.text("content"), FieldValue::Null);
+        assert_eq!(fields.list("media"), FieldValue::Invalid);
+        assert_eq!(fields.list("platforms"), FieldValue::Value(vec![]));
         assert_eq!(faults(fields), [("media".to_owned(), "media must be a list".to_owned())]);
     }
 
@@ -270,8 +270,8 @@ mod tests {
     #[test]
     fn a_list_longer_than_its_maximum_is_not_looked_at() {
         let mut fields = fields(json!({"media": vec![7; 31], "platforms": [1, 2]}));
-        assert_eq!(fields.list_of("media", 30), Given::Faulty);
-        assert_eq!(fields.list_of("platforms", 2), Given::Value(vec![json!(1), json!(2)]));
+        assert_eq!(fields.list_of("media", 30), FieldValue::Invalid);
+        assert_eq!(fields.list_of("platforms", 2), FieldValue::Value(vec![json!(1), json!(2)]));
         let message = "media may have at most 30 entries, this has 31".to_owned();
         assert_eq!(faults(fields), [("media".to_owned(), message)]);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::iter::repeat_n;
 
-use domain::faults::Faults;
+use domain::validation_errors::ValidationErrors;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
@@ -21,7 +21,7 @@ const VERY_LARGE: f64 = 1e308;
 /// Reads an object. Every field that is given twice is among the faults; its
 /// first value counts. A number that is too large for a double is read as
 /// [`VERY_LARGE`], which no field takes.
-pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, Faults), ApiError> {
+pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, ValidationErrors), ApiError> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(ApiError::Malformed("The body is not UTF-8".to_owned()));
     };
@@ -34,7 +34,7 @@ pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, Faults), ApiEr
     match read {
         Ok(Value::Object(values)) => Ok((values, reading.faults)),
         Ok(_) => {
-            let mut faults = Faults::new();
+            let mut faults = ValidationErrors::new();
             faults.add_sentence("body", "the body must be a JSON object");
             Err(faults.into())
         }
@@ -53,7 +53,7 @@ pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, Faults), ApiEr
 fn read(text: &str) -> (Result<Value, serde_json::Error>, Reading) {
     let mut reading = Reading::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let node = Node { reading: &mut reading, place: Place::Body };
+    let node = Node { reading: &mut reading, place: FieldPath::Body };
     let read = node.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     (read, reading)
 }
@@ -125,25 +125,25 @@ fn json_number(token: &str) -> Option<f64> {
 /// What was noticed on the way.
 #[derive(Default)]
 struct Reading {
-    faults: Faults,
+    faults: ValidationErrors,
     is_too_deep: bool,
 }
 
 /// A value that is to be read.
 struct Node<'a> {
     reading: &'a mut Reading,
-    place: Place<'a>,
+    place: FieldPath<'a>,
 }
 
 /// Where a value stands. It is written only for a fault.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum FieldPath<'a> {
     Body,
-    Field(&'a Place<'a>, &'a str),
-    Entry(&'a Place<'a>, usize),
+    Field(&'a FieldPath<'a>, &'a str),
+    Entry(&'a FieldPath<'a>, usize),
 }
 
-impl Place<'_> {
+impl FieldPath<'_> {
     fn depth(&self) -> usize {
         match self {
             Self::Body => 0,
@@ -152,12 +152,12 @@ impl Place<'_> {
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for FieldPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body => f.write_str("body"),
-            Self::Field(Place::Body, name) => f.write_str(name),
-            Self::Entry(Place::Body, index) => write!(f, "{index}"),
+            Self::Field(FieldPath::Body, name) => f.write_str(name),
+            Self::Entry(FieldPath::Body, index) => write!(f, "{index}"),
             Self::Field(outer, name) => write!(f, "{outer}.{name}"),
             Self::Entry(outer, index) => write!(f, "{outer}.{index}"),
         }
@@ -221,7 +221,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         self.check_depth()?;
         let mut values = Vec::new();
         loop {
-            let place = Place::Entry(&self.place, values.len());
+            let place = FieldPath::Entry(&self.place, values.len());
             match entries.next_element_seed(Node { reading: &mut *self.reading, place })? {
                 Some(value) => values.push(value),
                 None => return Ok(Value::Array(values)),
@@ -233,7 +233,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         self.check_depth()?;
         let (mut values, mut repeated) = (Map::new(), BTreeSet::new());
         while let Some(name) = fields.next_key::<String>()? {
-            let place = Place::Field(&self.place, &name);
+            let place = FieldPath::Field(&self.place, &name);
             let value = fields.next_value_seed(Node { reading: &mut *self.reading, place })?;
             if !values.contains_key(&name) {
                 values.insert(name, value);

@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::middleware::map_request;
 use lambda_http::request::RequestContext;
 
-use crate::front::RequestId;
+use crate::common_layers::RequestId;
 use crate::limit::ClientIp;
 
 /// Gives each request the address and the id from the gateway's request

@@ -4,27 +4,27 @@
 //! A handler's arguments are in the order in which a request is refused: the
 //! caller (429, 401, 403), then ids in the path (404). The handler itself then
 //! looks for the resource (404), checks `If-Match` (412), and reads what was
-//! sent at last ([`Incoming`]: 413, 415, 400, 422).
+//! sent at last ([`RequestBody`]: 413, 415, 400, 422).
 
 mod caller;
+mod common_layers;
 mod cors;
 mod environment;
 mod error;
 mod fields;
-mod front;
-mod gate;
-mod incoming;
 mod json;
 pub mod lambda;
 mod limit;
-pub mod need;
+mod middleware;
 pub mod openapi;
 pub mod page;
 mod params;
 mod path;
 mod permits;
 mod proxy;
+mod request_body;
 mod routes;
+pub mod scope_guard;
 pub mod session;
 
 use domain::access_token::TokenLifetime;
@@ -36,16 +36,16 @@ use storage::Store;
 pub use utoipa_axum;
 
 pub use caller::{Caller, HeldToken, Visitor};
+pub use common_layers::{FrontConfig, RequestId};
 pub use error::{ApiError, ApiResult, ErrorBody};
-pub use fields::{Fields, Given};
-pub use front::{Front, RequestId};
-pub use gate::finish;
-pub use incoming::Incoming;
+pub use fields::{FieldValue, Fields};
 pub use limit::{ClientIp, RateLimits};
+pub use middleware::finish;
 pub use params::Params;
 pub use path::{Id, PathId, Segments, path_id};
 pub use permits::NoPermit;
 pub use proxy::TrustedProxy;
+pub use request_body::RequestBody;
 #[doc(hidden)]
 pub use routes::described;
 pub use session::SignedIn;

@@ -62,16 +62,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fields::Given;
+    use crate::fields::FieldValue;
 
     const KNOWN: &[&str] = &["status", "per_page", "page"];
 
     #[test]
     fn a_parameter_without_a_value_is_null() {
         let mut fields = Params::parse("status=&page=null&per_page=15").fields(KNOWN);
-        assert_eq!(fields.text("status"), Given::Null);
-        assert_eq!(fields.integer("page"), Given::Null);
-        assert_eq!(fields.integer("per_page"), Given::Value(15));
+        assert_eq!(fields.text("status"), FieldValue::Null);
+        assert_eq!(fields.integer("page"), FieldValue::Null);
+        assert_eq!(fields.integer("per_page"), FieldValue::Value(15));
         assert!(fields.finish(()).is_ok());
     }
 
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn unknown_repeated_and_unreadable_parameters_are_told_together() {
         let mut fields = Params::parse("state=x&page=1&page=2&per_page=ten").fields(KNOWN);
-        assert_eq!(fields.integer("per_page"), Given::Faulty);
+        assert_eq!(fields.integer("per_page"), FieldValue::Invalid);
         let Err(ApiError::Invalid(faults)) = fields.finish(()) else { panic!("no faults") };
         let messages: Vec<&str> = faults.iter().map(|it| it.1).collect();
         assert_eq!(

@@ -10,7 +10,7 @@
 use chrono::TimeDelta;
 use domain::id::UserId;
 use domain::token::random_u64;
-use storage::{CallsOf, StorageError};
+use storage::{LimitSubject, StorageError};
 
 use crate::Api;
 use crate::error::ApiError;
@@ -56,7 +56,7 @@ impl Api {
     ) -> Result<T, NoPermit> {
         let Some(host) = host else { return Ok(calls.await) };
         let host: String = host.trim_end_matches('.').to_ascii_lowercase().chars().take(MAX_HOST).collect();
-        let (of_user, of_host) = (CallsOf::requests_of_user(user), CallsOf::requests_to_host(&host));
+        let (of_user, of_host) = (LimitSubject::requests_of_user(user), LimitSubject::requests_to_host(&host));
         let holder = format!("{:016x}", random_u64());
         // Calls of the SDK are large futures, which are better kept on the heap. First the
         // permit of the user: a flood of one user must not take those of the host.
@@ -76,10 +76,10 @@ impl Api {
         Ok(done)
     }
 
-    async fn take_permit(&self, of: &CallsOf, holder: &str, most: u32) -> Result<bool, StorageError> {
+    async fn take_permit(&self, of: &LimitSubject, holder: &str, most: u32) -> Result<bool, StorageError> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         for _ in 0..TRIES {
-            let open = self.store.open_calls(of).await?;
+            let open = self.store.in_flight_calls(of).await?;
             let now = self.clock.now();
             if most <= open.others(holder, now) {
                 return Ok(false);
@@ -91,8 +91,8 @@ impl Api {
         Ok(false)
     }
 
-    async fn release_permit(&self, of: &CallsOf, holder: &str) {
-        if let Err(error) = self.store.give_back_place(of, holder).await {
+    async fn release_permit(&self, of: &LimitSubject, holder: &str) {
+        if let Err(error) = self.store.release_permit(of, holder).await {
             tracing::warn!(%error, "a permit is not released and ends with its lease");
         }
     }
@@ -203,8 +203,8 @@ mod tests {
             abandon(&api, user, "slow.example").await;
         }
 
-        for of in [CallsOf::user(user), CallsOf::host("slow.example")] {
-            assert_eq!(api.store.open_calls(&of).await.unwrap().others("", api.clock.now()), 0);
+        for of in [LimitSubject::user(user), LimitSubject::host("slow.example")] {
+            assert_eq!(api.store.in_flight_calls(&of).await.unwrap().others("", api.clock.now()), 0);
         }
     }
 

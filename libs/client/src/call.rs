@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use crate::error::chain;
-use crate::{Answer, Client, Error, IdempotencyKey, Patience, Refusal};
+use crate::{ApiResponse, Client, Error, IdempotencyKey, Patience, Refusal};
 
 /// The most bytes of an answer: a page of a hundred of the largest posts is
 /// less.
@@ -81,10 +81,10 @@ impl<'a> Call<'a> {
     }
 
     /// Makes the call and reads its answer.
-    pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<Answer<T>, Error> {
+    pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<ApiResponse<T>, Error> {
         let changes_nothing = self.changes_nothing();
         let (json, headers) = self.make().await?;
-        match Answer::read(json, headers.contains_key("idempotent-replayed")) {
+        match ApiResponse::read(json, headers.contains_key("idempotent-replayed")) {
             Err(Error::Unreadable(why)) if changes_nothing => Err(Error::Unreachable(why)),
             read => read,
         }

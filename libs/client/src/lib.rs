@@ -10,7 +10,6 @@
 //! println!("{} posts", posts.meta.total);
 //! ```
 
-mod answer;
 mod base;
 mod call;
 mod contract;
@@ -18,6 +17,7 @@ mod error;
 mod key;
 mod operations;
 mod patience;
+mod response;
 mod timestamp;
 mod upload;
 
@@ -25,13 +25,13 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 
-pub use self::answer::Answer;
 pub use self::base::{Base, InvalidBase};
 pub use self::contract::*;
 pub use self::error::{Error, Refusal};
 pub use self::key::{IdempotencyKey, InvalidIdempotencyKey};
 pub use self::operations::{ListConnections, ListDeliveries, ListPosts};
 pub use self::patience::Patience;
+pub use self::response::ApiResponse;
 pub use self::timestamp::{PostTime, Timestamp};
 
 use self::call::Call;

@@ -3,14 +3,14 @@
 use secrecy::SecretString;
 
 use crate::{
-    AccessTokenBody, Answer, ChoiceList, Client, ConnectionDetails, ConnectionList, ConnectionRequest,
+    AccessTokenBody, ApiResponse, ChoiceList, Client, ConnectionDetails, ConnectionList, ConnectionRequest,
     ConnectionRequestStatus, CreateMedium, DeviceAuthorization, DeviceCodeRequest, Error, IdempotencyKey, MediumView,
     NewPost, NewWebhook, PlatformList, Post, PostChanges, PostList, PostStatus, TokenRequest, User, Validation,
     Webhook, WebhookChanges, WebhookDelivery, WebhookDeliveryList, WebhookKey, WebhookList, WebhookWithSecret,
 };
 
 /// What an operation answers.
-type Answered<T> = Result<Answer<T>, Error>;
+type Answered<T> = Result<ApiResponse<T>, Error>;
 
 /// Which accounts are listed; `None` is all.
 #[derive(Clone, Debug, Default)]

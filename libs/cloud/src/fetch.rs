@@ -1,7 +1,7 @@
 //! Fetching a file from a URL that a user gave us.
 //!
 //! The user must not reach what only we can reach, so every hop's URL and
-//! address are checked by [`outbound`].
+//! address are checked by [`egress`].
 
 mod body;
 mod deadline;
@@ -11,9 +11,9 @@ mod tests;
 
 use std::time::Duration;
 
+pub use egress::AddressPolicy;
+use egress::{Egress, Schemes};
 use http::header::LOCATION;
-pub use outbound::AddressPolicy;
-use outbound::{Outbound, Schemes};
 use reqwest::{Client, ClientBuilder, Response};
 use url::Url;
 
@@ -31,7 +31,7 @@ const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION")
 /// Fetches files from URLs that users gave us.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
-    outbound: Outbound,
+    egress: Egress,
     timeout: Duration,
 }
 
@@ -39,7 +39,7 @@ impl Fetcher {
     /// A fetcher that connects to these addresses only. `timeout` is for a
     /// whole fetch, see [`FETCH_TIMEOUT`].
     pub fn new(policy: AddressPolicy, timeout: Duration) -> Self {
-        Self { outbound: Outbound::new(policy, build), timeout }
+        Self { egress: Egress::new(policy, build), timeout }
     }
 
     /// Follows a URL to a file of at most `max_bytes` and opens it; what is
@@ -64,7 +64,7 @@ impl Fetcher {
     }
 
     async fn get(&self, url: Url) -> Result<Response, FetchError> {
-        let client = self.outbound.client(&url, Schemes::Any)?;
+        let client = self.egress.client(&url, Schemes::Any)?;
         client.get(url).send().await.map_err(FetchError::from_client)
     }
 }

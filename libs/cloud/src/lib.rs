@@ -9,7 +9,6 @@ mod error_chain;
 pub mod events;
 pub mod fetch;
 pub mod metrics;
-pub mod notices;
 pub mod pictures;
 pub mod queue;
 mod sdk_http;
@@ -19,3 +18,4 @@ pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trust;
+pub mod webhook_queue;

@@ -15,7 +15,7 @@ use crate::queue::QueueError;
 
 /// What came of a request. The same request has the same answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PictureResult {
     /// The picture, within the bounds. JPEG or PNG.
     Picture {
         /// Its type.
@@ -88,22 +88,24 @@ impl Pictures for SqsPictures {
 
 impl Bucket {
     /// The answer to a request; `None` as long as there is none.
-    pub async fn picture(&self, request: &PictureRequest) -> Result<Option<Answer>, BucketError> {
+    pub async fn picture(&self, request: &PictureRequest) -> Result<Option<PictureResult>, BucketError> {
         let place = request.answered_at().to_string();
         let max_bytes = request.bounds.max_bytes.max(MAX_REFUSAL_BYTES);
         let Some(bytes) = self.read(&place, max_bytes).await? else { return Ok(None) };
         let answer = match MimeType::sniff(&bytes) {
-            Some(mime_type) => Some(Answer::Picture { mime_type, bytes }),
-            None => serde_json::from_slice(&bytes).ok().map(|it: Refusal| Answer::Refused { reason: it.refused }),
+            Some(mime_type) => Some(PictureResult::Picture { mime_type, bytes }),
+            None => {
+                serde_json::from_slice(&bytes).ok().map(|it: Refusal| PictureResult::Refused { reason: it.refused })
+            }
         };
         answer.map(Some).ok_or_else(|| BucketError::said(format!("{place} is no answer")))
     }
 
     /// Keeps the answer to a request.
-    pub async fn put_picture(&self, request: &PictureRequest, answer: Answer) -> Result<(), BucketError> {
+    pub async fn put_picture(&self, request: &PictureRequest, answer: PictureResult) -> Result<(), BucketError> {
         let (content_type, bytes) = match answer {
-            Answer::Picture { mime_type, bytes } => (mime_type.as_str(), bytes),
-            Answer::Refused { reason } => {
+            PictureResult::Picture { mime_type, bytes } => (mime_type.as_str(), bytes),
+            PictureResult::Refused { reason } => {
                 let refusal = serde_json::to_vec(&Refusal { refused: reason }).map_err(BucketError::new)?;
                 (REFUSAL_TYPE, refusal.into())
             }
@@ -143,8 +145,8 @@ mod tests {
     async fn an_answer_is_found_by_what_was_asked() {
         let store = TestBucket::start().await;
         let picture =
-            Answer::Picture { mime_type: MimeType::Jpeg, bytes: Bytes::from_static(b"\xFF\xD8\xFF and so on") };
-        let refused = Answer::Refused { reason: "the file is damaged, or not image/png".to_owned() };
+            PictureResult::Picture { mime_type: MimeType::Jpeg, bytes: Bytes::from_static(b"\xFF\xD8\xFF and so on") };
+        let refused = PictureResult::Refused { reason: "the file is damaged, or not image/png".to_owned() };
 
         assert_eq!(store.bucket.picture(&request()).await.unwrap(), None);
         for answer in [picture, refused] {

@@ -33,7 +33,7 @@ pub struct DeliveryMessage {
     /// Whether it comes with many others of its user, or again, so that it has to
     /// ask for a place before a call is made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub in_a_crowd: bool,
+    pub needs_permit: bool,
 }
 
 impl DeliveryMessage {
@@ -46,7 +46,7 @@ impl DeliveryMessage {
             connection_id: delivery.connection_id,
             revision: delivery.revision,
             roll_up_at: None,
-            in_a_crowd: false,
+            needs_permit: false,
         }
     }
 }

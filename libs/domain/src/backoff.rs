@@ -48,7 +48,7 @@ impl Backoff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::seed_randomness;
+    use crate::test_rng::seed_randomness;
     use crate::testing::noon;
 
     #[test]

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 /// An amount of money, in tenths of a US cent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Mills(u64);
+pub struct MilliDollars(u64);
 
-impl Mills {
+impl MilliDollars {
     /// So many tenths of a cent.
     pub const fn new(mills: u64) -> Self {
         Self(mills)
@@ -33,7 +33,7 @@ impl Mills {
     }
 }
 
-impl fmt::Display for Mills {
+impl fmt::Display for MilliDollars {
     /// In dollars: `$4.95`, `$0.015`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(mills) = self;
@@ -48,15 +48,15 @@ impl fmt::Display for Mills {
 /// How much the posts of each user to a platform may cost in a calendar month, by the
 /// platform's name. One that is not here has no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Budgets(BTreeMap<String, Mills>);
+pub struct Budgets(BTreeMap<String, MilliDollars>);
 
 impl Budgets {
     /// These, by the names of platforms.
-    pub fn of(budgets: impl IntoIterator<Item = (String, Mills)>) -> Self {
+    pub fn of(budgets: impl IntoIterator<Item = (String, MilliDollars)>) -> Self {
         Self(budgets.into_iter().collect())
     }
 
-    pub(crate) fn get(&self, platform: &str) -> Option<Mills> {
+    pub(crate) fn get(&self, platform: &str) -> Option<MilliDollars> {
         self.0.get(platform).copied()
     }
 }
@@ -101,14 +101,14 @@ pub struct Charge {
     /// Of which month.
     pub month: Month,
     /// How much it is.
-    pub cost: Mills,
+    pub cost: MilliDollars,
     /// The budget as it was then.
-    pub budget: Mills,
+    pub budget: MilliDollars,
 }
 
 /// What a user's posts to one platform in one month are counted under.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Purse {
+pub struct BudgetKey {
     /// The platform's name.
     pub platform: String,
     /// The month.
@@ -118,10 +118,10 @@ pub struct Purse {
 /// How a count changes with a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// By so many [`Mills`]; less than none where something is given back.
+    /// By so many [`MilliDollars`]; less than none where something is given back.
     pub by: i64,
     /// The count may not grow beyond this.
-    pub budget: Mills,
+    pub budget: MilliDollars,
 }
 
 #[cfg(test)]
@@ -133,7 +133,7 @@ mod tests {
         for (mills, words) in
             [(15, "$0.015"), (200, "$0.20"), (4_950, "$4.95"), (5_000, "$5.00"), (1_234_567, "$1234.567")]
         {
-            assert_eq!(Mills::new(mills).to_string(), words);
+            assert_eq!(MilliDollars::new(mills).to_string(), words);
         }
     }
 

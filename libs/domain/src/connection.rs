@@ -17,10 +17,10 @@ pub struct Connection {
     /// The platform's name in the registry.
     pub provider: String,
     /// As the platform tells it.
-    pub profile: Profile,
+    pub profile: AccountInfo,
     /// What the grant covers.
     pub scopes: Vec<String>,
-    /// Whether the user has to go through the hand-off again.
+    /// Whether the user has to go through the connect flow again.
     #[serde(default)]
     pub needs_reconnection: bool,
     /// When only the user can go on, because the credentials end; `None` when they
@@ -53,7 +53,7 @@ impl Connection {
     }
 }
 
-impl Profile {
+impl AccountInfo {
     /// The same with names that can stand beside our own words: bounded, and
     /// without controls and marks of direction.
     #[must_use]
@@ -75,7 +75,7 @@ impl Profile {
 
 /// An account as its platform tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Profile {
+pub struct AccountInfo {
     /// The platform's own id of the account.
     pub account_id: String,
     /// The handle.

@@ -151,7 +151,7 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delivery::{Delivery, Setback};
+    use crate::delivery::{AttemptError, Delivery};
     use crate::testing::{a_connection, a_post, a_user, noon};
 
     #[test]
@@ -172,9 +172,9 @@ mod tests {
     fn a_failure_is_told_with_its_words_and_its_class_and_never_with_the_text() {
         let user = a_user();
         let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
-        let setback = Setback::Refused { reason: "not wanted".to_owned() };
+        let setback = AttemptError::Refused { reason: "not wanted".to_owned() };
         let delivery = Delivery::new(&post, &post.targets[0], None, 1, noon());
-        let delivery = delivery.intended(noon()).settled(Err(setback), noon(), 0);
+        let delivery = delivery.open_intent(noon()).record_publish(Err(setback), noon(), 0);
         let post = post.rolled_up(&[delivery], noon());
 
         for event in [Event::ended(&post).unwrap(), Event::target_failed(&post, &post.targets[0])] {

@@ -49,8 +49,8 @@ macro_rules! id {
             }
         }
 
-        impl From<Fresh> for $name {
-            fn from(fresh: Fresh) -> Self {
+        impl From<UniqueNumber> for $name {
+            fn from(fresh: UniqueNumber) -> Self {
                 Self(fresh.0)
             }
         }
@@ -81,9 +81,9 @@ impl MediaId {
 
 /// A number that no other call of [`Ids::fresh`] in this process returned.
 #[derive(Clone, Copy, Debug)]
-pub struct Fresh(u64);
+pub struct UniqueNumber(u64);
 
-impl Fresh {
+impl UniqueNumber {
     /// The number.
     pub const fn get(self) -> u64 {
         self.0
@@ -112,14 +112,14 @@ impl Ids {
     }
 
     /// An id above every earlier one of this process.
-    pub fn fresh<T: From<Fresh>>(&self) -> T {
+    pub fn fresh<T: From<UniqueNumber>>(&self) -> T {
         let tail = u64::from(crate::token::random_u32()) & ((1 << TAIL_BITS) - 1);
         let candidate = ((millis(self.clock.now()) << TAIL_BITS) | tail).clamp(1, END - 1);
         let mut last = self.last.load(Ordering::SeqCst);
         loop {
             let next = candidate.max(last + 1);
             match self.last.compare_exchange(last, next, Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(_) => return T::from(Fresh(next)),
+                Ok(_) => return T::from(UniqueNumber(next)),
                 Err(seen) => last = seen,
             }
         }

@@ -42,7 +42,7 @@ pub struct ClientName(String);
 
 /// What is wrong with the name of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ClientNameFault {
+pub enum InvalidClientName {
     /// It has nothing but white space.
     #[error("may not be blank")]
     Blank,
@@ -57,13 +57,13 @@ pub enum ClientNameFault {
 
 impl ClientName {
     /// Reads a name as the client sent it. White space around it does not count.
-    pub fn parse(raw: &str) -> Result<Self, ClientNameFault> {
+    pub fn parse(raw: &str) -> Result<Self, InvalidClientName> {
         let name = raw.trim();
         let chars = name.chars().count();
         match () {
-            () if name.is_empty() => Err(ClientNameFault::Blank),
-            () if MAX_CLIENT_NAME_CHARS < chars => Err(ClientNameFault::TooLong(chars)),
-            () if name.chars().any(is_mark) => Err(ClientNameFault::Mark),
+            () if name.is_empty() => Err(InvalidClientName::Blank),
+            () if MAX_CLIENT_NAME_CHARS < chars => Err(InvalidClientName::TooLong(chars)),
+            () if name.chars().any(is_mark) => Err(InvalidClientName::Mark),
             () => Ok(Self(name.to_owned())),
         }
     }
@@ -120,11 +120,11 @@ mod tests {
     fn a_client_is_told_what_is_wrong_with_its_name() {
         assert_eq!(ClientName::parse("Planner für 船 ").unwrap().as_str(), "Planner für 船");
         assert!(ClientName::parse(&"ä".repeat(60)).is_ok());
-        assert_eq!(ClientName::parse(&"ä".repeat(61)), Err(ClientNameFault::TooLong(61)));
-        assert_eq!(ClientName::parse("safe\u{202e}"), Err(ClientNameFault::Mark));
-        assert_eq!(ClientName::parse("two\nlines"), Err(ClientNameFault::Mark));
+        assert_eq!(ClientName::parse(&"ä".repeat(61)), Err(InvalidClientName::TooLong(61)));
+        assert_eq!(ClientName::parse("safe\u{202e}"), Err(InvalidClientName::Mark));
+        assert_eq!(ClientName::parse("two\nlines"), Err(InvalidClientName::Mark));
         for blank in ["", "  ", "\u{3000}", "\r\n"] {
-            assert_eq!(ClientName::parse(blank), Err(ClientNameFault::Blank), "{blank:?}");
+            assert_eq!(ClientName::parse(blank), Err(InvalidClientName::Blank), "{blank:?}");
         }
     }
 
@@ -134,7 +134,7 @@ mod tests {
             assert_eq!(ClientName::parse(raw).unwrap().as_str(), "x", "{raw:?}");
         }
         assert!(ClientName::parse(&format!(" {} ", "ä".repeat(60))).is_ok());
-        assert_eq!(ClientName::parse("\u{202e} x"), Err(ClientNameFault::Mark));
+        assert_eq!(ClientName::parse("\u{202e} x"), Err(InvalidClientName::Mark));
     }
 
     proptest! {

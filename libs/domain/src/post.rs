@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::faults::Faults;
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 use crate::media::Attachment;
 use crate::text::PostText;
+use crate::validation_errors::ValidationErrors;
 pub use authority::Authority;
 pub use charge::changes;
 pub use if_match::IfMatch;
@@ -59,7 +59,7 @@ pub struct Post {
     pub written_by: Authority,
     /// Changes with every write. A write is conditional on it, so that of two
     /// concurrent writers one fails.
-    pub stamp: u64,
+    pub write_id: u64,
     /// The text of every target that has none of its own.
     pub text: PostText,
     /// How far publishing has got.
@@ -83,11 +83,11 @@ pub struct Post {
 
 impl Post {
     /// Whether the post can be deleted.
-    pub fn check_deletable(&self) -> Result<(), Faults> {
+    pub fn check_deletable(&self) -> Result<(), ValidationErrors> {
         self.check_changeable()?;
         if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
             let status = self.status.as_str();
-            return Err(Faults::one(
+            return Err(ValidationErrors::one(
                 "status",
                 format!("is {status}, but a part of the post is public; it cannot be deleted here"),
             ));
@@ -96,10 +96,10 @@ impl Post {
     }
 
     /// Whether the post can be changed.
-    pub fn check_changeable(&self) -> Result<(), Faults> {
+    pub fn check_changeable(&self) -> Result<(), ValidationErrors> {
         match self.status {
             PostStatus::Draft | PostStatus::Scheduled | PostStatus::Failed => Ok(()),
-            PostStatus::Publishing | PostStatus::Published => Err(Faults::one(
+            PostStatus::Publishing | PostStatus::Published => Err(ValidationErrors::one(
                 "status",
                 format!("is {}; only draft, scheduled and failed posts can be changed", self.status.as_str()),
             )),

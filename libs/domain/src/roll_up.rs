@@ -46,7 +46,7 @@ fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
             return true;
         }
         has_ended |= delivery.state != State::Waiting;
-        goes_on |= delivery.state == State::Waiting && !delivery.was_set_back();
+        goes_on |= delivery.state == State::Waiting && !delivery.is_waiting_after_error();
     }
     has_ended && goes_on
 }

@@ -49,7 +49,7 @@ pub struct Rules {
 
 /// A rule that a target breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Breach {
+pub struct RuleViolation {
     /// The rule's [`Rule::id`].
     pub rule: &'static str,
     /// The field of the target that is at fault: `content`, `media` or one of its
@@ -89,12 +89,16 @@ impl Rules {
 
     /// Every rule that a post with this text, these files and these options would
     /// break.
-    pub fn breaches(&self, text: &PostText, media: &[Attachment], options: &Options) -> Vec<Breach> {
+    pub fn breaches(&self, text: &PostText, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
         let of_rule = |(rule, when): (&Rule, Option<&When>)| {
             let (id, field, title) = (rule.id(), rule.field(options), &self.title);
             let told = when.map_or_else(String::new, |it| it.told(options).to_string());
             let faults = rule.faults(text.as_str(), media, options).into_iter();
-            faults.map(move |it| Breach { rule: id, field: field.clone(), message: format!("{title}{told} {it}") })
+            faults.map(move |it| RuleViolation {
+                rule: id,
+                field: field.clone(),
+                message: format!("{title}{told} {it}"),
+            })
         };
         self.that_hold(options).flat_map(of_rule).collect()
     }

@@ -6,18 +6,18 @@ use std::sync::LazyLock;
 use chrono::{DateTime, TimeZone, Utc};
 
 use crate::clock::Clock;
-use crate::connection::{Connection, Profile};
+use crate::connection::{AccountInfo, Connection};
 use crate::delivery::{Delivery, State};
-use crate::faults::Faults;
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
 use crate::media::{Attachment, MimeType};
 use crate::post::{Accounts, Authority, NewPost, NewTarget, Post};
 use crate::rules::{Counting, Rule, Rules};
 use crate::schedule::show;
-pub use crate::seeded::seed_randomness;
+pub use crate::test_rng::seed_randomness;
 use crate::text::PostText;
 use crate::user::User;
-use crate::webhook::{Endpoint, EndpointUrl, EventKind, Message, Notice};
+use crate::validation_errors::ValidationErrors;
+use crate::webhook::{EndpointUrl, EventKind, WebhookDelivery, WebhookEndpoint, WebhookMessage};
 
 /// The one source of ids for all builders: two sources, each with a clock of
 /// its own, could give out the same id.
@@ -60,7 +60,7 @@ pub fn a_connection(user: &User) -> Connection {
         user_id: user.user_id,
         connection_id: FRESH.fresh::<ConnectionId>(),
         provider: "sandbox".to_owned(),
-        profile: Profile {
+        profile: AccountInfo {
             account_id: "1".to_owned(),
             username: Some("harbour".to_owned()),
             display_name: Some("The Harbour".to_owned()),
@@ -108,7 +108,7 @@ pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection
         scheduled_at,
         media: Vec::new(),
         authority: Authority::Posts,
-        faults: Faults::new(),
+        faults: ValidationErrors::new(),
     }
 }
 
@@ -130,38 +130,38 @@ pub fn a_delivery() -> Delivery {
         revision: 1,
         publish_at: noon(),
         state: State::Waiting,
-        look_at: noon(),
+        next_step_at: noon(),
         due_at: Some(noon()),
-        lease_ends: None,
+        lease_expires_at: None,
         attempts: 0,
-        begun: false,
-        doubted_since: None,
-        prepared: true,
+        has_begun: false,
+        unknown_since: None,
+        is_prepared: true,
         progress: None,
         restarts: 0,
         intent: None,
         opens_at: None,
         follow_ups: None,
         note: None,
-        stamp: 1,
+        write_id: 1,
     }
 }
 
 /// An endpoint that is told of everything.
-pub fn an_endpoint() -> Endpoint {
+pub fn an_endpoint() -> WebhookEndpoint {
     let url = EndpointUrl::parse("https://hooks.example/a").unwrap_or_else(|error| panic!("{error}"));
-    let new = Endpoint::new(FRESH.fresh::<UserId>(), FRESH.fresh::<WebhookId>(), url, Vec::new(), None, noon());
-    Endpoint { is_verified: true, ..new }
+    let new = WebhookEndpoint::new(FRESH.fresh::<UserId>(), FRESH.fresh::<WebhookId>(), url, Vec::new(), None, noon());
+    WebhookEndpoint { is_verified: true, ..new }
 }
 
 /// A notice to be tried at noon.
-pub fn a_notice() -> Notice {
+pub fn a_notice() -> WebhookDelivery {
     let endpoint = an_endpoint();
     let id = format!("post.published:{}:1", endpoint.webhook_id);
     let detail = serde_json::json!({ "id": id, "occurred_at": show(noon()), "post_id": 7 });
-    let message = Message::of(EventKind::PostPublished, endpoint.webhook_id, &detail);
+    let message = WebhookMessage::of(EventKind::PostPublished, endpoint.webhook_id, &detail);
     let message = message.unwrap_or_else(|| panic!("no message"));
-    Notice::new(endpoint.user_id, endpoint.webhook_id, message, noon())
+    WebhookDelivery::new(endpoint.user_id, endpoint.webhook_id, message, noon())
 }
 
 /// Numbers that look random and are the same in every run with the same seed.

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     #[cfg(any(test, feature = "testing"))]
-    if crate::seeded::fill_seeded(&mut bytes) {
+    if crate::test_rng::fill_seeded(&mut bytes) {
         return bytes;
     }
     #[expect(clippy::expect_used, reason = "no token may be made without randomness")]
@@ -107,7 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::seeded::seed_randomness;
+    use crate::test_rng::seed_randomness;
 
     #[test]
     fn a_user_code_is_read_as_people_type_it() {

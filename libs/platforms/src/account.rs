@@ -1,16 +1,16 @@
-//! An account as a hand-off finds it, and the credentials to act for it.
+//! An account as a connect flow finds it, and the credentials to act for it.
 
 use chrono::{DateTime, Utc};
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::rules::Rules;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-/// An account that a hand-off gave access to.
+/// An account that a connect flow gave access to.
 #[derive(Clone, Debug)]
 pub struct Account {
     /// As the platform tells it.
-    pub profile: Profile,
+    pub profile: AccountInfo,
     /// What the grant covers.
     pub scopes: Vec<String>,
     /// What the platform accepts from it.
@@ -25,9 +25,9 @@ pub struct Account {
 
 /// What an account says of itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct About {
+pub struct AccountDetails {
     /// As the platform tells it.
-    pub profile: Profile,
+    pub profile: AccountInfo,
     /// What the platform accepts from it.
     pub rules: Rules,
 }
@@ -76,7 +76,7 @@ struct Stored {
 
 impl Credentials {
     /// A token that does not end and cannot be renewed.
-    pub fn of(access_token: SecretString) -> Self {
+    pub fn new(access_token: SecretString) -> Self {
         Self { access_token, refresh_token: None, expires_at: None, refresh_expires_at: None, extra: None, own: None }
     }
 
@@ -131,7 +131,7 @@ mod tests {
     fn either_token_may_be_shared() {
         let credentials = |access: &str, refresh: Option<&str>| Credentials {
             refresh_token: refresh.map(Into::into),
-            ..Credentials::of(access.into())
+            ..Credentials::new(access.into())
         };
         let one = credentials("a", Some("r"));
         for (other, shared) in [
@@ -153,7 +153,7 @@ mod tests {
             expires_at: DateTime::from_timestamp_millis(1_795_262_400_000),
             refresh_expires_at: DateTime::from_timestamp_millis(1_798_862_400_000),
             own: Some("page-secret".into()),
-            ..Credentials::of("very-secret".into())
+            ..Credentials::new("very-secret".into())
         };
         let read = Credentials::from_bytes(credentials.to_bytes().expose_secret().as_bytes()).unwrap();
         assert_eq!(read.access_token.expose_secret(), "very-secret");

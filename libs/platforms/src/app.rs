@@ -1,6 +1,6 @@
 //! This service as platforms know it: an app with an id and a secret.
 
-mod further;
+mod extra_secrets;
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-pub use self::further::{BadFurther, Further};
-pub(crate) use self::further::{Checked, NoFurther};
+pub(crate) use self::extra_secrets::{Checked, NoExtraSecrets};
+pub use self::extra_secrets::{ExtraSecretsSpec, InvalidExtraSecrets};
 
-use crate::not_now::NotNow;
-use crate::vault::{Keeping, Kept, Vault};
+use crate::dependency_error::DependencyError;
+use crate::vault::{Retention, Vault, VaultSecret};
 
 /// What a platform gave this service when it was registered there. Printing
 /// it shows nothing of the secret.
@@ -27,7 +27,7 @@ pub struct AppCredentials {
     /// wants something signed.
     pub client_secret: SecretString,
     /// What else the platform has given, or wants to know.
-    pub further: Further,
+    pub further: ExtraSecretsSpec,
 }
 
 impl AppCredentials {
@@ -37,7 +37,7 @@ impl AppCredentials {
     /// An id and a secret, and nothing else.
     pub fn new(client_id: &str, client_secret: &str) -> Self {
         let (client_id, client_secret) = (client_id.to_owned(), client_secret.into());
-        Self { client_id, client_secret, further: Further::default() }
+        Self { client_id, client_secret, further: ExtraSecretsSpec::default() }
     }
 }
 
@@ -65,7 +65,7 @@ impl TryFrom<Written> for AppCredentials {
         if client_id.trim().is_empty() || client_secret.expose_secret().trim().is_empty() {
             return Err(Incomplete);
         }
-        Ok(Self { client_id, client_secret, further: Further(further) })
+        Ok(Self { client_id, client_secret, further: ExtraSecretsSpec(further) })
     }
 }
 
@@ -76,7 +76,7 @@ impl TryFrom<Written> for AppCredentials {
 #[async_trait]
 pub trait AppSource: Send + Sync {
     /// The credentials, within 20 seconds.
-    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow>;
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError>;
 
     /// The platform did not accept these. The next question looks them up anew.
     fn refused(&self, credentials: &Arc<AppCredentials>);
@@ -85,7 +85,7 @@ pub trait AppSource: Send + Sync {
 /// A source that never changes, for the local stack and for tests.
 #[async_trait]
 impl AppSource for AppCredentials {
-    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
         Ok(Arc::new(self.clone()))
     }
 
@@ -97,27 +97,33 @@ impl AppSource for AppCredentials {
 /// Stands in for what a function must not know: our ids and secrets where none is
 /// used, and the vault where no account is connected.
 #[derive(Clone, Copy, Debug)]
-pub struct Withheld;
+pub struct AppUnavailable;
 
 #[async_trait]
-impl AppSource for Withheld {
-    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+impl AppSource for AppUnavailable {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
         tracing::error!("this function is not told our credentials at platforms");
-        Err(NotNow)
+        Err(DependencyError)
     }
 
     fn refused(&self, _: &Arc<AppCredentials>) {}
 }
 
 #[async_trait]
-impl Vault for Withheld {
-    async fn find(&self, name: &str) -> Result<Option<Kept>, NotNow> {
+impl Vault for AppUnavailable {
+    async fn find(&self, name: &str) -> Result<Option<VaultSecret>, DependencyError> {
         tracing::error!(name, "this function does not open the vault: only where accounts are connected it is open");
-        Err(NotNow)
+        Err(DependencyError)
     }
 
-    async fn keep(&self, name: &str, _: SecretString, _: Option<&Kept>, _: Keeping) -> Result<Kept, NotNow> {
-        self.find(name).await?.ok_or(NotNow)
+    async fn keep(
+        &self,
+        name: &str,
+        _: SecretString,
+        _: Option<&VaultSecret>,
+        _: Retention,
+    ) -> Result<VaultSecret, DependencyError> {
+        self.find(name).await?.ok_or(DependencyError)
     }
 }
 
@@ -153,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_withheld_is_not_told() {
-        assert_eq!(Withheld.credentials().await.unwrap_err(), NotNow);
-        assert_eq!(Withheld.find("key").await.unwrap_err(), NotNow);
+        assert_eq!(AppUnavailable.credentials().await.unwrap_err(), DependencyError);
+        assert_eq!(AppUnavailable.find("key").await.unwrap_err(), DependencyError);
     }
 }

@@ -15,7 +15,7 @@
 //!
 //! All of it is called with our own client, which checks the address of every
 //! host that a name leads to. `atrium` has identities and OAuth as well, but
-//! its OAuth draws its own `state` where ours names the hand-off, and refreshes
+//! its OAuth draws its own `state` where ours names the connect flow, and refreshes
 //! by itself where a refresh token must be used under a lease; its agent holds
 //! whole files in memory; and its identities alone bring a megabyte and more
 //! into each program that publishes. `jacquard` is under the MPL.
@@ -26,11 +26,11 @@ mod authorization_server;
 mod blob;
 mod client;
 mod client_key;
+mod connect_flow;
 mod dpop;
 mod embed;
 mod errors;
 mod facets;
-mod hand_off;
 mod host;
 mod identity;
 mod link_card;
@@ -60,8 +60,8 @@ mod video;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::connection::AccountInfo;
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::rules::Rules;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -69,9 +69,9 @@ use serde::de::Error as _;
 use url::Url;
 
 use self::account::Videos;
+use self::connect_flow::ConnectFlows;
 use self::dpop::Nonces;
 use self::facets::RichText;
-use self::hand_off::HandOffs;
 use self::host::{host_and_port, is_of_bluesky};
 use self::identity::Directory;
 use self::moved::Moved;
@@ -83,18 +83,18 @@ use self::record::{LookUp, Stored, public_at};
 use self::record_key::record_key;
 use self::session::{Grant, Kind, Session};
 use self::typed::Name;
-use crate::account::{About, Account, Credentials};
-use crate::handoff::{
-    Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
+use crate::account::{Account, AccountDetails, Credentials};
+use crate::connect_flow::{
+    AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues, RefreshError,
 };
+use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
-use crate::job::Job;
 use crate::kit::Effect;
-use crate::known::Access;
-use crate::lead::Lead;
-use crate::not_now::NotNow;
+use crate::lead_times::LeadTimes;
 use crate::platform::{Connect, Platform, Publish, Step};
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 use crate::vault::Vault;
 
@@ -110,7 +110,7 @@ pub(crate) const ACCESS: Access = Access::Open;
 /// Every record is made before its time, because the people whom it mentions and
 /// the page that it links are looked up. Files are uploaded only shortly before:
 /// servers remove files that no record shows.
-pub(crate) const LEAD: Lead = Lead {
+pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::seconds(60)),
     images: Some(TimeDelta::minutes(2)),
     videos: Some(TimeDelta::minutes(10)),
@@ -191,7 +191,7 @@ pub(crate) struct Bluesky {
 }
 
 const FIELDS: &[Field] = &[
-    Field::new(hand_off::HANDLE, "Your handle", "alice.bsky.social"),
+    Field::new(connect_flow::HANDLE, "Your handle", "alice.bsky.social"),
     Field {
         name: app_password::FIELD,
         label: "App password",
@@ -206,12 +206,12 @@ const FIELDS: &[Field] = &[
 ];
 
 impl Bluesky {
-    fn hand_offs(&self) -> HandOffs<'_> {
+    fn connect_flows(&self) -> ConnectFlows<'_> {
         let Self { http, nonces, directory, vault, appview, any_video, .. } = self;
-        HandOffs { http, nonces, directory, vault, appview, any_video: *any_video }
+        ConnectFlows { http, nonces, directory, vault, appview, any_video: *any_video }
     }
 
-    fn pds<'a>(&'a self, session: &'a Session, job: &'a Job<'_>) -> Pds<'a> {
+    fn pds<'a>(&'a self, session: &'a Session, job: &'a PublishRequest<'_>) -> Pds<'a> {
         Pds { http: &self.http, nonces: &self.nonces, session, token: &job.credentials.access_token, now: job.now }
     }
 
@@ -226,19 +226,19 @@ impl Bluesky {
         token: &SecretString,
         old: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Credentials, RefreshRefusal> {
+    ) -> Result<Credentials, RefreshError> {
         match &session.kind {
             Kind::Oauth(grant) => {
                 let tokens = self.authorization(grant, now).refresh(token).await?;
                 if !tokens.are_of(&session.did) {
                     tracing::error!(did = session.did.as_str(), "a refresh was answered with another account's tokens");
-                    return Err(RefreshRefusal::Unreachable("it answered for another account".to_owned()));
+                    return Err(RefreshError::Unreachable("it answered for another account".to_owned()));
                 }
                 Ok(Credentials {
                     expires_at: tokens.expires_at(now),
                     refresh_token: tokens.refresh_token.or_else(|| Some(token.clone())),
                     extra: old.extra.clone(),
-                    ..Credentials::of(tokens.access_token)
+                    ..Credentials::new(tokens.access_token)
                 })
             }
             Kind::AppPassword => {
@@ -250,7 +250,7 @@ impl Bluesky {
 
     /// Whether the post is there. An attempt that was made with another preparation
     /// had the same key and the same text.
-    async fn look_up(&self, job: &Job<'_>, session: &Session) -> LookUp {
+    async fn look_up(&self, job: &PublishRequest<'_>, session: &Session) -> LookUp {
         let made = Progress::of(job).post;
         let text = made.as_ref().map_or_else(|| RichText::of(job.text).text, |it| it.text().to_owned());
         let rkey = made.map_or_else(|| record_key(job.publish_at, job.reference), |it| it.rkey);
@@ -264,18 +264,18 @@ impl Platform for Bluesky {
         NAME
     }
 
-    fn renewal(&self) -> Renewal {
-        Renewal::Rotating
+    fn refresh_policy(&self) -> RefreshPolicy {
+        RefreshPolicy::Rotating
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
         Session::of(credentials).ok().map(|it| host_and_port(&it.pds).to_owned())
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let session = Session::of(old)?;
         let Some(token) = &old.refresh_token else {
-            return Err(RefreshRefusal::Gone("there is no refresh token".to_owned()));
+            return Err(RefreshError::Gone("there is no refresh token".to_owned()));
         };
         let renewed = self.renewed(&session, token, old, now);
         let (renewed, moved) = futures::join!(renewed, Moved::of(&self.http, &self.directory, &session));
@@ -283,24 +283,24 @@ impl Platform for Bluesky {
             (Ok(new), Some(moved)) if moved.grant_goes_on => {
                 Ok(Credentials { extra: Some(Session { pds: moved.server, ..session }.store()), ..new })
             }
-            (Ok(_) | Err(RefreshRefusal::Gone(_)), Some(moved)) => Err(RefreshRefusal::Gone(moved.words())),
+            (Ok(_) | Err(RefreshError::Gone(_)), Some(moved)) => Err(RefreshError::Gone(moved.words())),
             (renewed, _) => renewed,
         }
     }
 
     async fn about(
         &self,
-        profile: &Profile,
+        profile: &AccountInfo,
         credentials: &Credentials,
         _now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         let Session { did, kind, .. } = Session::of(credentials)?;
         // Whoever cannot be found now is as they were.
         let Ok(who) = self.directory.find(&Name::Did(did)).await else { return Ok(None) };
-        let account = self.hand_offs().account(&who, kind, credentials.clone(), Vec::new()).await;
+        let account = self.connect_flows().account(&who, kind, credentials.clone(), Vec::new()).await;
         // Where nothing could be read, there is no name either.
         let is_read = account.profile.display_name.is_some() || profile.display_name.is_none();
-        Ok(is_read.then_some(About { profile: account.profile, rules: account.rules }))
+        Ok(is_read.then_some(AccountDetails { profile: account.profile, rules: account.rules }))
     }
 }
 
@@ -314,11 +314,11 @@ impl Connect for Bluesky {
         FIELDS
     }
 
-    fn named_host(&self, answers: &Answers) -> Option<String> {
-        hand_off::named_host(answers)
+    fn named_host(&self, answers: &FieldValues) -> Option<String> {
+        connect_flow::named_host(answers)
     }
 
-    async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
+    async fn client_document(&self, here: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
         if client::is_at_loopback(here) {
             return Ok(None);
         }
@@ -328,18 +328,18 @@ impl Connect for Bluesky {
 
     async fn authorize(
         &self,
-        answers: &Answers,
+        answers: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        self.hand_offs().begin(answers, request, now).await
+    ) -> Result<AuthorizeStep, ConnectError> {
+        self.connect_flows().begin(answers, request, now).await
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        Ok(vec![self.hand_offs().end(callback, now).await?])
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
+        Ok(vec![self.connect_flows().end(callback, now).await?])
     }
 
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let session = Session::of(credentials)?;
         // Either token ends the whole session; the refresh token lives longer.
         let token = credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token);
@@ -356,7 +356,7 @@ impl Connect for Bluesky {
 
 #[async_trait::async_trait]
 impl Publish for Bluesky {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let session = Session::of(job.credentials)?;
         let uses_service = self.any_video || is_of_bluesky(&session.pds);
         let preparation = Preparation {
@@ -367,13 +367,15 @@ impl Publish for Bluesky {
         preparation.step(job).await
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let session = Session::of(job.credentials)?;
         let Some(post) = Progress::of(job).post else {
-            return Err(Setback::Stale { reason: "what was prepared is gone".to_owned() });
+            return Err(AttemptError::PreparationExpired { reason: "what was prepared is gone".to_owned() });
         };
         if !job.doubted && post.is_late(job.now) {
-            return Err(Setback::Stale { reason: "It goes out late, and is given the present time.".to_owned() });
+            return Err(AttemptError::PreparationExpired {
+                reason: "It goes out late, and is given the present time.".to_owned(),
+            });
         }
         let published = |uri| Ok(public_at(uri, job.now));
         match record::put(&self.pds(&session, job), &post).await? {
@@ -383,29 +385,29 @@ impl Publish for Bluesky {
             // had changed in between.
             Stored::Taken => match self.look_up(job, &session).await {
                 LookUp::Ours(uri) => published(uri),
-                LookUp::Another => Err(Setback::Refused { reason: TAKEN.to_owned() }),
+                LookUp::Another => Err(AttemptError::Refused { reason: TAKEN.to_owned() }),
                 LookUp::Nothing | LookUp::Unclear(_) => {
-                    Err(Setback::Unknown { may_still_run: false, retry_at: None, reason: TAKEN.to_owned() })
+                    Err(AttemptError::Unknown { may_still_run: false, retry_at: None, reason: TAKEN.to_owned() })
                 }
             },
         }
     }
 
-    async fn resolve(&self, job: &Job<'_>, _since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, _since: DateTime<Utc>) -> Resolution {
         let session = match Session::of(job.credentials) {
             Ok(session) => session,
-            Err(unreadable) => return Resolution::Unclear { reason: unreadable.to_string() },
+            Err(unreadable) => return Resolution::Pending { reason: unreadable.to_string() },
         };
         match self.look_up(job, &session).await {
-            LookUp::Ours(uri) => Resolution::Public(public_at(uri, job.now)),
-            LookUp::Nothing => Resolution::Absent,
-            LookUp::Another => Resolution::NotThere,
-            LookUp::Unclear(reason) => Resolution::Unclear { reason },
+            LookUp::Ours(uri) => Resolution::Found(public_at(uri, job.now)),
+            LookUp::Nothing => Resolution::NotPublished,
+            LookUp::Another => Resolution::NotFound,
+            LookUp::Unclear(reason) => Resolution::Pending { reason },
         }
     }
 
     /// No: a post is found by the key of its record, which we chose.
-    fn recognises(&self) -> bool {
+    fn recognizes_own_posts(&self) -> bool {
         false
     }
 }

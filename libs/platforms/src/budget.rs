@@ -1,6 +1,6 @@
 //! What operators let each user spend, as they write it into a platform's settings.
 
-use domain::budget::Mills;
+use domain::budget::MilliDollars;
 use serde::Deserialize;
 
 /// The setting `budget` of a platform whose posts have a price.
@@ -13,7 +13,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// As it is counted.
-    pub(crate) fn limit(self) -> Mills {
-        Mills::cents(self.us_cents)
+    pub(crate) fn limit(self) -> MilliDollars {
+        MilliDollars::cents(self.us_cents)
     }
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 
-use crate::job::Job;
+use crate::publish_request::PublishRequest;
 
 /// Who asks a platform, and when.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub(crate) struct Caller<'a> {
 
 impl<'a> Caller<'a> {
     /// The account of a job.
-    pub(crate) fn of(job: &'a Job<'_>) -> Self {
+    pub(crate) fn of(job: &'a PublishRequest<'_>) -> Self {
         Self { token: job.credentials.of_the_account(), now: job.now }
     }
 }

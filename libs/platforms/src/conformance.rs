@@ -1,4 +1,4 @@
-//! The suite of tests that every adapter has to pass, against a stand-in for its
+//! The suite of tests that every adapter has to pass, against a fake for its
 //! platform that is as strict as the real one.
 //!
 //! An adapter gets it by naming its [`network::Network`] in a test file:
@@ -41,7 +41,7 @@ macro_rules! conformance {
             publishing: a_text_goes_out_once, every_kind_of_file_it_claims_goes_out,
                 as_many_files_as_it_claims_go_out_in_order, what_files_show_is_said_in_the_words_that_were_given,
                 the_rules_are_those_of_the_platform,
-                text_in_all_scripts_arrives_as_it_was_written, links_are_where_they_stand_in_the_text,
+                text_in_all_scripts_arrives_as_it_was_written, links_are_where_they_fake_the_text,
                 steps_that_are_taken_again_change_nothing;
             recognition: the_same_words_twice_are_two_posts, what_did_not_arrive_is_sent_whatever_came_meanwhile,
                 everyday_texts_are_recognised, a_lost_post_is_not_missed_among_posts_by_hand, posts_by_hand_are_not_claimed;

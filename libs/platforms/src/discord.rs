@@ -34,8 +34,8 @@ mod webhook;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::connection::AccountInfo;
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::rules::Rules;
 use http::HeaderValue;
 use secrecy::ExposeSecret;
@@ -50,18 +50,18 @@ use self::rules::{CHANNEL, rules, server_rules, webhook_rules};
 use self::server::Server;
 use self::snowflake::Snowflake;
 use self::webhook::{Given, Key};
-use crate::account::{About, Account, Credentials};
+use crate::account::{Account, AccountDetails, Credentials};
 use crate::choices::{Choice, Choosing};
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
-use crate::job::Job;
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues};
+use crate::deadline::{Deadline, WITHIN};
 use crate::kit::{CallError, Effect};
-use crate::known::Access;
-use crate::lead::Lead;
-use crate::no_answer::NoAnswer;
+use crate::lead_times::LeadTimes;
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, Tokens};
 use crate::platform::{Connect, Platform, Publish};
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
 use crate::setup::{Setup, SetupError};
-use crate::watch::{WITHIN, Watch};
+use crate::transport_error::TransportError;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "discord";
@@ -73,7 +73,7 @@ pub(crate) const TITLE: &str = "Discord";
 pub(crate) const ACCESS: Access = Access::Open;
 
 /// Nothing is prepared.
-pub(crate) const LEAD: Lead = Lead::NONE;
+pub(crate) const LEAD: LeadTimes = LeadTimes::NONE;
 
 /// What may be done with a webhook, as Discord calls it.
 const SCOPE: &str = "webhook.incoming";
@@ -194,20 +194,20 @@ impl Platform for Discord {
 
     async fn about(
         &self,
-        profile: &Profile,
+        profile: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         if let Some(server) = Server::of(credentials) {
             let guild = self.bot(now)?.guild(server.guild).await?;
-            return Ok(Some(About { profile: guild.profile(), rules: server_rules() }));
+            return Ok(Some(AccountDetails { profile: guild.profile(), rules: server_rules() }));
         }
         let (key, kept) = webhook::of(credentials)?;
         let found = self.api.webhook(&key, now).await?;
         let account = found.account(key.token, kept.is_ours);
         // Whoever moved it to another channel connected another account.
         let told = account.map(|it| it.0).filter(|it| it.account_id == profile.account_id);
-        Ok(told.map(|profile| About { profile, rules: webhook_rules() }))
+        Ok(told.map(|profile| AccountDetails { profile, rules: webhook_rules() }))
     }
 }
 
@@ -227,10 +227,10 @@ impl Connect for Discord {
 
     async fn authorize(
         &self,
-        answers: &Answers,
+        answers: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         let typed = answers.get(FIELD).map(|it| it.expose_secret().trim()).unwrap_or_default();
         if let Some(oauth) = self.oauth.as_ref().filter(|_| typed.is_empty()) {
             let url = if self.bot.is_some() {
@@ -239,16 +239,16 @@ impl Connect for Discord {
             } else {
                 oauth.authorization_url(request, &[SCOPE], &[]).await?
             };
-            return Ok(Departure::Page { url, memory: None });
+            return Ok(AuthorizeStep::Redirect { url, memory: None });
         }
-        self.pasted(typed, now).await.map(|account| Departure::Arrived(vec![account]))
+        self.pasted(typed, now).await.map(|account| AuthorizeStep::Accounts(vec![account]))
     }
 
     /// The webhook that came with the tokens, or the server that the bot was added to.
     /// The tokens are not kept: nothing is done with them, and they end by themselves.
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let Some(oauth) = &self.oauth else {
-            return Err(HandOffRefusal::Refused("Discord has no page to come back from".to_owned()));
+            return Err(ConnectError::Refused("Discord has no page to come back from".to_owned()));
         };
         let tokens = oauth.complete(callback).await?;
         if let Some(bot) = &self.bot {
@@ -257,7 +257,7 @@ impl Connect for Discord {
         let given = tokens.field("webhook").and_then(Given::read);
         let account = given.and_then(|it| it.webhook.account(it.token, true));
         let (profile, credentials) =
-            account.ok_or_else(|| HandOffRefusal::Refused("it made no webhook for a channel".to_owned()))?;
+            account.ok_or_else(|| ConnectError::Refused("it made no webhook for a channel".to_owned()))?;
         Ok(vec![Account {
             profile,
             scopes: tokens.granted(&[SCOPE]),
@@ -268,7 +268,7 @@ impl Connect for Discord {
     }
 
     /// The channels in which the bot may post; of a webhook there is nothing to choose.
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         match Server::of(asked.credentials) {
             Some(server) => Ok(server.choices(self.bot(now)?).await?),
             None => Ok(Vec::new()),
@@ -277,7 +277,7 @@ impl Connect for Discord {
 
     /// Deletes a webhook that was made for us. One that somebody else has made stays:
     /// it may serve other things. The bot leaves the server.
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let left = if let Some(server) = Server::of(credentials) {
             self.bot(now)?.leave(server.guild).await
         } else {
@@ -297,40 +297,42 @@ impl Connect for Discord {
 
 #[async_trait::async_trait]
 impl Publish for Discord {
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         if let Some(server) = Server::of(job.credentials) {
             return publishing::publish(self.bot(job.now)?, server, job).await;
         }
         if job.options.text(CHANNEL).is_some() {
             let reason = "option channel: a webhook was connected, which is of one channel; leave it out";
-            return Err(Setback::Refused { reason: reason.to_owned() });
+            return Err(AttemptError::Refused { reason: reason.to_owned() });
         }
         let (key, kept) = webhook::of(job.credentials)?;
         let sending = self.api.send(&key, message::of(job), WITHIN, job.now);
-        let late = || CallError::of_transport(NoAnswer::Late, Effect::Public, TITLE);
-        let sent = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
+        let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
+        let sent = Deadline::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
         let link = kept.guild.map(|it| format!("https://discord.com/channels/{it}/{}/{}", sent.channel_id, sent.id));
-        Ok(Published::new(sent.id.to_string(), job.now).seen_at(link))
+        Ok(Published::new(sent.id.to_string(), job.now).with_url(link))
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         match (Server::of(job.credentials), self.bot(job.now)) {
             (Some(server), Ok(bot)) => publishing::resolve(bot, server, job, since).await,
-            (Some(_), Err(setback)) => Resolution::Unclear { reason: setback.into_reason() },
-            (None, _) => Resolution::Unknowable { advice: "A webhook cannot read what its channel shows.".to_owned() },
+            (Some(_), Err(setback)) => Resolution::Pending { reason: setback.into_reason() },
+            (None, _) => {
+                Resolution::Undeterminable { advice: "A webhook cannot read what its channel shows.".to_owned() }
+            }
         }
     }
 
     /// A bot's post without files may have to be known by its words. Of a webhook
     /// nothing can be looked up.
-    fn recognises(&self) -> bool {
+    fn recognizes_own_posts(&self) -> bool {
         self.bot.is_some()
     }
 }
 
 /// The server to which a bot was just added.
-async fn joined(bot: Bot<'_>, tokens: &Tokens) -> Result<Account, HandOffRefusal> {
-    let refused = |why: &str| HandOffRefusal::Refused(why.to_owned());
+async fn joined(bot: Bot<'_>, tokens: &Tokens) -> Result<Account, ConnectError> {
+    let refused = |why: &str| ConnectError::Refused(why.to_owned());
     let id = tokens.field("guild").and_then(|it| Snowflake::parse(it["id"].as_str()?));
     let id = id.ok_or_else(|| refused("it added the bot to no server"))?;
     let (server, guild) = Server::joined(bot, id).await.map_err(|error| match error {
@@ -343,15 +345,15 @@ async fn joined(bot: Bot<'_>, tokens: &Tokens) -> Result<Account, HandOffRefusal
 
 impl Discord {
     /// The bot that servers were connected through.
-    fn bot(&self, now: DateTime<Utc>) -> Result<Bot<'_>, Setback> {
+    fn bot(&self, now: DateTime<Utc>) -> Result<Bot<'_>, AttemptError> {
         let bot = self.bot.as_ref().map(|it| it.at(now));
-        bot.ok_or_else(|| Setback::Busy { retry_at: None, reason: NO_BOT.to_owned() })
+        bot.ok_or_else(|| AttemptError::RetryLater { retry_at: None, reason: NO_BOT.to_owned() })
     }
 
     /// The account of a webhook whose address was pasted.
-    async fn pasted(&self, typed: &str, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
+    async fn pasted(&self, typed: &str, now: DateTime<Utc>) -> Result<Account, ConnectError> {
         // Longer pieces of the address would be taken out of what is said about it.
-        let wrong = |why: &str| HandOffRefusal::Field {
+        let wrong = |why: &str| ConnectError::Field {
             name: FIELD,
             message: format!("{why} Copy it again: Integrations, Webhook, Copy Webhook URL."),
         };
@@ -361,7 +363,7 @@ impl Discord {
             error => error.into(),
         })?;
         if found.id != key.id {
-            return Err(HandOffRefusal::Unreachable);
+            return Err(ConnectError::Unreachable);
         }
         let (profile, credentials) =
             found.account(key.token, false).ok_or_else(|| wrong("Nothing can be posted with this webhook."))?;

@@ -25,27 +25,27 @@ mod status;
 mod video;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::connection::AccountInfo;
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::Rules;
 use serde::Deserialize;
 use url::Url;
 
-use crate::account::{About, Account, Credentials};
-use crate::app::NoFurther;
+use crate::account::{Account, AccountDetails, Credentials};
+use crate::app::NoExtraSecrets;
 use crate::caller::Caller;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal};
-use crate::job::Job;
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues};
+use crate::deadline;
+use crate::deauthorization::{DeauthorizationCallback, InvalidCallback};
 use crate::kit::ErrorTable;
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::meta::facebook_login::{FacebookLogin, give_back};
 use crate::meta::{Graph, Version, errors, signed_request};
-use crate::notice::{NoNotice, Notice};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
 use crate::setup::{Setup, SetupError};
-use crate::watch;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "facebook";
@@ -92,8 +92,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// Files go up before the due second. What is not shown is kept for a day.
-pub(crate) const LEAD: Lead =
-    Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
+pub(crate) const LEAD: LeadTimes =
+    LeadTimes { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..LeadTimes::NONE };
 
 /// How long a public call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
@@ -118,7 +118,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Facebook>, SetupError> {
         url.as_ref().map_or_else(|| official.to_owned(), |it| it.as_str().trim_end_matches('/').to_owned())
     };
     let (site, host) = (at("https://www.facebook.com"), at("https://graph.facebook.com"));
-    let app = setup.app::<NoFurther>(NAME);
+    let app = setup.app::<NoExtraSecrets>(NAME);
     let login = FacebookLogin::new(&setup.http, app.clone(), (&site, &host), config_id);
     let graph = |host: &str| Graph::new(setup.http.clone(), host, Version::GRAPH, &ERRORS).proving(app.clone());
     let (graph, videos) = (graph(&host), graph(&at("https://graph-video.facebook.com")));
@@ -143,13 +143,13 @@ impl Platform for Facebook {
 
     async fn about(
         &self,
-        profile: &Profile,
+        profile: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         let by = Caller { token: credentials.of_the_account(), now };
         let told = accounts::one(&self.graph, by, &profile.account_id).await?;
-        Ok(told.map(|profile| About { profile, rules: kind::rules(accounts::may_comment(credentials)) }))
+        Ok(told.map(|profile| AccountDetails { profile, rules: kind::rules(accounts::may_comment(credentials)) }))
     }
 }
 
@@ -161,16 +161,16 @@ impl Connect for Facebook {
 
     async fn authorize(
         &self,
-        _: &Answers,
+        _: &FieldValues,
         request: &AuthorizationRequest,
         _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         let scopes: Vec<_> = self.scopes.iter().map(String::as_str).collect();
         let url = self.login.page(request, &scopes).await?;
-        Ok(Departure::Page { url, memory: None })
+        Ok(AuthorizeStep::Redirect { url, memory: None })
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let granted = self.login.complete(callback, &self.graph, accounts::NEEDED, now).await?;
         accounts::of(&self.graph, granted, now).await
     }
@@ -180,41 +180,45 @@ impl Connect for Facebook {
         true
     }
 
-    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+    async fn read_deauthorization(
+        &self,
+        message: &str,
+        now: DateTime<Utc>,
+    ) -> Result<DeauthorizationCallback, InvalidCallback> {
         signed_request::read(self.login.app(), message, now).await
     }
 
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         give_back(&self.graph, Caller { token: &credentials.access_token, now }).await
     }
 }
 
 #[async_trait::async_trait]
 impl Publish for Facebook {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        watch::step(TITLE, job, preparation::step(self, job)).await
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        deadline::step(TITLE, job, preparation::step(self, job)).await
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         public_call::publish(self, job).await
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        watch::look(TITLE, job, look_up::resolve(self, job, since)).await
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        deadline::look(TITLE, job, look_up::resolve(self, job, since)).await
     }
 
-    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+    fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
         job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
     }
 
-    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         match job.options.text(FIRST_COMMENT).filter(|_| it.name == FIRST_COMMENT) {
             Some(words) => comment::step(self, job, it, words).await,
             None => Ok(Followed::Done),
         }
     }
 
-    fn settles(&self) -> TimeDelta {
+    fn settle_time(&self) -> TimeDelta {
         SETTLES
     }
 }

@@ -4,12 +4,12 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use egress::{AddressPolicy, Egress, Refusal, Schemes};
 use http::Method;
-use outbound::{AddressPolicy, Outbound, Refusal, Schemes};
 use reqwest::{Client, ClientBuilder, IntoUrl, RequestBuilder, Response};
 use url::Url;
 
-use crate::not_now::NotNow;
+use crate::dependency_error::DependencyError;
 
 /// How long an answer is waited for where the caller sets no other limit: what a
 /// person, or the next step, can wait for.
@@ -27,18 +27,18 @@ const IDLE: Duration = Duration::from_secs(15);
 #[derive(Clone, Debug)]
 pub(crate) struct HttpClients {
     known: Arc<OnceLock<Client>>,
-    named: Outbound,
+    named: Egress,
 }
 
 impl HttpClients {
     /// Clients of which the one for hosts that users name follows `policy`.
     pub(crate) fn new(policy: AddressPolicy) -> Self {
-        Self { known: Arc::default(), named: Outbound::new(policy, builder_for_named) }
+        Self { known: Arc::default(), named: Egress::new(policy, builder_for_named) }
     }
 
     /// A request to an address that stands in the code or in a deployment's
     /// settings. It takes [`ANSWER_WITHIN`] at most.
-    pub(crate) fn to_known(&self, method: Method, url: impl IntoUrl) -> Result<RequestBuilder, NotNow> {
+    pub(crate) fn to_known(&self, method: Method, url: impl IntoUrl) -> Result<RequestBuilder, DependencyError> {
         Ok(self.for_known()?.request(method, url).timeout(ANSWER_WITHIN))
     }
 
@@ -61,7 +61,7 @@ impl HttpClients {
         Ok(self.named.client(&url, Schemes::Any)?.get(url).timeout(ANSWER_WITHIN))
     }
 
-    fn for_known(&self) -> Result<&Client, NotNow> {
+    fn for_known(&self) -> Result<&Client, DependencyError> {
         if let Some(client) = self.known.get() {
             return Ok(client);
         }
@@ -71,7 +71,7 @@ impl HttpClients {
             Ok(client) => Ok(self.known.get_or_init(|| client)),
             Err(error) => {
                 tracing::error!(?error, "the HTTP client for platforms could not be made");
-                Err(NotNow)
+                Err(DependencyError)
             }
         }
     }

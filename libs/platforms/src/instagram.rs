@@ -24,8 +24,8 @@ mod options;
 mod tag;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::connection::AccountInfo;
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{Attachment, FileType, PictureBounds};
 use domain::rules::Rules;
 use serde::Deserialize;
@@ -34,17 +34,17 @@ use url::Url;
 use self::login::{By, Chosen, Login};
 use self::options::FIRST_COMMENT;
 pub(crate) use self::options::OPTIONS;
-use crate::account::{About, Account, Credentials};
+use crate::account::{Account, AccountDetails, Credentials};
 use crate::caller::Caller;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
-use crate::job::Job;
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
+use crate::deauthorization::{DeauthorizationCallback, InvalidCallback};
 use crate::kit::ErrorTable;
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::meta::{self, Calls, Containers, Form, Graph, errors, signed_request};
-use crate::notice::{NoNotice, Notice};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
@@ -61,8 +61,8 @@ static ERRORS: ErrorTable = errors::table(TITLE);
 pub(crate) const ACCESS: Access = Access::OwnAccounts;
 
 /// Instagram fetches files and works on them before the due second.
-pub(crate) const LEAD: Lead =
-    Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(15)), ..Lead::NONE };
+pub(crate) const LEAD: LeadTimes =
+    LeadTimes { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(15)), ..LeadTimes::NONE };
 
 /// What a deployment says of it.
 #[derive(Deserialize)]
@@ -96,23 +96,23 @@ impl Platform for Instagram {
         NAME
     }
 
-    fn renewal(&self) -> Renewal {
+    fn refresh_policy(&self) -> RefreshPolicy {
         self.login.renewal()
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         self.login.refresh(old, now).await
     }
 
     async fn about(
         &self,
-        profile: &Profile,
+        profile: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         let by = Caller { token: credentials.of_the_account(), now };
         let told = self.login.about(by, profile).await?;
-        Ok(told.map(|profile| About { profile, rules: self.rules() }))
+        Ok(told.map(|profile| AccountDetails { profile, rules: self.rules() }))
     }
 }
 
@@ -124,14 +124,14 @@ impl Connect for Instagram {
 
     async fn authorize(
         &self,
-        _: &Answers,
+        _: &FieldValues,
         request: &AuthorizationRequest,
         _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        Ok(Departure::Page { url: self.login.page(request).await?, memory: None })
+    ) -> Result<AuthorizeStep, ConnectError> {
+        Ok(AuthorizeStep::Redirect { url: self.login.page(request).await?, memory: None })
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         self.login.complete(callback, &self.rules(), now).await
     }
 
@@ -139,11 +139,15 @@ impl Connect for Instagram {
         self.login.revokes_all()
     }
 
-    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+    async fn read_deauthorization(
+        &self,
+        message: &str,
+        now: DateTime<Utc>,
+    ) -> Result<DeauthorizationCallback, InvalidCallback> {
         signed_request::read(self.login.app(), message, now).await
     }
 
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         self.login.revoke(credentials, now).await
     }
 }
@@ -163,11 +167,11 @@ impl Containers for Instagram {
         }
     }
 
-    fn fields(&self, job: &Job<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
+    fn fields(&self, job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
         container::fields(job, form)
     }
 
-    fn bounds(&self, job: &Job<'_>, _: &Attachment) -> Option<PictureBounds> {
+    fn bounds(&self, job: &PublishRequest<'_>, _: &Attachment) -> Option<PictureBounds> {
         Some(container::bounds(job))
     }
 
@@ -175,27 +179,27 @@ impl Containers for Instagram {
         self.login.takes_bytes() && file.mime_type.file_type() == FileType::Video
     }
 
-    fn list(&self, job: &Job<'_>) -> &'static str {
+    fn list(&self, job: &PublishRequest<'_>) -> &'static str {
         if container::is_story(job) { "stories" } else { "media" }
     }
 
     /// Stories have no text.
-    fn said<'a>(&self, job: &Job<'a>) -> &'a str {
+    fn said<'a>(&self, job: &PublishRequest<'a>) -> &'a str {
         if container::is_story(job) { "" } else { job.text }
     }
 }
 
 #[async_trait::async_trait]
 impl Publish for Instagram {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         meta::prepare(self, job).await
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         meta::publish(self, job).await
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         meta::resolve(self, job, since).await
     }
 
@@ -203,11 +207,11 @@ impl Publish for Instagram {
         true
     }
 
-    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+    fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
         job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
     }
 
-    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
             comment::add(self.graph(), job, &it.published.platform_post_id, text).await?;
         }

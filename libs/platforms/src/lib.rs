@@ -3,7 +3,6 @@
 //! it neither waits nor retries.
 
 mod account;
-mod answer;
 mod app;
 mod bluesky;
 mod budget;
@@ -11,31 +10,30 @@ mod caller;
 mod choices;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod connect_flow;
+mod deadline;
+mod deauthorization;
+mod dependency_error;
 mod discord;
-mod discreet;
 mod entity;
 mod facebook;
-mod handoff;
 mod html;
 mod http_clients;
 mod instagram;
-mod job;
 mod kit;
-mod known;
-mod lead;
+mod lead_times;
 mod link_card;
 mod linkedin;
 mod mastodon;
 mod matrix;
 mod meta;
 mod multipart;
-mod no_answer;
-mod not_now;
-mod notice;
 pub mod oauth2;
 mod picture;
 mod pinterest;
 mod platform;
+mod platform_info;
+mod publish_request;
 pub mod recognition;
 #[cfg(feature = "conformance")]
 pub mod recorder;
@@ -43,32 +41,34 @@ pub mod recorder;
 mod recording;
 #[cfg(any(test, feature = "conformance"))]
 pub mod recordings;
+mod redaction;
+mod refresh_policy;
 mod registry;
-mod renewal;
+mod response;
 mod sandbox;
 mod setup;
 mod slack;
 mod telegram;
 mod threads;
+mod transport_error;
 mod vault;
-mod watch;
 mod wordpress;
 mod x;
 
-pub use account::{About, Account, Credentials, UnreadableCredentials};
-pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};
+pub use account::{Account, AccountDetails, Credentials, UnreadableCredentials};
+pub use app::{AppCredentials, AppSource, AppUnavailable, ExtraSecretsSpec, InvalidExtraSecrets};
 pub use choices::{Choice, Choosing, MAX_CHOICES};
-pub use handoff::{
-    Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, Instructions,
-    OurAddresses, RefreshRefusal,
+pub use connect_flow::{
+    Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues,
+    Instructions, PendingApproval, RefreshError,
 };
-pub use job::{Fitted, Job, MediaBytes, MediaReader, MediaUnreadable, Picture};
-pub use known::{Access, Known};
-pub use lead::Lead;
-pub use not_now::NotNow;
-pub use notice::{NoNotice, Notice};
+pub use deauthorization::{DeauthorizationCallback, InvalidCallback};
+pub use dependency_error::DependencyError;
+pub use lead_times::LeadTimes;
 pub use platform::{Connect, FollowUp, Followed, Platform, Publish, STEP_LIMIT, Step};
-pub use registry::{Leads, Part, Registry, budgets, known, vocabulary};
-pub use renewal::Renewal;
+pub use platform_info::{Access, PlatformInfo};
+pub use publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, Picture, PublishRequest};
+pub use refresh_policy::RefreshPolicy;
+pub use registry::{Capability, LeadTimesByPlatform, Registry, budgets, platform_infos, vocabulary};
 pub use setup::{PlatformSettings, Setup, SetupError};
-pub use vault::{Keeping, Kept, MemoryVault, Vault};
+pub use vault::{MemoryVault, Retention, Vault, VaultSecret};

@@ -26,7 +26,7 @@ mod video;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::delivery::{Published, Resolution};
 use domain::media::{Attachment, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
@@ -38,18 +38,18 @@ use url::Url;
 use self::api::{Api, Member};
 use self::errors::timed;
 use self::version::Version;
-use crate::account::About;
-use crate::app::NoFurther;
-use crate::job::Job;
+use crate::account::AccountDetails;
+use crate::app::NoExtraSecrets;
 use crate::kit::{
     Auth, CallError, Effect, File, Grant, ListedPost, LookUpMethod, MediaSource, OAuthAdapter, Part, PostPage,
     Prepared, PublishAdapter, UploadState, UploadStep,
 };
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::oauth2::{Dialect, OAuth2, Of, TokenCall};
-use crate::recognition::Likeness;
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
+use crate::recognition::PostMatch;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
@@ -118,11 +118,11 @@ const DIALECT: Dialect = Dialect {
 };
 
 /// Files go up before the due second, and of pages it is read what they show.
-pub(crate) const LEAD: Lead = Lead {
+pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::seconds(60)),
     images: Some(TimeDelta::minutes(3)),
     videos: Some(TimeDelta::minutes(10)),
-    ..Lead::NONE
+    ..LeadTimes::NONE
 };
 
 /// The longest side of a picture: a square of it has less than 36,152,320 pixels.
@@ -171,7 +171,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<LinkedIn>, SetupError> {
     let site = url.clone().unwrap_or_else(|| official("https://www.linkedin.com"));
     let base_url = url.unwrap_or_else(|| official("https://api.linkedin.com"));
     let api = Api::new(setup.http.clone(), site, base_url, &version);
-    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
+    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoExtraSecrets>(NAME), &DIALECT, api.oauth());
     let usual = if pages { SCOPES_WITH_PAGES } else { SCOPES };
     let scopes = scopes.unwrap_or_else(|| usual.iter().map(|it| (*it).to_owned()).collect());
     Ok(Some(LinkedIn { api, version, oauth, pages, scopes, replay }))
@@ -191,7 +191,7 @@ pub(crate) struct LinkedIn {
 impl OAuthAdapter for LinkedIn {
     const NAME: &'static str = NAME;
     /// Where LinkedIn has approved the app; otherwise there is no refresh token.
-    const RENEWAL: Renewal = Renewal::Rotating;
+    const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
 
     fn oauth(&self) -> &OAuth2 {
         &self.oauth
@@ -232,7 +232,7 @@ impl OAuthAdapter for LinkedIn {
         Ok(Grant { name, accounts: pages.into_iter().chain([member]).map(|it| self.about(it)).collect() })
     }
 
-    async fn account(&self, auth: Auth<'_>, profile: &Profile) -> Result<Option<About>, CallError> {
+    async fn account(&self, auth: Auth<'_>, profile: &AccountInfo) -> Result<Option<AccountDetails>, CallError> {
         self.version.check(auth.now);
         let profile = if is_page(profile) {
             organizations::one(&self.api, auth, &profile.account_id).await?
@@ -245,11 +245,11 @@ impl OAuthAdapter for LinkedIn {
 
 impl LinkedIn {
     /// With what LinkedIn accepts from this account: a page has no connections.
-    fn about(&self, profile: Profile) -> About {
+    fn about(&self, profile: AccountInfo) -> AccountDetails {
         let refused = Rule::OfPost(PostRule::RefusedOptions { options: vec![VISIBILITY.to_owned()] });
         let rules = OAuthAdapter::rules(self);
         let of_page = When::option(VISIBILITY, ["connections"]);
-        About { rules: if is_page(&profile) { rules.and_where(of_page, [refused]) } else { rules }, profile }
+        AccountDetails { rules: if is_page(&profile) { rules.and_where(of_page, [refused]) } else { rules }, profile }
     }
 
     /// Whether the app has the product `OpenID` Connect.
@@ -262,11 +262,11 @@ impl LinkedIn {
 const MEMBER: &str = "urn:li:person:";
 
 /// A member, as people know them: by their name, where no handle is told.
-fn profile_of(Member { sub, name, picture, vanity_name }: Member) -> Option<Profile> {
+fn profile_of(Member { sub, name, picture, vanity_name }: Member) -> Option<AccountInfo> {
     let is_id = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_');
     let name = name.filter(|it| !it.trim().is_empty());
     let vanity_name = vanity_name.filter(|it| !it.is_empty() && it.bytes().all(|it| is_id(it) || it == b'%'));
-    ((1..=100).contains(&sub.len()) && sub.bytes().all(is_id)).then(|| Profile {
+    ((1..=100).contains(&sub.len()) && sub.bytes().all(is_id)).then(|| AccountInfo {
         account_id: format!("{MEMBER}{sub}"),
         profile_url: vanity_name.as_ref().map(|it| format!("https://www.linkedin.com/in/{it}")),
         username: vanity_name.or_else(|| name.clone()).or(Some(sub)),
@@ -279,7 +279,7 @@ fn profile_of(Member { sub, name, picture, vanity_name }: Member) -> Option<Prof
 const PAGE_PREFIX: &str = "urn:li:organization:";
 
 /// Whether an account is a page.
-fn is_page(profile: &Profile) -> bool {
+fn is_page(profile: &AccountInfo) -> bool {
     profile.account_id.starts_with(PAGE_PREFIX)
 }
 
@@ -299,7 +299,7 @@ impl PublishAdapter for LinkedIn {
     /// The URN of a file.
     type Uploaded = String;
 
-    fn media_source(&self, _: &Job<'_>, file: &Attachment) -> MediaSource {
+    fn media_source(&self, _: &PublishRequest<'_>, file: &Attachment) -> MediaSource {
         match file.mime_type {
             MimeType::Webp => MediaSource::Fitted(BOUNDS),
             MimeType::Jpeg | MimeType::Png => MediaSource::FittedIfLarger(BOUNDS),
@@ -308,7 +308,7 @@ impl PublishAdapter for LinkedIn {
         }
     }
 
-    async fn upload(&self, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
+    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
         if file.is_video() {
             return video::begin(&self.api, job, file).await.map_err(|it| timed(it, job));
         }
@@ -319,7 +319,7 @@ impl PublishAdapter for LinkedIn {
 
     async fn send_part(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
         part: Part,
@@ -329,7 +329,7 @@ impl PublishAdapter for LinkedIn {
 
     async fn finish_upload(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
@@ -338,14 +338,14 @@ impl PublishAdapter for LinkedIn {
 
     async fn upload_status(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
         video::status(&self.api, job, state).await.map_err(|it| timed(it, job))
     }
 
-    async fn prepare_post(&self, job: &Job<'_>) -> Result<(Value, TimeDelta), CallError> {
+    async fn prepare_post(&self, job: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
         if !job.media.is_empty() {
             return Ok((json!({}), PROCESSING));
         }
@@ -354,7 +354,11 @@ impl PublishAdapter for LinkedIn {
         Ok((json!({ ARTICLE: article }), processing))
     }
 
-    async fn create_post(&self, job: &Job<'_>, prepared: &Prepared<'_, String>) -> Result<Published, CallError> {
+    async fn create_post(
+        &self,
+        job: &PublishRequest<'_>,
+        prepared: &Prepared<'_, String>,
+    ) -> Result<Published, CallError> {
         let post = post::of(job, prepared)?;
         match self.api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
             Ok(urn) => Ok(look_up::published(urn, job.now)),
@@ -362,7 +366,7 @@ impl PublishAdapter for LinkedIn {
         }
     }
 
-    fn look_up_method(&self, job: &Job<'_>) -> LookUpMethod {
+    fn look_up_method(&self, job: &PublishRequest<'_>) -> LookUpMethod {
         if is_page(job.profile) {
             LookUpMethod::List { snapshot: true }
         } else {
@@ -372,20 +376,20 @@ impl PublishAdapter for LinkedIn {
 
     async fn list_posts(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         _: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
         look_up::page(&self.api, job, page).await.map_err(|it| timed(it, job))
     }
 
-    fn compare(&self, job: &Job<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> Likeness {
+    fn compare(&self, job: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
         look_up::compare(job, prepared, listed)
     }
 
     async fn without_look_up(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
         _: DateTime<Utc>,
         advice: String,
@@ -393,11 +397,11 @@ impl PublishAdapter for LinkedIn {
         if self.replay {
             replay::once(&self.api, job, prepared, advice).await
         } else {
-            Resolution::Unknowable { advice }
+            Resolution::Undeterminable { advice }
         }
     }
 
-    async fn comment(&self, job: &Job<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+    async fn comment(&self, job: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
         let (actor, post) = (&job.profile.account_id, &published.platform_post_id);
         self.api.comment(Auth::account(job.credentials, job.now), (actor, post), text).await
     }

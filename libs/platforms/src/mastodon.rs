@@ -46,8 +46,8 @@ mod server;
 mod software;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::options::{OptionKind, OptionSpec};
 use serde::Deserialize;
 
@@ -56,12 +56,12 @@ use self::apps::Apps;
 use self::errors::ends_grant;
 use self::grant::Grant;
 use self::preparation::LOOK_BACK;
-use crate::account::{About, Credentials};
-use crate::handoff::RefreshRefusal;
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::account::{AccountDetails, Credentials};
+use crate::connect_flow::RefreshError;
+use crate::lead_times::LeadTimes;
 use crate::platform::Platform;
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
@@ -95,11 +95,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 
 /// For every post the account's listing is read beforehand. A picture can be
 /// shown as soon as it is uploaded; a server takes minutes to transcode a video.
-pub(crate) const LEAD: Lead = Lead {
+pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(LOOK_BACK),
     images: Some(TimeDelta::seconds(60)),
     videos: Some(TimeDelta::minutes(10)),
-    ..Lead::NONE
+    ..LeadTimes::NONE
 };
 
 /// What a deployment says of it.
@@ -137,40 +137,40 @@ impl Platform for Mastodon {
 
     /// Only credentials with a refresh token can be renewed; Mastodon itself
     /// gives none.
-    fn renewal(&self) -> Renewal {
-        Renewal::Rotating
+    fn refresh_policy(&self) -> RefreshPolicy {
+        RefreshPolicy::Rotating
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
         Grant::of(credentials).ok().map(|it| it.server.name().to_owned())
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        let gone = |reason: &str| RefreshRefusal::Gone(reason.to_owned());
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
+        let gone = |reason: &str| RefreshError::Gone(reason.to_owned());
         let grant = Grant::of(old).map_err(|it| gone(&it.to_string()))?;
         let Some(refresh_token) = &old.refresh_token else { return Err(gone("there is no refresh token")) };
         match self.api.refresh(&grant, refresh_token).await {
             Ok(tokens) => Ok(tokens.renewed(old, now)),
-            Err(error) if ends_grant(&error, grant.software) => Err(RefreshRefusal::Gone(error.message)),
-            Err(error) => Err(RefreshRefusal::Unreachable(error.message)),
+            Err(error) if ends_grant(&error, grant.software) => Err(RefreshError::Gone(error.message)),
+            Err(error) => Err(RefreshError::Unreachable(error.message)),
         }
     }
 
     async fn about(
         &self,
-        profile: &Profile,
+        profile: &AccountInfo,
         credentials: &Credentials,
         _now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         let grant = Grant::of(credentials)?;
         let me = self.api.me(&grant.server, &credentials.access_token).await?;
         let mut shown = account::profile(&grant.server, &grant.server, me);
         // By which domain a server names its accounts was looked up once.
-        let name = |it: &Profile| it.username.as_ref().and_then(|it| it.split_once('@')).map(|it| it.0.to_owned());
+        let name = |it: &AccountInfo| it.username.as_ref().and_then(|it| it.split_once('@')).map(|it| it.0.to_owned());
         if name(&shown) == name(profile) {
             shown.username.clone_from(&profile.username);
         }
         let rules = self.api.rules_of(&grant.server).await;
-        Ok(rules.map(|rules| About { profile: shown, rules }))
+        Ok(rules.map(|rules| AccountDetails { profile: shown, rules }))
     }
 }

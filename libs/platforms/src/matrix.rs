@@ -41,8 +41,8 @@ pub(crate) use self::api::recordings;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, Rule, Rules};
@@ -52,15 +52,17 @@ use self::api::{Api, Device};
 use self::errors::{is_gone, not_renewed};
 use self::grant::{Grant, Session};
 use self::user::Homeserver;
-use crate::account::{About, Account, Credentials};
+use crate::account::{Account, AccountDetails, Credentials};
 use crate::choices::{Choice, Choosing};
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
+use crate::connect_flow::{
+    AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues, RefreshError,
+};
 use crate::http_clients::ANSWER_WITHIN;
 use crate::kit::ErrorKind;
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::platform::{Connect, Platform};
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
@@ -95,8 +97,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// Uploads begin before the due second.
-pub(crate) const LEAD: Lead =
-    Lead { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..Lead::NONE };
+pub(crate) const LEAD: LeadTimes =
+    LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..LeadTimes::NONE };
 
 /// What goes up within a step.
 const MAX_FILE_BYTES: u64 = 100_000_000;
@@ -162,16 +164,16 @@ impl Platform for Matrix {
     }
 
     /// Where the homeserver gives a refresh token.
-    fn renewal(&self) -> Renewal {
-        Renewal::Rotating
+    fn refresh_policy(&self) -> RefreshPolicy {
+        RefreshPolicy::Rotating
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
         Grant::of(credentials).ok().map(|it| it.server.name())
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        let gone = |reason: String| RefreshRefusal::Gone(reason);
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
+        let gone = |reason: String| RefreshError::Gone(reason);
         let grant = Grant::of(old).map_err(|it| gone(it.into_reason()))?;
         if let Session::OAuth(client) = &grant.session {
             return client.oauth(&self.api.http).refresh(old, now).await;
@@ -186,10 +188,10 @@ impl Platform for Matrix {
 
     async fn about(
         &self,
-        _: &Profile,
+        _: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         let Grant { server, user, .. } = Grant::of(credentials)?;
         let device = Device { server: &server, token: &credentials.access_token, now };
         Ok(Some(self.about_user(device, &user).await?))
@@ -206,25 +208,25 @@ impl Connect for Matrix {
         connect::FIELDS
     }
 
-    fn named_host(&self, answers: &Answers) -> Option<String> {
+    fn named_host(&self, answers: &FieldValues) -> Option<String> {
         connect::named_host(answers)
     }
 
     async fn authorize(
         &self,
-        answers: &Answers,
+        answers: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         self.begin(answers, request, now).await
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         Ok(vec![self.come_back(callback, now).await?])
     }
 
     /// Rooms are the only option of the kind.
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         let grant = Grant::of(asked.credentials)?;
         let device = Device { server: &grant.server, token: &asked.credentials.access_token, now };
         Ok(rooms::choices(&self.api, device, &grant.user).await?)
@@ -232,7 +234,7 @@ impl Connect for Matrix {
 
     /// Ends the device that was made for it. One whose token was pasted is somebody's own.
     /// An access token that has ended, as most have by then, is renewed for it.
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let grant = Grant::of(credentials)?;
         match &grant.session {
             Session::Pasted => return Ok(()),

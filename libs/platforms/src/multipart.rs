@@ -13,7 +13,7 @@ use futures::{SinkExt, StreamExt, TryStreamExt, stream};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use reqwest::{Body, RequestBuilder};
 
-use crate::job::{MediaBytes, MediaUnreadable};
+use crate::publish_request::{MediaBytes, MediaReadError};
 
 /// A form with files. They are passed on piece by piece, and the length of all is
 /// said before, because servers refuse a body that does not say it.
@@ -42,12 +42,12 @@ impl Unread {
 }
 
 /// Brings a file to a form that is being sent.
-pub(crate) struct Feed(mpsc::Sender<Result<Bytes, MediaUnreadable>>);
+pub(crate) struct Feed(mpsc::Sender<Result<Bytes, MediaReadError>>);
 
 impl Feed {
     /// Opens the file, and passes it on until its end, or until nobody wants the rest:
     /// a server may answer before it has read everything.
-    pub(crate) async fn bring(mut self, opening: impl Future<Output = Result<MediaBytes, MediaUnreadable>>) {
+    pub(crate) async fn bring(mut self, opening: impl Future<Output = Result<MediaBytes, MediaReadError>>) {
         if self.0.is_closed() {
             return;
         }
@@ -143,12 +143,12 @@ impl Form {
 mod tests {
     use super::*;
 
-    fn with_file(pieces: Vec<Result<Bytes, MediaUnreadable>>) -> Form {
+    fn with_file(pieces: Vec<Result<Bytes, MediaReadError>>) -> Form {
         let form = Form::new().text("description", "A boat\r\nat sea");
         form.file(("file", "7.png"), MimeType::Png, 3, stream::iter(pieces).boxed()).ended()
     }
 
-    async fn sent(form: Form) -> Result<String, MediaUnreadable> {
+    async fn sent(form: Form) -> Result<String, MediaReadError> {
         let sent: Vec<Bytes> = stream::iter(form.parts).flatten().try_collect().await?;
         Ok(String::from_utf8(sent.concat()).unwrap())
     }
@@ -171,7 +171,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_could_not_be_read_is_told_from_a_request_that_was_cut_off() {
-        for (last, is_unread) in [(Ok("c".into()), false), (Err(MediaUnreadable("gone".to_owned())), true)] {
+        for (last, is_unread) in [(Ok("c".into()), false), (Err(MediaReadError("gone".to_owned())), true)] {
             let form = with_file(vec![Ok("ab".into()), last]);
             let unread = form.unread.clone();
 
@@ -185,7 +185,7 @@ mod tests {
     async fn what_is_opened_later_arrives_or_is_unread() {
         let kept = |opened: Result<&'static str, &str>| {
             let opened = opened.map(|it| stream::iter([Ok(Bytes::from(it))]).boxed());
-            std::future::ready(opened.map_err(|it| MediaUnreadable(it.to_owned())))
+            std::future::ready(opened.map_err(|it| MediaReadError(it.to_owned())))
         };
         for (opened, is_unread) in [(Ok("abc"), false), (Err("gone"), true)] {
             let (form, feed) = Form::new().fed(("file", "7.png"), MimeType::Png, 3);

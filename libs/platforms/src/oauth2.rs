@@ -11,9 +11,9 @@
 //! forms with a `client_id`.
 
 mod authorization;
+mod call_error;
 mod dialect;
-mod failure;
-mod refused;
+mod error_body;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -21,7 +21,7 @@ mod tokens;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use url::Url;
@@ -29,14 +29,14 @@ use url::Url;
 pub use self::dialect::{Carried, ClientAuth, Dialect, Of, TokenCall};
 pub use self::tokens::{NoTokens, Tokens};
 
+use self::call_error::TokenCallError;
 pub(crate) use self::dialect::Us;
-use self::failure::Failure;
-use self::refused::{Blame, Refused};
+use self::error_body::{TokenErrorBody, TokenErrorKind};
 use crate::account::Credentials;
-use crate::answer;
 use crate::app::{AppCredentials, AppSource};
-use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
+use crate::connect_flow::{AuthorizationRequest, Callback, ConnectError, RefreshError};
 use crate::http_clients::{self, HttpClients};
+use crate::response;
 
 /// Where a platform's OAuth is.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ pub struct Endpoints {
     pub token: String,
     /// Where [`Dialect::lengthening`] is asked, if not at `token`.
     pub lengthening: Option<String>,
-    /// Where [`Dialect::renewal`] is asked, if not at `token`.
+    /// Where [`Dialect::refresh_policy`] is asked, if not at `token`.
     pub renewal: Option<String>,
     /// Where a grant is given back. `None` where a platform has no call for it: then
     /// only the person can end a grant, on the platform's own pages.
@@ -112,18 +112,18 @@ impl OAuth2 {
         request: &AuthorizationRequest,
         scopes: &[&str],
         further: &[(&str, &str)],
-    ) -> Result<String, HandOffRefusal> {
+    ) -> Result<String, ConnectError> {
         let app = self.app.credentials().await?;
-        let page = Url::parse(&self.endpoints.authorization).map_err(|_| HandOffRefusal::Unreachable)?;
+        let page = Url::parse(&self.endpoints.authorization).map_err(|_| ConnectError::Unreachable)?;
         Ok(self.dialect.authorization_url(page, &app.client_id, request, scopes, further))
     }
 
     /// Tokens for what the platform's answer brings: a code that is good once. They
     /// are exchanged for ones that last, where the platform has such.
-    pub async fn complete(&self, callback: &Callback) -> Result<Tokens, HandOffRefusal> {
-        callback.check_arrival(&callback.here)?;
+    pub async fn complete(&self, callback: &Callback) -> Result<Tokens, ConnectError> {
+        callback.check_arrival(&callback.urls)?;
         let code = self.dialect.code_of(callback)?;
-        let mut further = vec![("redirect_uri", callback.here.redirect_uri.as_str())];
+        let mut further = vec![("redirect_uri", callback.urls.redirect_uri.as_str())];
         if self.dialect.pkce {
             further.push(("code_verifier", callback.verifier.expose_secret()));
         }
@@ -135,10 +135,10 @@ impl OAuth2 {
     }
 
     /// New credentials for old ones. What the answer leaves out stays as it was.
-    pub async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    pub async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let call = &self.dialect.renewal;
         let Some(token) = call.of.token(old) else {
-            return Err(RefreshRefusal::Gone("there is no refresh token".to_owned()));
+            return Err(RefreshError::Gone("there is no refresh token".to_owned()));
         };
         let url = self.endpoints.renewal.as_ref().unwrap_or(&self.endpoints.token);
         let tokens = self.ask(call, url, token.expose_secret(), &[]).await?;
@@ -147,20 +147,26 @@ impl OAuth2 {
 
     /// Gives the grant of these credentials back. A grant that has ended already is
     /// as good as given back.
-    pub async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    pub async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let Some(url) = &self.endpoints.revocation else { return Ok(()) };
         let call = &self.dialect.revocation;
         let token = call.of.token(credentials).unwrap_or(&credentials.access_token);
         match self.answered(call, url, token.expose_secret(), &[], Some(now)).await {
             Ok(_) => Ok(()),
-            Err(Failure::Refused(refused)) if refused.is_of_an_ended_grant() => Ok(()),
+            Err(TokenCallError::Refused(refused)) if refused.is_of_an_ended_grant() => Ok(()),
             Err(failure) => Err(failure.into()),
         }
     }
 
-    async fn ask(&self, call: &TokenCall, url: &str, what: &str, further: &[(&str, &str)]) -> Result<Tokens, Failure> {
-        let body = self.answered(call, url, what, further, None).await?.ok_or(Failure::Unreadable)?;
-        Tokens::read(&body).map_err(|NoTokens| Failure::Unreadable)
+    async fn ask(
+        &self,
+        call: &TokenCall,
+        url: &str,
+        what: &str,
+        further: &[(&str, &str)],
+    ) -> Result<Tokens, TokenCallError> {
+        let body = self.answered(call, url, what, further, None).await?.ok_or(TokenCallError::Unreadable)?;
+        Tokens::read(&body).map_err(|NoTokens| TokenCallError::Unreadable)
     }
 
     /// The body of an answer that is no refusal; `None` when it cannot be read.
@@ -171,11 +177,11 @@ impl OAuth2 {
         what: &str,
         further: &[(&str, &str)],
         now: Option<DateTime<Utc>>,
-    ) -> Result<Option<Vec<u8>>, Failure> {
+    ) -> Result<Option<Vec<u8>>, TokenCallError> {
         let method = if call.carried == Carried::Query { Method::GET } else { Method::POST };
         let request = if self.is_named {
-            let url = Url::parse(url).map_err(|_| Failure::NotReached)?;
-            self.http.to_named(method, url).map_err(|_| Failure::NotReached)?
+            let url = Url::parse(url).map_err(|_| TokenCallError::NotReached)?;
+            self.http.to_named(method, url).map_err(|_| TokenCallError::NotReached)?
         } else {
             self.http.to_known(method, url)?
         };
@@ -186,17 +192,19 @@ impl OAuth2 {
         let app = if call.client == ClientAuth::None { None } else { Some(self.app.credentials().await?) };
         let us = app.as_ref().map(|it| Us { client_id: &it.client_id, client_secret: &it.client_secret });
         let request = self.dialect.fill(request, call, us, what, further);
-        let response = http_clients::send(request).await.map_err(|error| Failure::of(&error))?;
-        let (status, retry_at) = (response.status(), now.and_then(|it| answer::retry_at(response.headers(), it)));
-        let body = answer::body(response).await.ok();
-        let Some(refused) = Refused::read(self.dialect, status, retry_at, body.as_deref()) else { return Ok(body) };
+        let response = http_clients::send(request).await.map_err(|error| TokenCallError::of(&error))?;
+        let (status, retry_at) = (response.status(), now.and_then(|it| response::retry_at(response.headers(), it)));
+        let body = response::body(response).await.ok();
+        let Some(refused) = TokenErrorBody::read(self.dialect, status, retry_at, body.as_deref()) else {
+            return Ok(body);
+        };
         // An operator cannot help where anybody's server does not know us.
-        if refused.blame() == Blame::Us
+        if refused.blame() == TokenErrorKind::Us
             && !self.is_named
             && let Some(app) = &app
         {
             self.app.refused(app);
         }
-        Err(Failure::Refused(refused))
+        Err(TokenCallError::Refused(refused))
     }
 }

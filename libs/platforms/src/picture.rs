@@ -6,12 +6,12 @@
 //! and tells nothing but a picture, is passed on without asking.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Attachment, HEADER_BYTES, MimeType, PictureBounds, Pixels};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Fitted, Job, MediaUnreadable, Picture};
+use crate::publish_request::{FittedPicture, MediaReadError, Picture, PublishRequest};
 
 /// That a picture was asked for, stored between the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,11 +52,11 @@ enum Found {
 
 /// Looks for a file of the post as a picture within these bounds.
 pub(crate) async fn fitted(
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
     awaited: Option<Awaited>,
-) -> Result<Look, Setback> {
+) -> Result<Look, AttemptError> {
     Ok(match look(job, file, bounds, awaited).await? {
         Look::Ready(Found::AsItIs(seen) | Found::Made(seen)) => Look::Ready(seen),
         Look::Again(awaited, at) => Look::Again(awaited, at),
@@ -75,11 +75,11 @@ pub(crate) enum Source {
 
 /// For platforms that fetch pictures by themselves: which file is within these bounds.
 pub(crate) async fn source(
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
     awaited: Option<Awaited>,
-) -> Result<Look<Source>, Setback> {
+) -> Result<Look<Source>, AttemptError> {
     Ok(match look(job, file, bounds, awaited).await? {
         Look::Ready(Found::AsItIs(_)) => Look::Ready(Source::Original),
         Look::Ready(Found::Made((made, _))) => Look::Ready(Source::Fitted(made.mime_type)),
@@ -89,11 +89,11 @@ pub(crate) async fn source(
 
 /// An address under which anybody can read a picture for an hour at least.
 pub(crate) async fn public_url(
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
     source: Source,
-) -> Result<String, Setback> {
+) -> Result<String, AttemptError> {
     let url = match source {
         Source::Original => job.files.public_url(file).await,
         Source::Fitted(made) => job.files.public_picture(file, bounds, made).await,
@@ -103,11 +103,11 @@ pub(crate) async fn public_url(
 
 /// Both at once.
 pub(crate) async fn public(
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
     awaited: Option<Awaited>,
-) -> Result<Look<String>, Setback> {
+) -> Result<Look<String>, AttemptError> {
     Ok(match source(job, file, bounds, awaited).await? {
         Look::Ready(ready) => Look::Ready(public_url(job, file, bounds, ready).await?),
         Look::Again(awaited, at) => Look::Again(awaited, at),
@@ -115,24 +115,24 @@ pub(crate) async fn public(
 }
 
 async fn look(
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
     awaited: Option<Awaited>,
-) -> Result<Look<Found>, Setback> {
+) -> Result<Look<Found>, AttemptError> {
     if awaited.is_none()
         && let Some(seen) = as_it_is(job, file, bounds).await?
     {
         return Ok(Look::Ready(Found::AsItIs(seen)));
     }
     match job.files.fitted(file, bounds).await.map_err(unreadable)? {
-        Some(Fitted::Picture(picture)) => {
+        Some(FittedPicture::Picture(picture)) => {
             let size = picture.mime_type.picture_size(&picture.bytes);
             let size = size.ok_or_else(|| busy("a picture that was made has no size".to_owned()))?;
             return Ok(Look::Ready(Found::Made((picture, size))));
         }
-        Some(Fitted::Refused(reason)) => {
-            return Err(Setback::Refused { reason: format!("{}: {reason}", job.place(file)) });
+        Some(FittedPicture::Refused(reason)) => {
+            return Err(AttemptError::Refused { reason: format!("{}: {reason}", job.place(file)) });
         }
         None => {}
     }
@@ -149,7 +149,11 @@ async fn look(
 
 /// Whether a picture says that it is longer than a platform takes. One that
 /// does not say is not longer.
-pub(crate) async fn is_longer(job: &Job<'_>, file: &Attachment, max_side: u32) -> Result<bool, Setback> {
+pub(crate) async fn is_longer(
+    job: &PublishRequest<'_>,
+    file: &Attachment,
+    max_side: u32,
+) -> Result<bool, AttemptError> {
     if let Some(pixels) = file.facts.and_then(|it| it.pixels) {
         return Ok(max_side < pixels.width.max(pixels.height));
     }
@@ -162,7 +166,11 @@ pub(crate) async fn is_longer(job: &Job<'_>, file: &Attachment, max_side: u32) -
 
 /// The file itself, with its width and height, if it fits and holds nothing
 /// but a picture.
-async fn as_it_is(job: &Job<'_>, file: &Attachment, bounds: PictureBounds) -> Result<Option<Seen>, Setback> {
+async fn as_it_is(
+    job: &PublishRequest<'_>,
+    file: &Attachment,
+    bounds: PictureBounds,
+) -> Result<Option<Seen>, AttemptError> {
     // What is not known of its size is seen below.
     let smallest = Pixels { width: 1, height: 1 };
     let is_of_types = PictureBounds { borders: None, ..bounds }.are_met_by(file.mime_type, smallest);
@@ -185,12 +193,12 @@ async fn as_it_is(job: &Job<'_>, file: &Attachment, bounds: PictureBounds) -> Re
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "what errors are mapped with")]
-fn unreadable(error: MediaUnreadable) -> Setback {
+fn unreadable(error: MediaReadError) -> AttemptError {
     busy(error.to_string())
 }
 
-fn busy(reason: String) -> Setback {
-    Setback::Busy { retry_at: None, reason }
+fn busy(reason: String) -> AttemptError {
+    AttemptError::RetryLater { retry_at: None, reason }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::delivery::Published;
 use domain::media::{AltText, Attachment, FileType, MAX_FETCHED_PICTURE_BYTES, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
@@ -22,19 +22,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::app::NoFurther;
+use crate::app::NoExtraSecrets;
 use crate::choices::{Choice, Choosing, MAX_CHOICES};
-use crate::job::Job;
 use crate::kit::{
     ApiClient, Auth, CallError, Effect, ErrorKind, ErrorRule, ErrorTable, File, Grant, ListedPost, LookUpMethod,
     MediaSource, OAuthAdapter, PostPage, Prepared, PublishAdapter, UploadState, UploadStep,
 };
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::multipart::Form;
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
-use crate::recognition::Likeness;
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
+use crate::recognition::PostMatch;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
 pub(crate) const NAME: &str = "pinterest";
@@ -43,8 +43,8 @@ pub(crate) const TITLE: &str = "Pinterest";
 /// Trial access serves the sandbox of Pinterest; Standard access takes a review.
 pub(crate) const ACCESS: Access = Access::Review;
 
-pub(crate) const LEAD: Lead =
-    Lead { images: Some(TimeDelta::minutes(2)), videos: Some(TimeDelta::minutes(15)), ..Lead::NONE };
+pub(crate) const LEAD: LeadTimes =
+    LeadTimes { images: Some(TimeDelta::minutes(2)), videos: Some(TimeDelta::minutes(15)), ..LeadTimes::NONE };
 
 const BOARD: &str = "board";
 const PIN_TITLE: &str = "title";
@@ -154,7 +154,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Pinterest>, SetupError> {
         // Pinterest revokes tokens of system users only: a person removes the app in the settings of Pinterest.
         ..Endpoints::default()
     };
-    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, endpoints);
+    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoExtraSecrets>(NAME), &DIALECT, endpoints);
     let api = ApiClient::known(setup.http.clone(), api, &ERRORS).with_upload_hosts(UPLOAD_HOSTS);
     Ok(Some(Pinterest { api, oauth }))
 }
@@ -221,7 +221,7 @@ pub(crate) enum Uploaded {
 #[async_trait::async_trait]
 impl OAuthAdapter for Pinterest {
     const NAME: &'static str = NAME;
-    const RENEWAL: Renewal = Renewal::Rotating;
+    const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
 
     fn oauth(&self) -> &OAuth2 {
         &self.oauth
@@ -261,7 +261,7 @@ impl OAuthAdapter for Pinterest {
         if !is_id(&id) || !is_name {
             return Err(self.api.unreadable(Effect::Read));
         }
-        let profile = Profile {
+        let profile = AccountInfo {
             account_id: id,
             profile_url: Some(format!("https://www.pinterest.com/{username}/")),
             display_name: business_name.filter(|it| !it.trim().is_empty()).or_else(|| Some(username.clone())),
@@ -296,14 +296,14 @@ impl PublishAdapter for Pinterest {
 
     type Uploaded = Uploaded;
 
-    fn media_source(&self, _: &Job<'_>, file: &Attachment) -> MediaSource {
+    fn media_source(&self, _: &PublishRequest<'_>, file: &Attachment) -> MediaSource {
         match file.mime_type.file_type() {
             FileType::Video => MediaSource::Original,
             FileType::Image => MediaSource::PublicUrl(BOUNDS),
         }
     }
 
-    async fn upload(&self, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<Uploaded>, CallError> {
+    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Uploaded>, CallError> {
         if !file.is_video() {
             return Ok(UploadStep::Uploaded(Uploaded::ByUrl));
         }
@@ -328,7 +328,7 @@ impl PublishAdapter for Pinterest {
 
     async fn upload_status(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Uploaded>, CallError> {
@@ -341,7 +341,11 @@ impl PublishAdapter for Pinterest {
         })
     }
 
-    async fn create_post(&self, job: &Job<'_>, prepared: &Prepared<'_, Uploaded>) -> Result<Published, CallError> {
+    async fn create_post(
+        &self,
+        job: &PublishRequest<'_>,
+        prepared: &Prepared<'_, Uploaded>,
+    ) -> Result<Published, CallError> {
         let mut pin = json!({
             "board_id": board(job)?,
             "description": job.text,
@@ -363,16 +367,16 @@ impl PublishAdapter for Pinterest {
         if !is_id(&created.id) {
             return Err(self.api.unreadable(Effect::Public));
         }
-        Ok(Published::new(created.id.clone(), job.now).seen_at(Some(pin_url(&created.id))))
+        Ok(Published::new(created.id.clone(), job.now).with_url(Some(pin_url(&created.id))))
     }
 
-    fn look_up_method(&self, _: &Job<'_>) -> LookUpMethod {
+    fn look_up_method(&self, _: &PublishRequest<'_>) -> LookUpMethod {
         LookUpMethod::List { snapshot: false }
     }
 
     async fn list_posts(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         _: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
@@ -391,7 +395,7 @@ impl PublishAdapter for Pinterest {
         Ok(PostPage { posts, next: page.bookmark, is_sorted: false })
     }
 
-    fn compare(&self, job: &Job<'_>, _: &Prepared<'_, Uploaded>, listed: &ListedPost) -> Likeness {
+    fn compare(&self, job: &PublishRequest<'_>, _: &Prepared<'_, Uploaded>, listed: &ListedPost) -> PostMatch {
         let theirs = |index: usize| listed.content[index].as_str().unwrap_or_default().trim();
         // Pinterest may change the white space.
         let is_same = |theirs: &str, ours: &str| theirs.split_whitespace().eq(ours.split_whitespace());
@@ -401,28 +405,28 @@ impl PublishAdapter for Pinterest {
         let has_same_title = is_same_title && !title.is_empty();
         let has_same_text = is_same_text && !job.text.trim().is_empty();
         match (is_same_title && is_same_text, is_same_link) {
-            (true, true) => Likeness::Same,
+            (true, true) => PostMatch::Same,
             // Pinterest may rewrite titles, texts and links.
-            (true, false) => Likeness::Doubtful,
-            (false, _) if has_same_title || has_same_text => Likeness::Doubtful,
-            (false, _) => Likeness::Other,
+            (true, false) => PostMatch::Doubtful,
+            (false, _) if has_same_title || has_same_text => PostMatch::Doubtful,
+            (false, _) => PostMatch::Other,
         }
     }
 }
 
-fn board<'a>(job: &'a Job<'_>) -> Result<&'a str, CallError> {
+fn board<'a>(job: &'a PublishRequest<'_>) -> Result<&'a str, CallError> {
     let board = job.options.text(BOARD).filter(|it| is_id(it));
     board.ok_or_else(|| CallError::invalid_post("Option board: choose one of the listed boards."))
 }
 
 /// The title that the post states, else the first line of its text, cut at the limit.
-fn title(job: &Job<'_>) -> Option<String> {
+fn title(job: &PublishRequest<'_>) -> Option<String> {
     let first_line = || job.text.lines().map(str::trim).find(|it| !it.is_empty());
     let title = job.options.text(PIN_TITLE).or_else(first_line)?;
     Some(title.chars().take(MAX_TITLE).collect::<String>().trim_end().to_owned())
 }
 
-fn media_source(job: &Job<'_>, prepared: &Prepared<'_, Uploaded>) -> Result<Value, CallError> {
+fn media_source(job: &PublishRequest<'_>, prepared: &Prepared<'_, Uploaded>) -> Result<Value, CallError> {
     if let [file] = prepared.files.as_slice()
         && let Uploaded::Video { media_id } = file.uploaded
     {

@@ -27,14 +27,14 @@ const MAX_COMPARED: usize = 20;
 /// What an account showed before the public call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Before {
+pub enum TimelineSnapshot {
     /// The ids of its newest posts, the newest first.
     Showed(Vec<String>),
     /// What it has published may not be read.
     Unreadable,
 }
 
-impl Before {
+impl TimelineSnapshot {
     /// Made of the first page of what it has published.
     pub fn showed(posts: &[impl Listed]) -> Self {
         Self::Showed(posts.iter().take(MAX_KEPT).map(|it| it.id().to_owned()).collect())
@@ -55,7 +55,7 @@ pub trait Listed: Send + Sync {
 
 /// How much a post is like the one that is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Likeness {
+pub enum PostMatch {
     /// It is certainly this one: it has something that no other post can have.
     It,
     /// It looks the same, as another post with the same words does.
@@ -72,20 +72,20 @@ pub trait Timeline: Send + Sync {
     /// A post of it.
     type Post: Listed;
     /// Why it was not read.
-    type Failure: Send;
+    type Error: Send;
 
     /// A page, newest first: the first one, or the one after a post.
-    async fn page(&self, after: Option<&str>) -> Result<Vec<Self::Post>, Self::Failure>;
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Self::Post>, Self::Error>;
 
     /// How much a post is like the one that is looked for; `None` where its entry
     /// in the timeline is not enough to tell.
-    fn likeness(&self, post: &Self::Post) -> Option<Likeness>;
+    fn likeness(&self, post: &Self::Post) -> Option<PostMatch>;
 
     /// The same for a post whose entry is not enough. It may make a call. It is never asked
     /// where [`Timeline::likeness`] always tells.
-    async fn compare(&self, post: &Self::Post) -> Result<Likeness, Self::Failure> {
+    async fn compare(&self, post: &Self::Post) -> Result<PostMatch, Self::Error> {
         let _ = post;
-        Ok(Likeness::Doubtful)
+        Ok(PostMatch::Doubtful)
     }
 }
 
@@ -94,22 +94,22 @@ pub trait Timeline: Send + Sync {
 pub trait Claims: Send + Sync {
     /// Which of these ids are claimed, and by whom: by the delivery that asks, or
     /// by another one. No id is returned twice.
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable>;
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError>;
 }
 
 /// Our own store could not be asked.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("our own store could not be asked which posts are known")]
-pub struct ClaimsUnreadable;
+pub struct ClaimsError;
 
 /// Claims of a deployment where no delivery has made anything.
 #[cfg(any(test, feature = "conformance"))]
-pub struct NobodyElse;
+pub struct NoOtherClaims;
 
 #[cfg(any(test, feature = "conformance"))]
 #[async_trait::async_trait]
-impl Claims for NobodyElse {
-    async fn of(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
+impl Claims for NoOtherClaims {
+    async fn of(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         Ok(Vec::new())
     }
 }
@@ -133,10 +133,10 @@ pub enum Found {
 impl From<Found> for Resolution {
     fn from(found: Found) -> Self {
         match found {
-            Found::Public(published) => Self::Public(published),
-            Found::Recognised(published) => Self::Recognised(published),
-            Found::NotThere => Self::NotThere,
-            Found::Unclear { reason } => Self::Unclear { reason },
+            Found::Public(published) => Self::Found(published),
+            Found::Recognised(published) => Self::Candidate(published),
+            Found::NotThere => Self::NotFound,
+            Found::Unclear { reason } => Self::Pending { reason },
         }
     }
 }
@@ -150,7 +150,7 @@ pub async fn look_for<T: Timeline>(
     before: &[String],
     claims: &dyn Claims,
     now: DateTime<Utc>,
-) -> Result<Found, T::Failure> {
+) -> Result<Found, T::Error> {
     among(timeline, newer(timeline, before).await?, claims, now).await
 }
 
@@ -163,13 +163,14 @@ pub(crate) async fn among<T: Timeline>(
     newer: Newer<T::Post>,
     claims: &dyn Claims,
     now: DateTime<Utc>,
-) -> Result<Found, T::Failure> {
+) -> Result<Found, T::Error> {
     let unclear = |reason: &str| Ok(Found::Unclear { reason: reason.to_owned() });
     let Newer { posts, is_all } = newer;
     let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
-    let Ok(claims) = claims.of(&ids).await else { return unclear(&ClaimsUnreadable.to_string()) };
+    let Ok(claims) = claims.of(&ids).await else { return unclear(&ClaimsError.to_string()) };
     let claim = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, claim)| *claim);
-    let published = |post: &T::Post| Published::new(post.id().to_owned(), post.at().unwrap_or(now)).seen_at(post.url());
+    let published =
+        |post: &T::Post| Published::new(post.id().to_owned(), post.at().unwrap_or(now)).with_url(post.url());
 
     // A worker claimed it for this delivery and died before it could store the
     // outcome.
@@ -177,7 +178,7 @@ pub(crate) async fn among<T: Timeline>(
         return Ok(Found::Public(published(post)));
     }
     let unclaimed: Vec<_> = posts.iter().rev().filter(|it| claim(it).is_none()).collect();
-    if let Some(post) = unclaimed.iter().find(|it| timeline.likeness(it) == Some(Likeness::It)) {
+    if let Some(post) = unclaimed.iter().find(|it| timeline.likeness(it) == Some(PostMatch::It)) {
         return Ok(Found::Public(published(post)));
     }
     let (mut compared, mut is_doubtful) = (0, false);
@@ -193,10 +194,10 @@ pub(crate) async fn among<T: Timeline>(
             }
         };
         match likeness {
-            Likeness::It => return Ok(Found::Public(published(post))),
-            Likeness::Same => return Ok(Found::Recognised(published(post))),
-            Likeness::Doubtful => is_doubtful = true,
-            Likeness::Other => {}
+            PostMatch::It => return Ok(Found::Public(published(post))),
+            PostMatch::Same => return Ok(Found::Recognised(published(post))),
+            PostMatch::Doubtful => is_doubtful = true,
+            PostMatch::Other => {}
         }
     }
     if is_doubtful {
@@ -213,7 +214,7 @@ pub(crate) struct Newer<P> {
     pub(crate) is_all: bool,
 }
 
-async fn newer<T: Timeline>(timeline: &T, before: &[String]) -> Result<Newer<T::Post>, T::Failure> {
+async fn newer<T: Timeline>(timeline: &T, before: &[String]) -> Result<Newer<T::Post>, T::Error> {
     let mut seen = BTreeSet::new();
     let mut posts: Vec<T::Post> = Vec::new();
     for _ in 0..MAX_PAGES {

@@ -8,10 +8,10 @@ use domain::media::Attachment;
 use domain::options::Vocabulary;
 
 use crate::budget::Budget;
-use crate::discreet::Discreet;
-use crate::known::Known;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::platform::{Connect, Platform, Publish};
+use crate::platform_info::PlatformInfo;
+use crate::redaction::Redacting;
 use crate::setup::{PlatformSettings, Setup, SetupError};
 
 /// Lists modules of platforms. Each has a `NAME`, `TITLE`, `ACCESS`, `LEAD` and `OPTIONS`, and `set_up`,
@@ -19,10 +19,10 @@ use crate::setup::{PlatformSettings, Setup, SetupError};
 macro_rules! registered {
     ($($platform:ident),+ $(,)?) => {
         /// What planning has to know of each.
-        const LEADS: &[(&str, Lead)] = &[$((crate::$platform::NAME, crate::$platform::LEAD)),+];
+        const LEADS: &[(&str, LeadTimes)] = &[$((crate::$platform::NAME, crate::$platform::LEAD)),+];
 
         /// What is known of each without setting it up.
-        const KNOWN: &[Known] = &[$(Known {
+        const KNOWN: &[PlatformInfo] = &[$(PlatformInfo {
             name: crate::$platform::NAME,
             title: crate::$platform::TITLE,
             access: crate::$platform::ACCESS,
@@ -37,14 +37,14 @@ macro_rules! registered {
     };
 }
 
-/// Implements [`Part`] for one trait. A program that asks adapters through one trait
+/// Implements [`Capability`] for one trait. A program that asks adapters through one trait
 /// only is not linked with the methods of the others, because each trait has a
 /// virtual table of its own.
 macro_rules! adapters_as {
     ($part:ty, $($platform:ident),+) => {
-        impl Part for $part {
+        impl Capability for $part {
             fn adapters(setup: &Setup) -> Result<Vec<Option<Box<Self>>>, SetupError> {
-                Ok(vec![$(crate::$platform::set_up(setup)?.map(|it| Box::new(Discreet(it)) as Box<Self>)),+])
+                Ok(vec![$(crate::$platform::set_up(setup)?.map(|it| Box::new(Redacting(it)) as Box<Self>)),+])
             }
         }
     };
@@ -70,7 +70,7 @@ registered! {
 
 /// What adapters are asked as: `dyn Connect`, `dyn Publish`, or `dyn Platform`
 /// for what both have.
-pub trait Part: Platform {
+pub trait Capability: Platform {
     /// Each adapter, in order, that is switched on.
     #[doc(hidden)]
     fn adapters(setup: &Setup) -> Result<Vec<Option<Box<Self>>>, SetupError>;
@@ -86,17 +86,17 @@ impl<P: ?Sized> Clone for Registry<P> {
     }
 }
 
-impl<P: Part + ?Sized> Registry<P> {
+impl<P: Capability + ?Sized> Registry<P> {
     /// Every platform that a deployment switches on.
     pub fn new(setup: &Setup) -> Result<Self, SetupError> {
         setup.check_names(NAMES)?;
-        Ok(Self::of(P::adapters(setup)?.into_iter().flatten().collect()))
+        Ok(Self::from_adapters(P::adapters(setup)?.into_iter().flatten().collect()))
     }
 }
 
 impl<P: Platform + ?Sized> Registry<P> {
     /// These platforms.
-    pub fn of(adapters: Vec<Box<P>>) -> Self {
+    pub fn from_adapters(adapters: Vec<Box<P>>) -> Self {
         Self(adapters.into())
     }
 
@@ -124,7 +124,7 @@ pub fn vocabulary() -> Vocabulary {
 }
 
 /// Every platform that there is, switched on or not.
-pub fn known() -> &'static [Known] {
+pub fn platform_infos() -> &'static [PlatformInfo] {
     KNOWN
 }
 
@@ -132,7 +132,7 @@ pub fn known() -> &'static [Known] {
 /// when they are set up.
 pub fn budgets(settings: &PlatformSettings) -> Result<Budgets, SetupError> {
     let mut budgets = Vec::new();
-    for platform in known() {
+    for platform in platform_infos() {
         let Some(budget) = settings.get(platform.name).and_then(|it| it.get("budget")) else { continue };
         let budget = serde_json::from_value::<Option<Budget>>(budget.clone());
         let budget = budget.map_err(|source| SetupError::Settings { name: platform.name, source })?;
@@ -143,18 +143,18 @@ pub fn budgets(settings: &PlatformSettings) -> Result<Budgets, SetupError> {
 
 /// How long platforms prepare, which is all that planning asks.
 #[derive(Clone, Debug)]
-pub struct Leads(Arc<[(&'static str, Lead)]>);
+pub struct LeadTimesByPlatform(Arc<[(&'static str, LeadTimes)]>);
 
-impl Default for Leads {
+impl Default for LeadTimesByPlatform {
     /// Those of every platform that there is.
     fn default() -> Self {
         Self(LEADS.into())
     }
 }
 
-impl Leads {
+impl LeadTimesByPlatform {
     /// These, by the names of platforms.
-    pub fn of(leads: impl IntoIterator<Item = (&'static str, Lead)>) -> Self {
+    pub fn of(leads: impl IntoIterator<Item = (&'static str, LeadTimes)>) -> Self {
         Self(leads.into_iter().collect())
     }
 
@@ -167,18 +167,18 @@ impl Leads {
 
 #[cfg(test)]
 mod tests {
-    use domain::budget::Mills;
-    use outbound::AddressPolicy;
+    use domain::budget::MilliDollars;
+    use egress::AddressPolicy;
     use serde_json::json;
 
     use super::*;
-    use crate::app::Withheld;
+    use crate::app::AppUnavailable;
     use crate::vault::MemoryVault;
 
     fn registry(platforms: serde_json::Value) -> Result<Registry<dyn Publish>, SetupError> {
         let settings: PlatformSettings = serde_json::from_value(platforms).unwrap();
         let vault = Arc::new(MemoryVault::default());
-        Registry::new(&Setup::new(settings, |_| Arc::new(Withheld), vault, AddressPolicy::PublicOnly))
+        Registry::new(&Setup::new(settings, |_| Arc::new(AppUnavailable), vault, AddressPolicy::PublicOnly))
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
         let settings = json!({"bluesky": {}, "mastodon": {}, "matrix": {}, "telegram": {}, "wordpress": {}});
         let settings: PlatformSettings = serde_json::from_value(settings).unwrap();
         let vault = Arc::new(MemoryVault::default());
-        let setup = Setup::new(settings, |_| Arc::new(Withheld), vault, AddressPolicy::PublicOnly);
+        let setup = Setup::new(settings, |_| Arc::new(AppUnavailable), vault, AddressPolicy::PublicOnly);
         let platforms = Registry::<dyn Connect>::new(&setup).unwrap();
         for (platform, answers, host) in [
             ("bluesky", &[("handle", "@Ada.Example")][..], Some("ada.example")),
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_budget_is_read_and_what_is_none_is_named() {
-        let some = Budgets::of([("x".to_owned(), Mills::new(5_000))]);
+        let some = Budgets::of([("x".to_owned(), MilliDollars::new(5_000))]);
         assert_eq!(budgets_of(json!({"x": {"budget": {"us_cents": 500}}, "bluesky": {}})), Ok(some));
         assert_eq!(budgets_of(json!({"x": {}})), Ok(Budgets::default()));
         let wrong = budgets_of(json!({"x": {"budget": {"cents": 500}}})).unwrap_err();

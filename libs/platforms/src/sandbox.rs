@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::delivery::Published;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec, Options};
@@ -32,20 +32,20 @@ use http::HeaderName;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::account::About;
-use crate::app::{AppSource, NoFurther};
+use crate::account::AccountDetails;
+use crate::app::{AppSource, NoExtraSecrets};
 use crate::choices::{Choice, Choosing};
 use crate::http_clients::HttpClients;
-use crate::job::Job;
 use crate::kit::{
     ApiClient, Auth, CallError, Effect, ErrorTable, File, Grant, LookUpMethod, MediaSource, OAuthAdapter, Prepared,
     PreparedFile, PublishAdapter, UploadStep,
 };
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::oauth2::{Dialect, Endpoints, OAuth2};
 use crate::platform::STEP_LIMIT;
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
@@ -82,8 +82,8 @@ const SCOPES: &[&str] = &["profile", "publish"];
 const FIRST_COMMENT: &str = "first_comment";
 
 /// Uploads begin a minute before the due second.
-pub(crate) const LEAD: Lead =
-    Lead { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(60)), ..Lead::NONE };
+pub(crate) const LEAD: LeadTimes =
+    LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(60)), ..LeadTimes::NONE };
 
 /// How long a public call that was cut off may still take effect. The network
 /// can be told to be slow by up to a minute.
@@ -101,7 +101,7 @@ struct Settings {
 }
 
 /// For the publish call. Longer than the network needs, shorter than
-/// `delivery::LEASE`, so that the worker that holds the delivery also learns the
+/// `delivery::LEASE_DURATION`, so that the worker that holds the delivery also learns the
 /// outcome.
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -119,7 +119,7 @@ const ERRORS: ErrorTable = ErrorTable {
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Sandbox>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
-    Ok(Some(Sandbox::at(url, setup.http.clone(), setup.app::<NoFurther>(NAME))))
+    Ok(Some(Sandbox::at(url, setup.http.clone(), setup.app::<NoExtraSecrets>(NAME))))
 }
 
 /// The sandbox network.
@@ -197,15 +197,15 @@ impl Sandbox {
 }
 
 impl PublicAccount {
-    fn about(self) -> About {
-        let profile = Profile {
+    fn about(self) -> AccountDetails {
+        let profile = AccountInfo {
             account_id: self.id,
             username: Some(self.handle),
             display_name: Some(self.name),
             avatar: self.avatar_url,
             profile_url: self.profile_url,
         };
-        About { profile, rules: rules() }
+        AccountDetails { profile, rules: rules() }
     }
 }
 
@@ -236,7 +236,7 @@ fn described<'a>(file: &PreparedFile<'a, String>) -> Option<(&'a str, &'a str)> 
 #[async_trait::async_trait]
 impl OAuthAdapter for Sandbox {
     const NAME: &'static str = NAME;
-    const RENEWAL: Renewal = Renewal::Rotating;
+    const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
 
     fn oauth(&self) -> &OAuth2 {
         &self.oauth
@@ -255,7 +255,7 @@ impl OAuthAdapter for Sandbox {
         Ok(Grant { name: grant, accounts: [account].into_iter().chain(also).map(PublicAccount::about).collect() })
     }
 
-    async fn account(&self, auth: Auth<'_>, profile: &Profile) -> Result<Option<About>, CallError> {
+    async fn account(&self, auth: Auth<'_>, profile: &AccountInfo) -> Result<Option<AccountDetails>, CallError> {
         let call = self.api.get(auth, &["api", "me"]).header(ON_BEHALF_OF, &profile.account_id);
         Ok(Some(call.read::<PublicAccount>().await?.about()))
     }
@@ -278,19 +278,23 @@ impl PublishAdapter for Sandbox {
     /// The sandbox's id of a file.
     type Uploaded = String;
 
-    fn media_source(&self, _: &Job<'_>, _: &Attachment) -> MediaSource {
+    fn media_source(&self, _: &PublishRequest<'_>, _: &Attachment) -> MediaSource {
         MediaSource::FittedIfLarger(BOUNDS)
     }
 
     /// An uploaded file is not public until a post shows it.
-    async fn upload(&self, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
+    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
         let call = self.api.post(Auth::post(job), &["api", "media"]).effect(Effect::Private).timeout(STEP_LIMIT);
         let call = call.header(ON_BEHALF_OF, &job.profile.account_id);
         let created: Created = call.file(file.mime_type(), file.size_bytes(), file.open(job).await?).read().await?;
         Ok(UploadStep::Uploaded(created.id))
     }
 
-    async fn create_post(&self, job: &Job<'_>, prepared: &Prepared<'_, String>) -> Result<Published, CallError> {
+    async fn create_post(
+        &self,
+        job: &PublishRequest<'_>,
+        prepared: &Prepared<'_, String>,
+    ) -> Result<Published, CallError> {
         let options = job.options.iter().filter(|(name, _)| *name != FIRST_COMMENT);
         let post = NewPost {
             text: job.text,
@@ -301,20 +305,20 @@ impl PublishAdapter for Sandbox {
         };
         let call = self.api.post(Auth::post(job), &["api", "posts"]).header(ON_BEHALF_OF, &job.profile.account_id);
         let created: Created = call.json(&post).timeout(PUBLISH_TIMEOUT).effect(Effect::Public).read().await?;
-        Ok(Published::new(created.id, job.now).seen_at(created.url))
+        Ok(Published::new(created.id, job.now).with_url(created.url))
     }
 
-    fn look_up_method(&self, _: &Job<'_>) -> LookUpMethod {
+    fn look_up_method(&self, _: &PublishRequest<'_>) -> LookUpMethod {
         LookUpMethod::Reference
     }
 
-    async fn find_post(&self, job: &Job<'_>) -> Result<Option<Published>, CallError> {
+    async fn find_post(&self, job: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
         let call = self.api.get(Auth::post(job), &["api", "posts"]).query(&[("reference", job.reference)]);
         let posts: Vec<PublicPost> = call.header(ON_BEHALF_OF, &job.profile.account_id).read().await?;
-        Ok(posts.into_iter().next().map(|it| Published::new(it.id, it.posted_at).seen_at(it.url)))
+        Ok(posts.into_iter().next().map(|it| Published::new(it.id, it.posted_at).with_url(it.url)))
     }
 
-    async fn comment(&self, job: &Job<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+    async fn comment(&self, job: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
         let path = ["api", "posts", &published.platform_post_id, "comments"];
         let call = self.api.post(Auth::post(job), &path).header(ON_BEHALF_OF, &job.profile.account_id);
         let comment = serde_json::json!({ "text": text, "reference": job.reference });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use outbound::AddressPolicy;
+use egress::AddressPolicy;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ impl Setup {
 
     /// The source of our id and secret at a platform, for platforms at which an
     /// operator has to register us. `T` is what else is kept there: a struct with
-    /// `deny_unknown_fields`, or [`NoFurther`](crate::app::NoFurther). What is kept is
+    /// `deny_unknown_fields`, or [`NoExtraSecrets`](crate::app::NoExtraSecrets). What is kept is
     /// not used while it does not fit.
     pub(crate) fn app<T: DeserializeOwned + 'static>(&self, name: &'static str) -> Arc<dyn AppSource> {
         Arc::new(Checked::<T>::new(name, (self.apps)(name)))

@@ -27,8 +27,8 @@ mod look_up;
 pub(crate) use self::api::recordings;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::connection::AccountInfo;
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{AltText, FileType, MimeType};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, Rule, Rules};
@@ -36,21 +36,21 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use self::api::{Api, Bot, Sharing, Team};
-use crate::account::{About, Account, Credentials};
-use crate::app::NoFurther;
+use crate::account::{Account, AccountDetails, Credentials};
+use crate::app::NoExtraSecrets;
 use crate::choices::{Choice, Choosing};
-use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
-use crate::job::Job;
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
+use crate::deadline::{self, Deadline, WITHIN};
 use crate::kit::{CallError, Effect};
-use crate::known::Access;
-use crate::lead::Lead;
-use crate::no_answer::NoAnswer;
+use crate::lead_times::LeadTimes;
 use crate::oauth2::{ClientAuth, Dialect, OAuth2, Of, TokenCall, Tokens};
 use crate::platform::{Connect, Platform, Publish, Step};
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
+use crate::redaction::without_token;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
-use crate::watch::{self, WITHIN, Watch};
+use crate::transport_error::TransportError;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "slack";
@@ -98,8 +98,8 @@ const DIALECT: Dialect = Dialect {
 };
 
 /// Uploads begin before the due second.
-pub(crate) const LEAD: Lead =
-    Lead { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..Lead::NONE };
+pub(crate) const LEAD: LeadTimes =
+    LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..LeadTimes::NONE };
 
 /// What goes up within a step. Slack itself takes 1 GB.
 const MAX_FILE_BYTES: u64 = 100_000_000;
@@ -122,7 +122,7 @@ fn official() -> Url {
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Slack>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
     let api = Api::new(setup.http.clone(), url);
-    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
+    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoExtraSecrets>(NAME), &DIALECT, api.oauth());
     Ok(Some(Slack { api, oauth }))
 }
 
@@ -156,23 +156,23 @@ impl Platform for Slack {
 
     /// Where the app has token rotation switched on; otherwise there is no refresh
     /// token.
-    fn renewal(&self) -> Renewal {
-        Renewal::Rotating
+    fn refresh_policy(&self) -> RefreshPolicy {
+        RefreshPolicy::Rotating
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         self.oauth.refresh(old, now).await
     }
 
     async fn about(
         &self,
-        _: &Profile,
+        _: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         let bot = Bot { token: &credentials.access_token, now };
         let team = self.api.team(bot).await?;
-        Ok(Some(About { profile: profile_of(team), rules: self.rules() }))
+        Ok(Some(AccountDetails { profile: profile_of(team), rules: self.rules() }))
     }
 }
 
@@ -194,15 +194,15 @@ impl Connect for Slack {
 
     async fn authorize(
         &self,
-        _: &Answers,
+        _: &FieldValues,
         request: &AuthorizationRequest,
         _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         let url = self.oauth.authorization_url(request, SCOPES, &[]).await?;
-        Ok(Departure::Page { url, memory: None })
+        Ok(AuthorizeStep::Redirect { url, memory: None })
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let tokens = self.oauth.complete(callback).await?;
         of_a_workspace(&tokens)?;
         let bot = Bot { token: &tokens.access_token, now };
@@ -217,7 +217,7 @@ impl Connect for Slack {
     }
 
     /// Channels are the only option of the kind: those to which the bot was invited.
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         let bot = Bot { token: &asked.credentials.access_token, now };
         Ok(self.api.channels(bot).await?)
     }
@@ -228,14 +228,14 @@ impl Connect for Slack {
         true
     }
 
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         self.oauth.revoke(credentials, now).await
     }
 }
 
 /// A workspace, as people know it.
-fn profile_of(team: Team) -> Profile {
-    Profile {
+fn profile_of(team: Team) -> AccountInfo {
+    AccountInfo {
         account_id: team.id,
         username: subdomain(&team.url).or_else(|| Some(team.name.clone())),
         display_name: Some(team.name),
@@ -246,13 +246,13 @@ fn profile_of(team: Team) -> Profile {
 }
 
 /// Refuses what is no bot of one workspace.
-fn of_a_workspace(tokens: &Tokens) -> Result<(), HandOffRefusal> {
+fn of_a_workspace(tokens: &Tokens) -> Result<(), ConnectError> {
     if tokens.text("token_type").as_deref() != Some("bot") {
-        return Err(HandOffRefusal::Refused("the app has no bot; give it bot token scopes".to_owned()));
+        return Err(ConnectError::Refused("the app has no bot; give it bot token scopes".to_owned()));
     }
     if tokens.field("is_enterprise_install").and_then(serde_json::Value::as_bool) == Some(true) {
         let why = "the app was installed for a whole organization; choose one workspace on Slack's page";
-        return Err(HandOffRefusal::Refused(why.to_owned()));
+        return Err(ConnectError::Refused(why.to_owned()));
     }
     Ok(())
 }
@@ -266,7 +266,7 @@ fn subdomain(url: &str) -> Option<String> {
 #[async_trait::async_trait]
 impl Publish for Slack {
     /// One file per step. An uploaded file is seen by nobody until it is shared.
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let mut progress = Progress::of(job);
         let Some(next) = job.media.get(progress.files.len()) else {
             return Ok(Step::Ready { progress: progress.store() });
@@ -282,8 +282,8 @@ impl Publish for Slack {
         let alt_text = next.alt_text.as_ref().filter(|_| is_described).map(AltText::as_str);
         let file = (name.as_str(), next.mime_type, next.size_bytes);
         let uploading = self.api.upload(Bot::of(job), file, alt_text, bytes, WITHIN);
-        let late = || CallError::of_transport(NoAnswer::Late, Effect::Private, TITLE);
-        let uploaded = Watch::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
+        let late = || CallError::of_transport(TransportError::Late, Effect::Private, TITLE);
+        let uploaded = Deadline::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
         progress.files.push(uploaded.map_err(|it| it.with_message(|why| format!("{place}: {why}")))?);
         let all_there = progress.files.len() == job.media.len();
         match progress.store() {
@@ -292,13 +292,13 @@ impl Publish for Slack {
         }
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let channel = channel(job)?;
         let text = content::written(job.text)?;
         let bot = Bot::of(job);
         let Progress { files, .. } = Progress::of(job);
         if files.len() != job.media.len() {
-            return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
+            return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
         }
         let Some(first) = files.first() else {
             let message = api::Message {
@@ -315,34 +315,34 @@ impl Publish for Slack {
         shared.map_err(|it| if is_withdrawn(&it) { it.with_message(|_| UPLOADED_AGAIN.to_owned()) } else { it })?;
         match self.api.sharing(bot, first, channel).await {
             Ok(Sharing::Shared { ts }) => {
-                Ok(Published::new(first.clone(), job.now).seen_at(look_up::link(job, channel, &ts)))
+                Ok(Published::new(first.clone(), job.now).with_url(look_up::link(job, channel, &ts)))
             }
             // Slack carries out the share, whatever this call returns.
-            _ => Err(Setback::Unknown { may_still_run: true, retry_at: None, reason: NOT_SHOWN_YET.to_owned() }),
+            _ => Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: NOT_SHOWN_YET.to_owned() }),
         }
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        watch::look(TITLE, job, look_up::resolve(&self.api, job, since)).await
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        deadline::look(TITLE, job, look_up::resolve(&self.api, job, since)).await
     }
 
     /// Slack shows files seconds after it accepted them.
-    fn is_confirmed_later(&self, job: &Job<'_>) -> bool {
+    fn is_confirmed_later(&self, job: &PublishRequest<'_>) -> bool {
         !job.media.is_empty()
     }
 
     /// False: a message is known by our reference, files by their ids.
-    fn recognises(&self) -> bool {
+    fn recognizes_own_posts(&self) -> bool {
         false
     }
 }
 
 /// The channel of a post, which Slack would also take by its name, but not tell us
 /// later what stands in it.
-fn channel<'a>(job: &Job<'a>) -> Result<&'a str, Setback> {
+fn channel<'a>(job: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
     let named = job.options.text(CHANNEL).map(str::trim).filter(|it| is_channel(it));
     let reason = "option channel: this is no channel's id, such as C0123456789; choose one that is listed";
-    named.ok_or_else(|| Setback::Refused { reason: reason.to_owned() })
+    named.ok_or_else(|| AttemptError::Refused { reason: reason.to_owned() })
 }
 
 /// What Slack's own check of `channel_id` takes, without conversations of two people.
@@ -352,8 +352,8 @@ fn is_channel(named: &str) -> bool {
 }
 
 impl Progress {
-    fn of(job: &Job<'_>) -> Self {
-        job.reached()
+    fn of(job: &PublishRequest<'_>) -> Self {
+        job.progress()
     }
 
     /// Nothing when there is nothing to remember.

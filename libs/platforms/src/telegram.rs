@@ -23,8 +23,8 @@ pub(crate) use self::api::recordings;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::connection::AccountInfo;
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{Attachment, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
@@ -33,18 +33,20 @@ use url::Url;
 
 use self::api::{Api, Bot};
 use self::bot::Chat;
-use crate::account::{About, Account, Credentials};
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
-use crate::job::Job;
+use crate::account::{Account, AccountDetails, Credentials};
+use crate::connect_flow::{
+    AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues, RefreshError,
+};
+use crate::deadline::Deadline;
 use crate::kit::{CallError, Effect, ErrorKind};
-use crate::known::Access;
-use crate::lead::Lead;
-use crate::no_answer::NoAnswer;
+use crate::lead_times::LeadTimes;
 use crate::picture::{self, Awaited, Look};
 use crate::platform::{Connect, Platform, Publish, Step};
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
-use crate::watch::Watch;
+use crate::transport_error::TransportError;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "telegram";
@@ -77,7 +79,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// Only pictures that are too large are prepared.
-pub(crate) const LEAD: Lead = Lead { images: Some(TimeDelta::seconds(60)), ..Lead::NONE };
+pub(crate) const LEAD: LeadTimes = LeadTimes { images: Some(TimeDelta::seconds(60)), ..LeadTimes::NONE };
 
 /// Photos have at most 10 MB, and 10,000 pixels of width and height together.
 const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, 5_000);
@@ -129,30 +131,30 @@ impl Platform for Telegram {
         NAME
     }
 
-    fn renewal(&self) -> Renewal {
-        Renewal::Updating
+    fn refresh_policy(&self) -> RefreshPolicy {
+        RefreshPolicy::Updating
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        let chat = Chat::of(old).map_err(|it| RefreshRefusal::Gone(it.into_reason()))?;
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
+        let chat = Chat::of(old).map_err(|it| RefreshError::Gone(it.into_reason()))?;
         match self.api.current_id(Bot { token: &old.access_token, now }, chat.id).await {
             Ok(id) => Ok(Chat { id }.kept_with(old.clone())),
-            Err(error) if error.kind == ErrorKind::Unauthorized => Err(RefreshRefusal::Gone(error.message)),
-            Err(error) => Err(RefreshRefusal::Unreachable(error.message)),
+            Err(error) if error.kind == ErrorKind::Unauthorized => Err(RefreshError::Gone(error.message)),
+            Err(error) => Err(RefreshError::Unreachable(error.message)),
         }
     }
 
     async fn about(
         &self,
-        profile: &Profile,
+        profile: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         let chat = Chat::of(credentials)?.id.to_string();
         let found = self.api.chat(Bot { token: &credentials.access_token, now }, &chat).await?;
         // A group that moved is the account that was connected.
         let account_id = profile.account_id.clone();
-        Ok(Some(About { profile: Profile { account_id, ..bot::profile_of(found) }, rules: self.rules() }))
+        Ok(Some(AccountDetails { profile: AccountInfo { account_id, ..bot::profile_of(found) }, rules: self.rules() }))
     }
 }
 
@@ -190,22 +192,22 @@ impl Connect for Telegram {
 
     async fn authorize(
         &self,
-        answers: &Answers,
+        answers: &FieldValues,
         _: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         let (profile, credentials) = bot::connect(&self.api, answers, now).await?;
         let scopes = vec!["post_messages".to_owned()];
-        Ok(Departure::Arrived(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }]))
+        Ok(AuthorizeStep::Accounts(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }]))
     }
 
     /// Never asked: there is no page of Telegram's.
-    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        Err(HandOffRefusal::Refused("Telegram has no page to come back from".to_owned()))
+    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
+        Err(ConnectError::Refused("Telegram has no page to come back from".to_owned()))
     }
 
     /// Does nothing: the bot is its owner's, who may use it for other things.
-    async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), AttemptError> {
         Ok(())
     }
 }
@@ -213,37 +215,37 @@ impl Connect for Telegram {
 #[async_trait::async_trait]
 impl Publish for Telegram {
     /// Has pictures made smaller, one after the other.
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        let late = || Setback::Busy { retry_at: None, reason: "our own store is slow".to_owned() };
-        Watch::begin(job.now).within(WITHIN, self.step(job)).await.ok_or_else(late)?
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let late = || AttemptError::RetryLater { retry_at: None, reason: "our own store is slow".to_owned() };
+        Deadline::begin(job.now).within(WITHIN, self.step(job)).await.ok_or_else(late)?
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let chat = Chat::of(job.credentials)?.id;
         let sending = async {
             let message = message::of(job, chat).await?;
             self.api.send(Bot::of(job), message, WITHIN).await
         };
-        let late = || CallError::of_transport(NoAnswer::Late, Effect::Public, TITLE);
-        let id = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
+        let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
+        let id = Deadline::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
         let link = bot::link_to(chat, job.profile.profile_url.as_deref(), id);
-        Ok(Published::new(id.to_string(), job.now).seen_at(link))
+        Ok(Published::new(id.to_string(), job.now).with_url(link))
     }
 
-    async fn resolve(&self, _: &Job<'_>, _: DateTime<Utc>) -> Resolution {
-        Resolution::Unknowable { advice: "A bot cannot read what a chat shows.".to_owned() }
+    async fn look_up(&self, _: &PublishRequest<'_>, _: DateTime<Utc>) -> Resolution {
+        Resolution::Undeterminable { advice: "A bot cannot read what a chat shows.".to_owned() }
     }
 
     /// Nothing can be looked up, so nothing is recognised.
-    fn recognises(&self) -> bool {
+    fn recognizes_own_posts(&self) -> bool {
         false
     }
 }
 
 impl Telegram {
     /// Has the next picture made smaller that is too large.
-    async fn step(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        let mut progress: Progress = job.reached();
+    async fn step(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let mut progress: Progress = job.progress();
         while let Some(file) = job.media.get(progress.done) {
             if is_photo(file)
                 && is_too_large(job, file).await?
@@ -263,6 +265,6 @@ fn is_photo(file: &Attachment) -> bool {
     matches!(file.mime_type, MimeType::Jpeg | MimeType::Png | MimeType::Webp)
 }
 
-async fn is_too_large(job: &Job<'_>, file: &Attachment) -> Result<bool, Setback> {
+async fn is_too_large(job: &PublishRequest<'_>, file: &Attachment) -> Result<bool, AttemptError> {
     Ok(BOUNDS.max_bytes < file.size_bytes || picture::is_longer(job, file, BOUNDS.max_side).await?)
 }

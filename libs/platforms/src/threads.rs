@@ -16,28 +16,28 @@
 mod container;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::connection::AccountInfo;
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{Attachment, MAX_FETCHED_PICTURE_BYTES, MimeType, PictureBounds, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
 use domain::rules::{Counting, FileRule, PostRule, Rule, Rules};
 use serde::Deserialize;
 use url::Url;
 
-use crate::account::{About, Account, Credentials};
-use crate::app::NoFurther;
+use crate::account::{Account, AccountDetails, Credentials};
+use crate::app::NoExtraSecrets;
 use crate::caller::Caller;
-use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
-use crate::job::Job;
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
+use crate::deauthorization::{DeauthorizationCallback, InvalidCallback};
 use crate::kit::{CallError, Effect, ErrorTable};
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::meta::{self, Calls, Containers, Form, Graph, Version, errors, signed_request};
-use crate::notice::{NoNotice, Notice};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
 use crate::platform::{Connect, Platform, Publish, Step};
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::publish_request::PublishRequest;
+use crate::redaction::without_token;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
@@ -117,11 +117,11 @@ const DIALECT: Dialect = Dialect {
 };
 
 /// Containers are made before the due second, also of a text. They are good for a day.
-pub(crate) const LEAD: Lead = Lead {
+pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::minutes(1)),
     images: Some(TimeDelta::minutes(3)),
     videos: Some(TimeDelta::minutes(10)),
-    ..Lead::NONE
+    ..LeadTimes::NONE
 };
 
 /// What a picture is made to fit into. Threads makes it 1,440 pixels wide itself, and
@@ -166,7 +166,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
         renewal: Some(format!("{host}/refresh_access_token")),
         revocation: None,
     };
-    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, endpoints);
+    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoExtraSecrets>(NAME), &DIALECT, endpoints);
     let graph = Graph::new(setup.http.clone(), &host, Version::THREADS, &ERRORS);
     Ok(Some(Threads { graph, oauth }))
 }
@@ -178,7 +178,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    async fn profile(&self, by: Caller<'_>) -> Result<Profile, CallError> {
+    async fn profile(&self, by: Caller<'_>) -> Result<AccountInfo, CallError> {
         let member: Member = self.graph.get(by, "/me", &[("fields", PROFILE)]).await?.body;
         profile_of(member).ok_or_else(|| CallError::unreadable(TITLE, Effect::Read))
     }
@@ -199,11 +199,11 @@ impl Containers for Threads {
         }
     }
 
-    fn fields(&self, job: &Job<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
+    fn fields(&self, job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
         container::fields(job, form)
     }
 
-    fn bounds(&self, _: &Job<'_>, _: &Attachment) -> Option<PictureBounds> {
+    fn bounds(&self, _: &PublishRequest<'_>, _: &Attachment) -> Option<PictureBounds> {
         Some(BOUNDS)
     }
 }
@@ -214,23 +214,23 @@ impl Platform for Threads {
         NAME
     }
 
-    fn renewal(&self) -> Renewal {
-        Renewal::Extending
+    fn refresh_policy(&self) -> RefreshPolicy {
+        RefreshPolicy::Extending
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         self.oauth.refresh(old, now).await
     }
 
     async fn about(
         &self,
-        _: &Profile,
+        _: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         let by = Caller { token: &credentials.access_token, now };
         let profile = self.profile(by).await?;
-        Ok(Some(About { profile, rules: self.rules() }))
+        Ok(Some(AccountDetails { profile, rules: self.rules() }))
     }
 }
 
@@ -264,16 +264,16 @@ impl Connect for Threads {
 
     async fn authorize(
         &self,
-        _: &Answers,
+        _: &FieldValues,
         request: &AuthorizationRequest,
         _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        self.graph.check_reach(&request.here)?;
+    ) -> Result<AuthorizeStep, ConnectError> {
+        self.graph.check_reach(&request.urls)?;
         let url = self.oauth.authorization_url(request, SCOPES, &[]).await?;
-        Ok(Departure::Page { url, memory: None })
+        Ok(AuthorizeStep::Redirect { url, memory: None })
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let tokens = self.oauth.complete(callback).await?;
         let by = Caller { token: &tokens.access_token, now };
         let profile = self.profile(by).await.map_err(|it| without_token(it, &tokens.access_token))?;
@@ -281,22 +281,26 @@ impl Connect for Threads {
         Ok(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }])
     }
 
-    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+    async fn read_deauthorization(
+        &self,
+        message: &str,
+        now: DateTime<Utc>,
+    ) -> Result<DeauthorizationCallback, InvalidCallback> {
         signed_request::read(self.oauth.app(), message, now).await
     }
 
     /// There is no call for it.
-    async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), AttemptError> {
         Ok(())
     }
 }
 
-fn profile_of(member: Member) -> Option<Profile> {
+fn profile_of(member: Member) -> Option<AccountInfo> {
     let Member { id, username, name, threads_profile_picture_url: avatar } = member;
     let is_id = (1..=20).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
     let is_name = |it: &String| it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'));
     let username = username.filter(|it| (1..=30).contains(&it.len()) && is_name(it));
-    is_id.then(|| Profile {
+    is_id.then(|| AccountInfo {
         account_id: id,
         profile_url: username.as_ref().map(|it| format!("https://www.threads.com/@{it}")),
         username,
@@ -307,15 +311,15 @@ fn profile_of(member: Member) -> Option<Profile> {
 
 #[async_trait::async_trait]
 impl Publish for Threads {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         meta::prepare(self, job).await
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         meta::publish(self, job).await
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         meta::resolve(self, job, since).await
     }
 
@@ -323,7 +327,7 @@ impl Publish for Threads {
         true
     }
 
-    fn settles(&self) -> TimeDelta {
+    fn settle_time(&self) -> TimeDelta {
         SETTLES
     }
 }

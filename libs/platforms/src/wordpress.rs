@@ -36,19 +36,19 @@ mod terms;
 pub(crate) use self::api::recordings;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::options::{OptionKind, OptionSpec};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use self::api::{Api, Caller};
 use self::site::Root;
-use crate::account::{About, Credentials};
+use crate::account::{AccountDetails, Credentials};
 use crate::http_clients::HttpClients;
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::platform::Platform;
+use crate::platform_info::Access;
 use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
@@ -103,7 +103,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// A draft is made shortly before the due second, and files go up before.
-pub(crate) const LEAD: Lead = Lead {
+pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::seconds(30)),
     images: Some(TimeDelta::seconds(60)),
     videos: Some(TimeDelta::seconds(180)),
@@ -152,9 +152,9 @@ struct Grant {
 #[error("what was kept of the account's site is unreadable")]
 struct UnreadableGrant;
 
-impl From<UnreadableGrant> for Setback {
+impl From<UnreadableGrant> for AttemptError {
     fn from(unreadable: UnreadableGrant) -> Self {
-        Self::Disconnected { reason: unreadable.to_string() }
+        Self::Unauthorized { reason: unreadable.to_string() }
     }
 }
 
@@ -168,7 +168,7 @@ impl Grant {
     /// The credentials of an account: its application password does not end.
     fn with(self, password: SecretString) -> Credentials {
         let extra = serde_json::to_string(&self).unwrap_or_default();
-        Credentials { extra: Some(extra.into()), ..Credentials::of(password) }
+        Credentials { extra: Some(extra.into()), ..Credentials::new(password) }
     }
 
     /// Who asks the site.
@@ -189,12 +189,12 @@ impl Platform for Wordpress {
 
     async fn about(
         &self,
-        _: &Profile,
+        _: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         let grant = Grant::of(credentials)?;
         let who = connect::who(&self.api, grant.caller(credentials, now)).await?;
-        Ok(Some(About { profile: who.profile(&grant.root), rules: connect::rules() }))
+        Ok(Some(AccountDetails { profile: who.profile(&grant.root), rules: connect::rules() }))
     }
 }

@@ -26,9 +26,9 @@ pub(crate) use self::publishing::recordings;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::budget::Mills;
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::budget::MilliDollars;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::media::{MimeType, Ratio};
 use domain::options::{AddressForm, OptionKind, OptionSpec};
 use domain::rules::{Counting, FileRule, PostRule, Price, Rule, Rules, Unit};
@@ -39,17 +39,19 @@ use url::Url;
 use self::errors::{ERRORS, OWN_APP_ERRORS};
 use self::own_app::OwnApp;
 use self::publishing::BOUNDS;
-use crate::account::{About, Account, Credentials};
-use crate::app::NoFurther;
+use crate::account::{Account, AccountDetails, Credentials};
+use crate::app::NoExtraSecrets;
 use crate::budget::Budget;
-use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
+use crate::connect_flow::{
+    AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues, RefreshError,
+};
 use crate::kit::{ApiClient, Auth, CallError, Effect};
-use crate::known::Access;
-use crate::lead::Lead;
+use crate::lead_times::LeadTimes;
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2};
 use crate::platform::{Connect, Platform};
-use crate::renewal::Renewal;
+use crate::platform_info::Access;
+use crate::redaction::without_token;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
@@ -63,7 +65,7 @@ pub(crate) const TITLE: &str = "X";
 pub(crate) const ACCESS: Access = Access::Paid;
 
 /// What X takes for a post (prices of August 2026).
-const PRICE: Price = Price { post: Mills::new(15), with_link: Mills::cents(20), links: Unit::Weighted };
+const PRICE: Price = Price { post: MilliDollars::new(15), with_link: MilliDollars::cents(20), links: Unit::Weighted };
 
 /// Who may answer.
 const REPLY_SETTINGS: &str = "reply_settings";
@@ -145,8 +147,8 @@ const OWN_DIALECT: Dialect = Dialect {
 };
 
 /// Files go up before the due second. The address of an upload lasts a day.
-pub(crate) const LEAD: Lead =
-    Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
+pub(crate) const LEAD: LeadTimes =
+    LeadTimes { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..LeadTimes::NONE };
 
 /// The longest video of an account that does not pay X.
 const MAX_SECONDS: u32 = 140;
@@ -179,7 +181,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<X>, SetupError> {
         None => (official("https://x.com")?, official("https://api.x.com")?),
     };
     let http = || setup.http.clone();
-    let oauth = OAuth2::new(http(), setup.app::<NoFurther>(NAME), &DIALECT, endpoints(&site, &base_url));
+    let oauth = OAuth2::new(http(), setup.app::<NoExtraSecrets>(NAME), &DIALECT, endpoints(&site, &base_url));
     let api = ApiClient::known(http(), base_url.clone(), &ERRORS);
     let api_of_own_apps = ApiClient::known(http(), base_url, &OWN_APP_ERRORS);
     Ok(Some(X { api, api_of_own_apps, oauth, has_app: app }))
@@ -241,7 +243,7 @@ impl X {
 
     /// The account of a token. Some plans are reported to refuse `subscription_type`; without it, the account is one
     /// that does not pay.
-    async fn member(&self, auth: Auth<'_>, has_own_app: bool) -> Result<About, CallError> {
+    async fn member(&self, auth: Auth<'_>, has_own_app: bool) -> Result<AccountDetails, CallError> {
         let api = self.api_by(has_own_app);
         let ask = async |fields| {
             let call = api.get(auth, &["2", "users", "me"]).query(&[("user.fields", fields)]);
@@ -254,7 +256,7 @@ impl X {
         let Data { data: member } = member?;
         let rules = rules_of(&member, has_own_app);
         let profile = profile_of(member).ok_or_else(|| api.unreadable(Effect::Read))?;
-        Ok(About { profile, rules })
+        Ok(AccountDetails { profile, rules })
     }
 }
 
@@ -264,20 +266,20 @@ impl Platform for X {
         NAME
     }
 
-    fn renewal(&self) -> Renewal {
-        Renewal::Rotating
+    fn refresh_policy(&self) -> RefreshPolicy {
+        RefreshPolicy::Rotating
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         self.oauth(OwnApp::of(old).as_ref()).refresh(old, now).await
     }
 
     async fn about(
         &self,
-        _: &Profile,
+        _: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         Ok(Some(self.member(Auth::account(credentials, now), credentials.extra.is_some()).await?))
     }
 }
@@ -294,25 +296,25 @@ impl Connect for X {
 
     async fn authorize(
         &self,
-        answers: &Answers,
+        answers: &FieldValues,
         request: &AuthorizationRequest,
         _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         let own = OwnApp::typed(answers)?;
         let url = self.oauth(own.as_ref()).authorization_url(request, SCOPES, &[]).await?;
-        Ok(Departure::Page { url, memory: own.map(|it| it.kept()) })
+        Ok(AuthorizeStep::Redirect { url, memory: own.map(|it| it.kept()) })
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        let own = callback.memory.as_ref().map(OwnApp::read);
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
+        let own = callback.adapter_state.as_ref().map(OwnApp::read);
         let tokens = self.oauth(own.as_ref()).complete(callback).await?;
         let member = self.member(Auth::token(&tokens.access_token, now), own.is_some()).await;
-        let About { profile, rules } = member.map_err(|it| without_token(it, &tokens.access_token))?;
+        let AccountDetails { profile, rules } = member.map_err(|it| without_token(it, &tokens.access_token))?;
         let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(own.map(|it| it.kept()), now));
         Ok(vec![Account { profile, scopes, rules, grant: None, credentials }])
     }
 
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         self.oauth(OwnApp::of(credentials).as_ref()).revoke(credentials, now).await
     }
 }
@@ -347,11 +349,11 @@ fn rules_of(member: &Member, has_own_app: bool) -> Rules {
     if has_own_app { rules } else { rules.priced(PRICE) }
 }
 
-fn profile_of(member: Member) -> Option<Profile> {
+fn profile_of(member: Member) -> Option<AccountInfo> {
     let Member { id, username, name, profile_image_url, .. } = member;
     let is_name =
         (1..=50).contains(&username.len()) && username.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-    (is_id(&id) && is_name).then(|| Profile {
+    (is_id(&id) && is_name).then(|| AccountInfo {
         account_id: id,
         profile_url: Some(format!("https://x.com/{username}")),
         username: Some(username),

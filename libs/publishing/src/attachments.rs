@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use domain::faults::Faults;
 use domain::id::{MediaId, UserId};
 use domain::media::{Attachment, Facts, MimeType, PART_BYTES, Parts, human_size};
 use domain::post::NamedMedium;
+use domain::validation_errors::ValidationErrors;
 use futures::{StreamExt, TryStreamExt};
 use storage::{Medium, MediumUse};
 
@@ -52,7 +52,7 @@ impl Publishing {
         user: UserId,
         named: &[NamedMedium],
         known: &[Medium],
-        faults: &mut Faults,
+        faults: &mut ValidationErrors,
     ) -> Result<Vec<Attachment>, PublishingError> {
         // The futures run at the same time, so each has a medium of its own.
         let known = known.iter().filter(|it| it.user_id == user && named.iter().any(|named| named.path == it.path()));
@@ -76,13 +76,13 @@ impl Publishing {
     ///
     /// This comes before the write of the post. If that fails, a file is kept
     /// that no post uses; the other way round, a post could lose its file.
-    pub(crate) async fn keep_files(
+    pub(crate) async fn reserve_uploads(
         &self,
         named: &[NamedMedium],
         known: &[Medium],
         attachments: &[Attachment],
-    ) -> Result<Faults, PublishingError> {
-        let mut faults = Faults::new();
+    ) -> Result<ValidationErrors, PublishingError> {
+        let mut faults = ValidationErrors::new();
         let is_new = |it: &&Medium| it.unused_since.is_some() || it.size_bytes.is_none() || it.facts.is_none();
         for medium in known.iter().filter(is_new) {
             let Some(attachment) = attachments.iter().find(|it| it.media_id == medium.media_id) else { continue };

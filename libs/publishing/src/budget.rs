@@ -1,6 +1,6 @@
 //! What a post would cost, held against what is left of its user's budgets.
 
-use domain::budget::Mills;
+use domain::budget::MilliDollars;
 use domain::post::{Accounts, Post, changes};
 use storage::StorageError;
 
@@ -16,7 +16,7 @@ impl Publishing {
         accounts: &Accounts,
     ) -> Result<Option<String>, StorageError> {
         for (purse, change) in changes(before, Some(after)) {
-            let Some(more) = u64::try_from(change.by).ok().map(Mills::new) else { continue };
+            let Some(more) = u64::try_from(change.by).ok().map(MilliDollars::new) else { continue };
             let spent = self.store.spent(after.user_id, &purse).await?;
             if spent.get() + more.get() <= change.budget.get() {
                 continue;

@@ -10,10 +10,10 @@ use chrono::{DateTime, Utc};
 use domain::backoff::Backoff;
 use domain::delivery::Delivery;
 use domain::event::Event;
-use domain::faults::Faults;
 use domain::id::{ConnectionId, MediaId};
 use domain::post::{Authority, Changes, IfMatch, NamedMedium, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::text::PostText;
+use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, PostWrite, PostWritten, StorageError};
 
 use crate::attachments::ids;
@@ -32,7 +32,7 @@ pub struct ChangePost {
     /// What it carries: the whole list.
     pub media: Option<Vec<NamedMedium>>,
     /// What is wrong with the request as it was written.
-    pub faults: Faults,
+    pub faults: ValidationErrors,
     /// What its caller may write.
     pub authority: Authority,
     /// Which revision it is for.
@@ -55,7 +55,7 @@ pub enum Changed {
     /// The post is scheduled only by a request that names its revision.
     NeedsRevision,
     /// What is wrong.
-    Invalid(Faults),
+    Invalid(ValidationErrors),
 }
 
 impl Publishing {
@@ -99,7 +99,7 @@ impl Publishing {
                 Ok(after) => after,
                 Err(refusal) => return Ok(refusal),
             };
-            self.let_go(&before, Some(&after), now).await?;
+            self.release_uploads(&before, Some(&after), now).await?;
             let deliveries = self.deliveries_of(&after, now);
             let writes = writes(&before, &after, &deliveries);
             let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
@@ -112,7 +112,7 @@ impl Publishing {
                 after: Some(&after),
                 deliveries: writes,
                 kept: None,
-                news: news.as_ref(),
+                event: news.as_ref(),
             };
 
             match self.write_in_turn(&write, now).await? {
@@ -122,7 +122,7 @@ impl Publishing {
                         tracing::warn!(%error, post_id = %after.post_id, "the files of a published post hold room");
                     }
                     self.hint(&deliveries, now).await;
-                    self.announce(news).await;
+                    self.publish_event(news).await;
                     return Ok(Changed::Done(Box::new(after)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Changed::Invalid(too_many())),
@@ -166,7 +166,7 @@ impl Publishing {
                 return Ok(Changed::Invalid(faults));
             }
             let now = self.clock.now();
-            self.let_go(&before, None, now).await?;
+            self.release_uploads(&before, None, now).await?;
             let write =
                 PostWrite { before: Some(&before), after: None, deliveries: removals(&before), ..PostWrite::default() };
             match self.write_in_turn(&write, now).await? {
@@ -238,7 +238,7 @@ impl Publishing {
             return Ok(Err(Changed::NotInPlan(why)));
         }
         *kept = ids(&added).into_iter().collect();
-        let gone = self.keep_files(&added, &around.media, &attached).await?;
+        let gone = self.reserve_uploads(&added, &around.media, &attached).await?;
         Ok(if gone.is_empty() { Ok(after) } else { Err(Changed::Invalid(gone)) })
     }
 }

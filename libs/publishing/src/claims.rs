@@ -3,9 +3,9 @@
 
 use async_trait::async_trait;
 use domain::connection::Connection;
-use domain::delivery::{Claim, Delivery, Published, Resolution, Setback};
+use domain::delivery::{AttemptError, Claim, Delivery, Published, Resolution};
 use platforms::Publish;
-use platforms::recognition::{self, ClaimsUnreadable};
+use platforms::recognition::{self, ClaimsError};
 use storage::{ConnectionRecord, Store};
 
 use crate::{Publishing, PublishingError};
@@ -19,10 +19,10 @@ pub(crate) struct Claims<'a> {
 
 #[async_trait]
 impl recognition::Claims for Claims<'_> {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         self.store.claims(self.connection, ids, self.delivery).await.map_err(|error| {
             tracing::error!(%error, post_id = %self.delivery.post_id, "claims could not be read");
-            ClaimsUnreadable
+            ClaimsError
         })
     }
 }
@@ -36,7 +36,7 @@ impl Publishing {
         platform: &dyn Publish,
         record: &ConnectionRecord,
         published: Published,
-    ) -> Result<Result<Published, Setback>, PublishingError> {
+    ) -> Result<Result<Published, AttemptError>, PublishingError> {
         if self.claim(delivery, platform, record, &published).await? == Claim::Ours {
             return Ok(Ok(published));
         }
@@ -44,7 +44,7 @@ impl Publishing {
             "{} took it for a post that was there already ({}). Change its text and give it a new time.",
             record.connection.rules.title, published.platform_post_id
         );
-        Ok(Err(Setback::Refused { reason }))
+        Ok(Err(AttemptError::Refused { reason }))
     }
 
     /// What the platform says of an open intent, once what it found is claimed:
@@ -56,17 +56,17 @@ impl Publishing {
         record: &ConnectionRecord,
         answer: Resolution,
     ) -> Result<Resolution, PublishingError> {
-        let (settles, now) = (platform.settles(), self.clock.now());
+        let (settles, now) = (platform.settle_time(), self.clock.now());
         let published = match answer {
-            Resolution::Public(published) => published,
-            Resolution::Recognised(published) if delivery.believes(&published, settles, now) => published,
+            Resolution::Found(published) => published,
+            Resolution::Candidate(published) if delivery.accepts_candidate(&published, settles, now) => published,
             answer => return Ok(answer),
         };
         Ok(match self.claim(delivery, platform, record, &published).await? {
-            Claim::Ours => Resolution::Public(published),
+            Claim::Ours => Resolution::Found(published),
             Claim::Others => {
                 let reason = format!("the post {} turned out to be another one", published.platform_post_id);
-                Resolution::Unclear { reason }
+                Resolution::Pending { reason }
             }
         })
     }
@@ -78,7 +78,7 @@ impl Publishing {
         record: &ConnectionRecord,
         published: &Published,
     ) -> Result<Claim, PublishingError> {
-        if !platform.recognises() {
+        if !platform.recognizes_own_posts() {
             return Ok(Claim::Ours);
         }
         let id = &published.platform_post_id;

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use domain::delivery::Delivery;
 use domain::event::Event;
-use domain::faults::Faults;
-use domain::id::{Fresh, MediaId, UserId};
+use domain::id::{MediaId, UniqueNumber, UserId};
 use domain::post::{Authority, NamedMedium, NewPost, NewTarget, Post, PostStatus};
 use domain::text::PostText;
-use storage::{DeliveryWrite, IdempotencyUse, Kept, PostWrite, PostWritten, StorageError, Surroundings};
+use domain::validation_errors::ValidationErrors;
+use storage::{DeliveryWrite, IdempotencyUse, PostContext, PostWrite, PostWritten, StorageError, StoredResponse};
 
 use crate::attachments::ids;
 use crate::{Publishing, PublishingError};
@@ -26,7 +26,7 @@ pub struct CreatePost {
     /// What it carries.
     pub media: Vec<NamedMedium>,
     /// What is wrong with the request as it was written.
-    pub faults: Faults,
+    pub faults: ValidationErrors,
     /// The request's idempotency key.
     pub key: Option<IdempotencyUse>,
     /// What its caller may write.
@@ -61,7 +61,7 @@ pub enum NotCreated {
     /// The user is gone.
     NoUser,
     /// What is wrong.
-    Invalid(Faults),
+    Invalid(ValidationErrors),
 }
 
 impl Publishing {
@@ -96,7 +96,7 @@ impl Publishing {
             };
             *kept_files = ids(&files).into_iter().collect();
             let carried: Vec<_> = post.files().cloned().collect();
-            let gone = self.keep_files(&files, &around.media, &carried).await?;
+            let gone = self.reserve_uploads(&files, &around.media, &carried).await?;
             if !gone.is_empty() {
                 return Ok(Created::Refused(NotCreated::Invalid(gone)));
             }
@@ -111,12 +111,12 @@ impl Publishing {
                 after: Some(&post),
                 deliveries: puts(&deliveries),
                 kept,
-                news: news.as_ref(),
+                event: news.as_ref(),
             };
             match self.write_in_turn(&write, now).await? {
                 Some(PostWritten::Done) => {
                     self.hint(&deliveries, now).await;
-                    self.announce(news).await;
+                    self.publish_event(news).await;
                     return Ok(Created::New(Box::new(post)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Created::Refused(NotCreated::Invalid(too_many()))),
@@ -138,7 +138,7 @@ impl Publishing {
     pub(crate) async fn new_post(
         &self,
         request: &CreatePost,
-        around: &Surroundings,
+        around: &PostContext,
         now: DateTime<Utc>,
     ) -> Result<Result<Post, NotCreated>, PublishingError> {
         let Some(user) = &around.user else { return Ok(Err(NotCreated::NoUser)) };
@@ -167,17 +167,17 @@ impl Publishing {
             Ok(post) => post.charged(&around.accounts, &self.budgets, now),
             Err(faults) => return Ok(Err(NotCreated::Invalid(faults))),
         };
-        let stamp: Fresh = self.ids.fresh();
+        let write_id: UniqueNumber = self.ids.fresh();
         Ok(match self.over_budget(None, &post, &around.accounts).await? {
             Some(why) => Err(NotCreated::NotInPlan(why)),
-            None => Ok(Post { stamp: stamp.get(), ..post }),
+            None => Ok(Post { write_id: write_id.get(), ..post }),
         })
     }
 }
 
 /// The first answer again. What is kept is the post as it was then; the links
 /// to its media are made anew.
-fn replay(kept: &Kept, key: &IdempotencyUse) -> Result<Created, PublishingError> {
+fn replay(kept: &StoredResponse, key: &IdempotencyUse) -> Result<Created, PublishingError> {
     if kept.body_hash != key.body_hash {
         return Ok(Created::Refused(NotCreated::KeyReused));
     }
@@ -193,8 +193,8 @@ pub(crate) fn over_plan(max: u32) -> String {
     format!("your plan allows {max} scheduled posts at the same time (max_scheduled_posts)")
 }
 
-pub(crate) fn too_many() -> Faults {
-    Faults::one("platforms", "replaces too many accounts at once; change them in two steps")
+pub(crate) fn too_many() -> ValidationErrors {
+    ValidationErrors::one("platforms", "replaces too many accounts at once; change them in two steps")
 }
 
 #[cfg(test)]

@@ -16,14 +16,14 @@ use cloud::events::EventBus;
 use cloud::seal::Sealer;
 use domain::clock::Clock;
 use domain::connection::Connection;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::event::Event;
 use platforms::{Credentials, Platform, UnreadableCredentials};
 use secrecy::ExposeSecret;
-use storage::{ConnectionRecord, CredentialsRecord, KeptIn, Loss, Store, credentials_context, grant_context};
+use storage::{ConnectionRecord, CredentialsRecord, KeptIn, LostGrant, Store, credentials_context, grant_context};
 
 use crate::PublishingError;
-use crate::words::wants_reconnection;
+use crate::user_messages::wants_reconnection;
 
 /// Credentials that end sooner than this are renewed before a call.
 const TOO_SHORT: TimeDelta = TimeDelta::seconds(60);
@@ -41,7 +41,7 @@ const EVENTS_AT_ONCE: usize = 10;
 
 /// Credentials for a call, and the record that they are from.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct OpenCredentials {
     /// With what is the account's own.
     pub(crate) credentials: Credentials,
     /// As it was read, or has just been written.
@@ -64,7 +64,7 @@ impl StoredCredentials {
 
 /// Whoever keeps credentials: opens them, renews them, and gives them up.
 #[derive(Clone)]
-pub struct Custody {
+pub struct CredentialService {
     /// Where they are.
     pub store: Store,
     /// Seals and opens them.
@@ -75,13 +75,13 @@ pub struct Custody {
     pub clock: Clock,
 }
 
-impl Custody {
+impl CredentialService {
     /// The credentials of an account as they are stored, or why there are none now. No
     /// platform is called.
     pub async fn stored(
         &self,
         account: &ConnectionRecord,
-    ) -> Result<Result<StoredCredentials, Setback>, PublishingError> {
+    ) -> Result<Result<StoredCredentials, AttemptError>, PublishingError> {
         if account.connection.needs_reconnection {
             return Ok(Err(wants_reconnection(&account.connection, None)));
         }
@@ -99,7 +99,7 @@ impl Custody {
         platform: &dyn Platform,
         account: &ConnectionRecord,
         stored: StoredCredentials,
-    ) -> Result<Result<Credentials, Setback>, PublishingError> {
+    ) -> Result<Result<Credentials, AttemptError>, PublishingError> {
         let given = self.lasting(platform, account, stored, self.clock.now()).await?;
         Ok(given.map(|it| it.credentials))
     }
@@ -111,7 +111,7 @@ impl Custody {
         platform: &dyn Platform,
         account: &ConnectionRecord,
         at: DateTime<Utc>,
-    ) -> Result<Result<Given, Setback>, PublishingError> {
+    ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
         match self.stored(account).await? {
             Ok(stored) => self.lasting(platform, account, stored, at).await,
             Err(setback) => Ok(Err(setback)),
@@ -124,12 +124,12 @@ impl Custody {
         account: &ConnectionRecord,
         stored: StoredCredentials,
         at: DateTime<Utc>,
-    ) -> Result<Result<Given, Setback>, PublishingError> {
+    ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
         let StoredCredentials { record, credentials: old } = stored;
         let Some(ends_at) = old.expires_at.filter(|it| *it < at + TOO_SHORT) else {
             return self.given(account, old, record).await.map(Ok);
         };
-        if !platform.renewal().can_renew(&old) {
+        if !platform.refresh_policy().can_refresh(&old) {
             return match at < ends_at {
                 true => self.given(account, old, record).await.map(Ok),
                 false if self.lose(&record).await? => Ok(Err(wants_reconnection(&account.connection, None))),
@@ -140,7 +140,7 @@ impl Custody {
             // Another worker holds the renewal and may have died, or the platform
             // could not be reached. The old credentials last for this call, so the
             // post need not be late.
-            Err(Setback::Busy { .. }) if self.clock.now() + ENOUGH_FOR_A_CALL <= ends_at => {
+            Err(AttemptError::RetryLater { .. }) if self.clock.now() + ENOUGH_FOR_A_CALL <= ends_at => {
                 self.given(account, old, record).await.map(Ok)
             }
             ended => Ok(ended),
@@ -155,7 +155,7 @@ impl Custody {
         account: &ConnectionRecord,
         used: &CredentialsRecord,
         reason: String,
-    ) -> Setback {
+    ) -> AttemptError {
         let looked_into = self.look_into(platform, account, used, &reason).await;
         // An error must not end the delivery here. The call is known to have had
         // no effect, and if that is not written down, it counts as unknown.
@@ -164,7 +164,7 @@ impl Custody {
             tracing::error!(%error, %connection_id, "rejected credentials were not looked into");
             None
         });
-        setback.unwrap_or(Setback::Busy { retry_at: None, reason })
+        setback.unwrap_or(AttemptError::RetryLater { retry_at: None, reason })
     }
 
     /// What stands in the way of another attempt; `None` when there are other
@@ -175,12 +175,12 @@ impl Custody {
         account: &ConnectionRecord,
         used: &CredentialsRecord,
         reason: &str,
-    ) -> Result<Option<Setback>, PublishingError> {
+    ) -> Result<Option<AttemptError>, PublishingError> {
         let connection = &account.connection;
         let old = self.open(used).await?;
         let on_probation = is_on_probation(used, self.clock.now());
         let is_own = account.has_its_own();
-        if is_own || on_probation || !platform.renewal().can_renew(&old) {
+        if is_own || on_probation || !platform.refresh_policy().can_refresh(&old) {
             tracing::info!(reason, connection_id = %connection.connection_id, "credentials are not accepted");
             let is_lost = if is_own { self.lose_account(account, used).await? } else { self.lose(used).await? };
             return Ok(is_lost.then(|| wants_reconnection(connection, Some(reason))));
@@ -203,7 +203,7 @@ impl Custody {
             return Ok(true);
         }
         let under = self.store.connections_under(&found).await?;
-        self.tell_lost(&found, under.iter().map(|it| &it.connection), Loss::Grant).await?;
+        self.tell_lost(&found, under.iter().map(|it| &it.connection), LostGrant::Grant).await?;
         Ok(self.store.end_credentials(&found).await?)
     }
 
@@ -213,7 +213,7 @@ impl Custody {
         account: &ConnectionRecord,
         used: &CredentialsRecord,
     ) -> Result<bool, PublishingError> {
-        self.tell_lost(used, [&account.connection], Loss::Account).await?;
+        self.tell_lost(used, [&account.connection], LostGrant::Account).await?;
         Ok(true)
     }
 
@@ -221,7 +221,7 @@ impl Custody {
         &self,
         lost: &CredentialsRecord,
         connections: impl IntoIterator<Item = &Connection>,
-        what: Loss,
+        what: LostGrant,
     ) -> Result<(), PublishingError> {
         let unmarked = connections.into_iter().filter(|it| !it.needs_reconnection && it.generation <= lost.generation);
         // As they will be when they are marked.
@@ -257,7 +257,7 @@ impl Custody {
         account: &ConnectionRecord,
         credentials: Credentials,
         record: CredentialsRecord,
-    ) -> Result<Given, PublishingError> {
+    ) -> Result<OpenCredentials, PublishingError> {
         let own = match &account.kept {
             KeptIn::Grant { own: Some(own), .. } => {
                 let connection = &account.connection;
@@ -267,7 +267,7 @@ impl Custody {
             }
             KeptIn::Grant { own: None, .. } | KeptIn::Connection(_) => None,
         };
-        Ok(Given { credentials: Credentials { own, ..credentials }, record })
+        Ok(OpenCredentials { credentials: Credentials { own, ..credentials }, record })
     }
 
     async fn open(&self, record: &CredentialsRecord) -> Result<Credentials, PublishingError> {

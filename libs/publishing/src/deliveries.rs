@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing};
 use domain::delivery::Delivery;
-use domain::id::Fresh;
+use domain::id::UniqueNumber;
 use domain::post::{Post, Target};
 
 use crate::Publishing;
@@ -15,8 +15,8 @@ impl Publishing {
         let lead = |target: &Target| self.leads.before(&target.provider, post.media_of(target));
         post.to_deliver()
             .map(|target| {
-                let stamp: Fresh = self.ids.fresh();
-                Delivery::new(post, target, lead(target), stamp.get(), now)
+                let write_id: UniqueNumber = self.ids.fresh();
+                Delivery::new(post, target, lead(target), write_id.get(), now)
             })
             .collect()
     }
@@ -30,8 +30,8 @@ impl Publishing {
         self.hint_in(deliveries, true, now).await;
     }
 
-    pub(crate) async fn hint_in(&self, deliveries: &[Delivery], in_a_crowd: bool, now: DateTime<Utc>) {
-        let messages = imminent(deliveries, in_a_crowd, now);
+    pub(crate) async fn hint_in(&self, deliveries: &[Delivery], needs_permit: bool, now: DateTime<Utc>) {
+        let messages = imminent(deliveries, needs_permit, now);
         if messages.is_empty() {
             return;
         }
@@ -41,8 +41,8 @@ impl Publishing {
     }
 }
 
-fn imminent(deliveries: &[Delivery], in_a_crowd: bool, now: DateTime<Utc>) -> Vec<Outgoing> {
+fn imminent(deliveries: &[Delivery], needs_permit: bool, now: DateTime<Utc>) -> Vec<Outgoing> {
     let imminent = deliveries.iter().filter(|it| it.is_imminent(now));
-    let message = |it| DeliveryMessage { in_a_crowd, ..DeliveryMessage::about(it) };
-    imminent.map(|it| Outgoing { message: message(it), at: it.look_at }).collect()
+    let message = |it| DeliveryMessage { needs_permit, ..DeliveryMessage::about(it) };
+    imminent.map(|it| Outgoing { message: message(it), at: it.next_step_at }).collect()
 }

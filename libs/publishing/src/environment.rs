@@ -12,10 +12,10 @@ use cloud::settings::{SettingsError, json, optional, parsed, required};
 use domain::budget::Budgets;
 use domain::clock::Clock;
 use domain::id::Ids;
-use platforms::Leads;
+use platforms::LeadTimesByPlatform;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 
-use crate::{Places, Publishing, RollUps, Share};
+use crate::{ConcurrencyLimits, HeldPermits, Publishing, RollUps};
 
 impl Publishing {
     /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
@@ -37,7 +37,7 @@ impl Publishing {
                 required("TABLE_PREFIX")?,
                 parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?,
             ),
-            leads: Leads::default(),
+            leads: LeadTimesByPlatform::default(),
             vocabulary: platforms::vocabulary(),
             bucket: Bucket::new(aws, &bucket),
             pictures: Arc::new(NoPictures),
@@ -51,8 +51,10 @@ impl Publishing {
             plans: json("PLANS")?,
             budgets: Budgets::default(),
             roll_ups: RollUps::default(),
-            share: Share { environments: parsed("DELIVERY_CONCURRENCY", Share::default().environments)? },
-            places: Places::default(),
+            concurrency_limits: ConcurrencyLimits {
+                environments: parsed("DELIVERY_CONCURRENCY", ConcurrencyLimits::default().environments)?,
+            },
+            held_permits: HeldPermits::default(),
         })
     }
 }

@@ -17,9 +17,9 @@ use crate::{Publishing, PublishingError, revoke_grant};
 /// the user.
 const ORDER: [Table; 14] = [
     Table::Grants,
-    Table::Handoffs,
+    Table::ConnectFlows,
     Table::Webhooks,
-    Table::Notices,
+    Table::WebhookDeliveries,
     Table::Outbox,
     Table::Deliveries,
     Table::Posts,
@@ -143,13 +143,13 @@ mod tests {
         let other = format!("media/{}0/1.png", rig.user.user_id);
         let bytes = futures::stream::iter([Ok::<_, Infallible>("file".into())]);
         s3.bucket.put(&other, "image/png", bytes).await.unwrap();
-        let none = Registry::of(Vec::new());
+        let none = Registry::from_adapters(Vec::new());
 
         let first = rig.publishing.erase_user(rig.user.user_id, &none).await.unwrap();
         let second = rig.publishing.erase_user(rig.user.user_id, &none).await.unwrap();
 
         assert_eq!(first.files, 2);
-        // The user, the identity, the account with its hand-off, its place and its
+        // The user, the identity, the account with its connect flow, its place and its
         // credentials, the post with the counts and its delivery.
         assert_eq!(first.items, 9);
         assert!(second.is_nothing(), "{second:?}");

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use cloud::bucket::Bucket;
-use cloud::pictures::{Answer, Pictures};
+use cloud::pictures::{PictureResult, Pictures};
 use domain::id::UserId;
 use domain::media::{Attachment, FileType, MediaPath, MimeType, PictureBounds, PictureRequest, PublicFile};
 use futures::StreamExt;
-use platforms::{Fitted, MediaBytes, MediaReader, MediaUnreadable, Picture};
+use platforms::{FittedPicture, MediaBytes, MediaReadError, MediaReader, Picture};
 
 use crate::FileAddresses;
 
@@ -38,30 +38,30 @@ impl Files<'_> {
 
     /// An address of the service's own. A picture has no other: Meta refuses object storage
     /// unseen.
-    fn own_address(&self, file: PublicFile) -> Result<Option<String>, MediaUnreadable> {
+    fn own_address(&self, file: PublicFile) -> Result<Option<String>, MediaReadError> {
         match self.addresses {
             Some(addresses) => Ok(addresses.url(file, self.now)),
             None if file.mime_type().file_type() == FileType::Video => Ok(None),
-            None => Err(MediaUnreadable("it has no public address: FILE_SECRET is not set".to_owned())),
+            None => Err(MediaReadError("it has no public address: FILE_SECRET is not set".to_owned())),
         }
     }
 }
 
 #[async_trait::async_trait]
 impl MediaReader for Files<'_> {
-    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError> {
         let opened = self.bucket.open(&self.path(attachment).to_string()).await.map_err(unreadable)?;
         let opened = opened.ok_or_else(gone)?;
         Ok(opened.map(|it| it.map_err(unreadable)).boxed())
     }
 
-    async fn open_range(&self, attachment: &Attachment, range: Range<u64>) -> Result<MediaBytes, MediaUnreadable> {
+    async fn open_range(&self, attachment: &Attachment, range: Range<u64>) -> Result<MediaBytes, MediaReadError> {
         let path = self.path(attachment).to_string();
         let opened = self.bucket.open_range(&path, range).await.map_err(unreadable)?.ok_or_else(gone)?;
         Ok(opened.map(|it| it.map_err(unreadable)).boxed())
     }
 
-    async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaUnreadable> {
+    async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaReadError> {
         let path = self.path(attachment);
         match self.own_address(PublicFile::Original(path))? {
             Some(url) => Ok(url),
@@ -74,20 +74,24 @@ impl MediaReader for Files<'_> {
         attachment: &Attachment,
         bounds: PictureBounds,
         made: MimeType,
-    ) -> Result<String, MediaUnreadable> {
+    ) -> Result<String, MediaReadError> {
         let file = PublicFile::Derived(self.request(attachment, bounds).answered_at(), made);
-        self.own_address(file)?.ok_or_else(|| MediaUnreadable("it is no picture".to_owned()))
+        self.own_address(file)?.ok_or_else(|| MediaReadError("it is no picture".to_owned()))
     }
 
-    async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+    async fn fitted(
+        &self,
+        attachment: &Attachment,
+        bounds: PictureBounds,
+    ) -> Result<Option<FittedPicture>, MediaReadError> {
         let answer = self.bucket.picture(&self.request(attachment, bounds)).await.map_err(unreadable)?;
         Ok(answer.map(|it| match it {
-            Answer::Picture { mime_type, bytes } => Fitted::Picture(Picture { mime_type, bytes }),
-            Answer::Refused { reason } => Fitted::Refused(reason),
+            PictureResult::Picture { mime_type, bytes } => FittedPicture::Picture(Picture { mime_type, bytes }),
+            PictureResult::Refused { reason } => FittedPicture::Refused(reason),
         }))
     }
 
-    async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaUnreadable> {
+    async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaReadError> {
         // Whoever makes pictures may not list the bucket, and cannot tell a file
         // that is gone from one that cannot be read just now.
         let look = self.bucket.look(&self.path(attachment).to_string(), 1).await.map_err(unreadable)?;
@@ -96,12 +100,12 @@ impl MediaReader for Files<'_> {
     }
 }
 
-fn gone() -> MediaUnreadable {
-    MediaUnreadable("it is not in the bucket".to_owned())
+fn gone() -> MediaReadError {
+    MediaReadError("it is not in the bucket".to_owned())
 }
 
-fn unreadable(error: impl std::fmt::Display) -> MediaUnreadable {
-    MediaUnreadable(error.to_string())
+fn unreadable(error: impl std::fmt::Display) -> MediaReadError {
+    MediaReadError(error.to_string())
 }
 
 #[cfg(test)]
@@ -151,10 +155,10 @@ mod tests {
         let request = asked.0.lock().unwrap().clone();
         let [request] = request[..] else { panic!("{request:?}") };
         assert_eq!((request.file, request.bounds), (of(user).path(&file), BOUNDS));
-        let picture = Answer::Picture { mime_type: MimeType::Jpeg, bytes: b"\xFF\xD8\xFF"[..].into() };
+        let picture = PictureResult::Picture { mime_type: MimeType::Jpeg, bytes: b"\xFF\xD8\xFF"[..].into() };
         store.bucket.put_picture(&request, picture).await.unwrap();
         let found = of(user).fitted(&file, BOUNDS).await.unwrap();
-        assert!(matches!(found, Some(Fitted::Picture(Picture { mime_type: MimeType::Jpeg, .. }))), "{found:?}");
+        assert!(matches!(found, Some(FittedPicture::Picture(Picture { mime_type: MimeType::Jpeg, .. }))), "{found:?}");
         assert_eq!(of(other).fitted(&file, BOUNDS).await.unwrap(), None);
     }
 

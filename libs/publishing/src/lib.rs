@@ -9,6 +9,7 @@ mod attachments;
 mod budget;
 mod change_post;
 mod claims;
+mod concurrency_limiter;
 mod create_post;
 mod credentials;
 mod deliver;
@@ -20,16 +21,15 @@ mod file_addresses;
 mod files;
 mod options;
 mod outbox;
-mod places;
 mod plan;
 mod revoke;
 mod roll_up;
 #[cfg(test)]
 mod testing;
 mod unused_uploads;
+mod user_messages;
 mod validate_post;
 mod waiting;
-mod words;
 
 use std::sync::Arc;
 
@@ -47,21 +47,21 @@ use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::options::Vocabulary;
 use domain::plan::Plans;
-use platforms::Leads;
+use platforms::LeadTimesByPlatform;
 use storage::{PostWrite, PostWritten, StorageError, Store};
 use tokio::sync::Semaphore;
 
 use crate::waiting::sleep_until;
 
 pub use change_post::{ChangePost, Changed};
+pub use concurrency_limiter::{ConcurrencyLimiter, ConcurrencyLimits, HeldPermits, Permit};
 pub use create_post::{CreatePost, Created, NotCreated};
-pub use credentials::{Custody, StoredCredentials};
+pub use credentials::{CredentialService, StoredCredentials};
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;
 pub use error::PublishingError;
 pub use file_addresses::FileAddresses;
-pub use outbox::announce;
-pub use places::{ConcurrencyLimiter, Leave, Places, Share};
+pub use outbox::publish_event;
 pub use plan::Planned;
 pub use revoke::revoke_grant;
 pub use unused_uploads::remove_unused_uploads;
@@ -77,7 +77,7 @@ pub struct Publishing {
     /// Posts, deliveries and connections.
     pub store: Store,
     /// How long platforms prepare.
-    pub leads: Leads,
+    pub leads: LeadTimesByPlatform,
     /// What a post can say on each platform alone.
     pub vocabulary: Vocabulary,
     /// Where media are.
@@ -104,10 +104,10 @@ pub struct Publishing {
     pub budgets: Budgets,
     /// See [`RollUps`].
     pub roll_ups: RollUps,
-    /// See [`Share`].
-    pub share: Share,
-    /// See [`Places`].
-    pub places: Places,
+    /// See [`ConcurrencyLimits`].
+    pub concurrency_limits: ConcurrencyLimits,
+    /// See [`ConcurrencyLimiter`].
+    pub held_permits: HeldPermits,
 }
 
 /// How many posts one process tells at the same time how their deliveries stand.
@@ -151,17 +151,17 @@ impl Publishing {
     }
 
     /// Puts an event on the bus that was written with what it tells of.
-    async fn announce(&self, event: Option<Event>) {
+    async fn publish_event(&self, event: Option<Event>) {
         if let Some(event) = event {
-            announce(&self.store, self.events.as_ref(), &event).await;
+            publish_event(&self.store, self.events.as_ref(), &event).await;
         }
     }
 
     /// Those who keep the credentials.
     #[must_use]
-    pub fn custody(&self) -> Custody {
+    pub fn custody(&self) -> CredentialService {
         let Self { store, sealer, events, clock, .. } = self;
-        Custody { store: store.clone(), sealer: sealer.clone(), events: events.clone(), clock: clock.clone() }
+        CredentialService { store: store.clone(), sealer: sealer.clone(), events: events.clone(), clock: clock.clone() }
     }
 
     async fn sleep_until(&self, at: DateTime<Utc>) -> DateTime<Utc> {

@@ -1,14 +1,20 @@
 //! What a request says for single platforms, held against what they have.
 
-use domain::faults::Faults;
 use domain::post::{Accounts, NewTarget, Target, TargetStatus};
+use domain::validation_errors::ValidationErrors;
 
 use crate::Publishing;
 
 impl Publishing {
     /// Notes what is wrong with the options of targets as a client names them.
     /// Names are checked always, values once the post is to go out.
-    pub(crate) fn check_options(&self, named: &[NewTarget], accounts: &Accounts, goes_out: bool, faults: &mut Faults) {
+    pub(crate) fn check_options(
+        &self,
+        named: &[NewTarget],
+        accounts: &Accounts,
+        goes_out: bool,
+        faults: &mut ValidationErrors,
+    ) {
         let known = named.iter().filter_map(|it| Some((it, accounts.get(&it.connection_id)?)));
         for (target, account) in known {
             let (field, platform) = (field_of(target.index), &account.provider);
@@ -20,7 +26,7 @@ impl Publishing {
     }
 
     /// The same of targets that a post has already, when it is to go out.
-    pub(crate) fn check_kept_options(&self, kept: &[Target], faults: &mut Faults) {
+    pub(crate) fn check_kept_options(&self, kept: &[Target], faults: &mut ValidationErrors) {
         let unpublished = kept.iter().enumerate().filter(|(_, it)| it.status != TargetStatus::Published);
         for (index, target) in unpublished {
             let (field, names) = (field_of(index), target.options.iter().map(|(name, _)| name));

@@ -12,7 +12,7 @@ const AT_ONCE: i32 = 200;
 
 /// Puts an event on the bus that is in the outbox, and takes it out. When that
 /// fails, it is logged, and the tick does it.
-pub async fn announce(store: &Store, events: &dyn EventBus, event: &Event) {
+pub async fn publish_event(store: &Store, events: &dyn EventBus, event: &Event) {
     if let Err(error) = bring(store, events, event).await {
         tracing::warn!(%error, "an event is left to the tick");
     }

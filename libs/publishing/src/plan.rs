@@ -10,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing};
-use domain::delivery::{PLAN_AHEAD, WATCHDOG};
+use domain::delivery::{OVERDUE_CHECK_INTERVAL, PLAN_WINDOW};
 use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt};
-use storage::{Due, DueKey, Race};
+use storage::{DueEntry, DueKey, WriteOutcome};
 
 use crate::{Publishing, PublishingError};
 
@@ -66,10 +66,10 @@ impl Publishing {
 
     async fn plan_after(&self, planned_until: Option<DateTime<Utc>>) -> Result<Planned, PublishingError> {
         let now = self.clock.now();
-        let overdue_at = now - WATCHDOG;
+        let overdue_at = now - OVERDUE_CHECK_INTERVAL;
         // Entries that are older than this are read as overdue.
         let after = planned_until.map_or(overdue_at, |it| it.max(overdue_at));
-        let until = now + PLAN_AHEAD;
+        let until = now + PLAN_WINDOW;
         let crowds = Crowds::default();
         let shards: Vec<_> = (0..self.store.due_shards())
             .map(async |shard| {
@@ -111,14 +111,17 @@ impl Publishing {
             return Ok(count);
         }
         loop {
-            let due = self.store.due(shard, (after, until), page, PAGE).await?;
+            let due = self.store.due_deliveries(shard, (after, until), page, PAGE).await?;
             if put_off.is_none() && FULL < due.entries.len() * usize::try_from(shards).unwrap_or(1) {
                 put_off = Some(PutOff { from: until, shards });
             }
-            let place = |(index, it): (usize, &Due)| {
+            let place = |(index, it): (usize, &DueEntry)| {
                 let roll_up_at = put_off.as_ref().map(|it| it.place(count + index));
-                let in_a_crowd = self.share.unasked() < crowds.join(it);
-                Outgoing { message: DeliveryMessage { roll_up_at, in_a_crowd, ..message(it) }, at: it.look_at }
+                let needs_permit = self.concurrency_limits.unchecked() < crowds.join(it);
+                Outgoing {
+                    message: DeliveryMessage { roll_up_at, needs_permit, ..message(it) },
+                    at: it.next_step_at,
+                }
             };
             let messages: Vec<_> = due.entries.iter().enumerate().map(place).collect();
             self.queue.send(&messages).await?;
@@ -138,17 +141,19 @@ impl Publishing {
     ) -> Result<Planned, PublishingError> {
         let (mut planned, mut page) = (Planned::default(), None);
         for _ in 0..MAX_OVERDUE_PAGES {
-            let due = self.store.due(shard, (DateTime::UNIX_EPOCH, until), page, PAGE).await?;
+            let due = self.store.due_deliveries(shard, (DateTime::UNIX_EPOCH, until), page, PAGE).await?;
             // A delivery that has ended stands here too, until its post is told; it
             // is overdue only when the time for that is over.
-            let overdue: Vec<_> = due.entries.iter().filter(|it| it.look_at <= until).collect();
-            let messages: Vec<_> = overdue.iter().map(|it| Outgoing { message: message(it), at: it.look_at }).collect();
+            let overdue: Vec<_> = due.entries.iter().filter(|it| it.next_step_at <= until).collect();
+            let messages: Vec<_> =
+                overdue.iter().map(|it| Outgoing { message: message(it), at: it.next_step_at }).collect();
             // Sent before they are moved: after a crash in between they are sent
             // twice, and never not at all.
             self.queue.send(&messages).await?;
             let moves: Vec<_> = overdue.iter().map(|it| self.store.move_due(it, now)).collect();
-            let _: Vec<Race> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
-            let oldest = overdue.iter().map(|it| now - it.look_at).max().unwrap_or_default();
+            let _: Vec<WriteOutcome> =
+                futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
+            let oldest = overdue.iter().map(|it| now - it.next_step_at).max().unwrap_or_default();
             planned.oldest_overdue = planned.oldest_overdue.max(oldest);
             planned.count += overdue.len();
             page = due.next;
@@ -182,16 +187,16 @@ struct Crowds(Mutex<HashMap<(UserId, i64), u32>>);
 
 impl Crowds {
     /// The place of one among them, from 1.
-    fn join(&self, due: &Due) -> u32 {
+    fn join(&self, due: &DueEntry) -> u32 {
         let mut crowds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = crowds.entry((due.user_id, due.look_at.timestamp())).or_default();
+        let count = crowds.entry((due.user_id, due.next_step_at.timestamp())).or_default();
         *count += 1;
         *count
     }
 }
 
 /// What is found overdue asks for a place: something stood in its way.
-fn message(due: &Due) -> DeliveryMessage {
+fn message(due: &DueEntry) -> DeliveryMessage {
     DeliveryMessage {
         user_id: due.user_id,
         post_id: due.post_id,
@@ -199,7 +204,7 @@ fn message(due: &Due) -> DeliveryMessage {
         connection_id: due.connection_id,
         revision: due.revision,
         roll_up_at: None,
-        in_a_crowd: true,
+        needs_permit: true,
     }
 }
 

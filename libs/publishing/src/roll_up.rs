@@ -33,7 +33,7 @@ impl Publishing {
             }
             // The events go first: after a crash in between they are put again, and
             // none is lost. Those that come after the write could be.
-            let events = news(&before, &after);
+            let events = event_of_roll_up(&before, &after);
             if !events.is_empty() {
                 self.events.put(&events).await?;
             }
@@ -42,7 +42,7 @@ impl Publishing {
                 self.note_published(&after).await?;
             }
             let write =
-                PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None, news: None };
+                PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None, event: None };
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => return Ok(()),
                 lost => tracing::info!(?lost, post_id = %post, "a roll-up met another change"),
@@ -59,7 +59,7 @@ fn ended(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
     deliveries.iter().filter(ended).map(DeliveryWrite::RolledUp).collect()
 }
 
-fn news(before: &Post, after: &Post) -> Vec<Event> {
+fn event_of_roll_up(before: &Post, after: &Post) -> Vec<Event> {
     let mut events = Vec::new();
     for (old, new) in before.targets.iter().zip(&after.targets) {
         if old.status == new.status {

@@ -17,7 +17,7 @@ use cloud::seal::{DataKey, Envelope, LocalKeys, Sealer};
 use domain::budget::Budgets;
 use domain::clock::Clock;
 use domain::connection::Connection;
-use domain::delivery::{Delivery, PLAN_AHEAD};
+use domain::delivery::{Delivery, PLAN_WINDOW};
 use domain::event::Event;
 use domain::id::Ids;
 use domain::listing::Counts;
@@ -27,13 +27,13 @@ use domain::plan::Plans;
 use domain::post::{NewTarget, Post};
 use domain::testing::{a_connection, a_user, noon, text};
 use domain::user::User;
-use platforms::{Credentials, Lead, Leads, Platform, Publish, Registry};
+use platforms::{Credentials, LeadTimes, LeadTimesByPlatform, Platform, Publish, Registry};
 use secrecy::ExposeSecret;
 use storage::testing::{connect, join, store};
-use storage::{Connected, ConnectionRecord, CredentialsRecord, Due, Race, Store, grant_context};
+use storage::{Connected, ConnectionRecord, CredentialsRecord, DueEntry, Store, WriteOutcome, grant_context};
 
-pub(crate) use self::network::{Fate, Network, Registered, Renewal, SETTLES, a_public};
-use crate::{ChangePost, Changed, CreatePost, Created, Places, Publishing, RollUps, Share};
+pub(crate) use self::network::{Network, PublishFault, Registered, Renewal, SETTLES, a_public};
+use crate::{ChangePost, Changed, ConcurrencyLimits, CreatePost, Created, HeldPermits, Publishing, RollUps};
 
 /// So long after noon.
 pub(crate) fn later(seconds: i64) -> DateTime<Utc> {
@@ -121,11 +121,11 @@ pub(crate) const TICK: TimeDelta = TimeDelta::seconds(60);
 
 fn registries(network: &Arc<Network>) -> (Registry<dyn Publish>, Registry<dyn Platform>) {
     let adapter = || Box::new(Registered(Arc::clone(network)));
-    (Registry::of(vec![adapter()]), Registry::of(vec![adapter()]))
+    (Registry::from_adapters(vec![adapter()]), Registry::from_adapters(vec![adapter()]))
 }
 
-fn leads(network: &Network) -> Leads {
-    Leads::of([(network.name(), Lead { always: network.lead, ..Lead::NONE })])
+fn leads(network: &Network) -> LeadTimesByPlatform {
+    LeadTimesByPlatform::of([(network.name(), LeadTimes { always: network.lead, ..LeadTimes::NONE })])
 }
 
 impl Rig {
@@ -157,8 +157,8 @@ impl Rig {
             plans: Plans::default(),
             budgets: Budgets::default(),
             roll_ups: RollUps::default(),
-            share: Share::default(),
-            places: Places::default(),
+            concurrency_limits: ConcurrencyLimits::default(),
+            held_permits: HeldPermits::default(),
         };
         let user = a_user();
         join(&store, &user).await;
@@ -196,7 +196,11 @@ impl Rig {
 
     /// Credentials that end then; those that do end can be renewed.
     pub(crate) fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
-        Credentials { refresh_token: expires_at.map(|_| "renew".into()), expires_at, ..Credentials::of("first".into()) }
+        Credentials {
+            refresh_token: expires_at.map(|_| "renew".into()),
+            expires_at,
+            ..Credentials::new("first".into())
+        }
     }
 
     /// Connects an account by a grant of its own, or again.
@@ -213,7 +217,7 @@ impl Rig {
         assert_eq!(connected, Connected::Done { left: Vec::new() });
     }
 
-    /// The user goes through the hand-off of an account again.
+    /// The user goes through the connect flow of an account again.
     pub(crate) async fn reconnect(&self, account: usize, credentials: Credentials, refresh_at: Option<DateTime<Utc>>) {
         self.connect(&self.accounts[account], credentials, refresh_at).await;
     }
@@ -280,8 +284,8 @@ impl Rig {
 
     /// Writes a delivery as a worker leaves it behind that then crashes.
     pub(crate) async fn leave(&self, before: &Delivery, after: Delivery) -> Delivery {
-        let after = after.restamped(before.stamp + 1);
-        assert_eq!(self.store.swap_delivery(before, &after).await.unwrap(), Race::Won);
+        let after = after.with_write_id(before.write_id + 1);
+        assert_eq!(self.store.replace_delivery(before, &after).await.unwrap(), WriteOutcome::Applied);
         after
     }
 
@@ -293,11 +297,11 @@ impl Rig {
         self.connection(account).await.connection.pending
     }
 
-    pub(crate) async fn due(&self) -> Vec<Due> {
+    pub(crate) async fn due(&self) -> Vec<DueEntry> {
         let mut due = Vec::new();
         for shard in 0..self.store.due_shards() {
             let ever = (DateTime::UNIX_EPOCH, noon() + TimeDelta::days(99));
-            due.extend(self.store.due(shard, ever, None, 100).await.unwrap().entries);
+            due.extend(self.store.due_deliveries(shard, ever, None, 100).await.unwrap().entries);
         }
         due
     }
@@ -331,7 +335,7 @@ impl Rig {
                     assert!(self.queue.down.load(Ordering::SeqCst), "{error}");
                 }
                 // Ticks that find nothing are passed over.
-                let next = self.due().await.iter().map(|it| it.due_at - PLAN_AHEAD).min().unwrap_or(until);
+                let next = self.due().await.iter().map(|it| it.due_at - PLAN_WINDOW).min().unwrap_or(until);
                 let ticks = (next.max(at + TICK) - at).num_milliseconds().div_euclid(TICK.num_milliseconds());
                 *self.next_tick.lock().unwrap() = at + TICK * i32::try_from(ticks).unwrap();
             }

@@ -38,11 +38,11 @@ impl Publishing {
     /// run.
     pub async fn look_at_uploads(&self) -> Result<usize, PublishingError> {
         let unseen = self.store.unseen_media(self.clock.now() - LOOKED_AT_AFTER, MAX_PER_RUN).await?;
-        let looks = unseen.into_iter().map(|path| logged(path, self.look_at(path)));
+        let looks = unseen.into_iter().map(|path| logged(path, self.next_step_at(path)));
         Ok(count(looks).await)
     }
 
-    async fn look_at(&self, path: MediaPath) -> Result<bool, PublishingError> {
+    async fn next_step_at(&self, path: MediaPath) -> Result<bool, PublishingError> {
         let Some(medium) = self.store.media(path.user(), &[path.media()]).await?.pop() else { return Ok(false) };
         let look = self.bucket.look(&path.to_string(), SNIFF_BYTES).await?;
         match look.filter(|it| !medium.doomed && is_good(&medium, it, &self.media_limits)) {
@@ -80,7 +80,7 @@ impl Publishing {
     /// This comes before the write that takes them from the post. If that fails,
     /// a file is noted as unused that is used, which is found out before it
     /// would be removed; the other way round, it could stay for ever.
-    pub(crate) async fn let_go(
+    pub(crate) async fn release_uploads(
         &self,
         post: &Post,
         after: Option<&Post>,

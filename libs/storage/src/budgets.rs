@@ -2,7 +2,7 @@
 //! that writes a post, so that posts written at the same moment stay within the budget.
 
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
-use domain::budget::{Change, Mills, Purse};
+use domain::budget::{BudgetKey, Change, MilliDollars};
 use domain::id::UserId;
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ struct Counter {
 
 impl Store {
     /// What the posts of a user cost, those that are scheduled included.
-    pub async fn spent(&self, user: UserId, purse: &Purse) -> Result<Mills, StorageError> {
+    pub async fn spent(&self, user: UserId, purse: &BudgetKey) -> Result<MilliDollars, StorageError> {
         let found = self
             .client
             .get_item()
@@ -29,14 +29,14 @@ impl Store {
             .await?;
         let counter = found.item.map(from_item::<Counter>).transpose()?;
         // Less than none where the count had ended and something of it was given back.
-        Ok(Mills::new(counter.and_then(|it| u64::try_from(it.mills).ok()).unwrap_or_default()))
+        Ok(MilliDollars::new(counter.and_then(|it| u64::try_from(it.mills).ok()).unwrap_or_default()))
     }
 
     /// Counts a change, on condition that the budget is not exceeded by it.
     pub(crate) fn charge_action(
         &self,
         user: UserId,
-        purse: &Purse,
+        purse: &BudgetKey,
         change: Change,
     ) -> Result<TransactWriteItem, StorageError> {
         let mut update = Update::builder()
@@ -57,7 +57,7 @@ impl Store {
     }
 }
 
-fn key(user: UserId, purse: &Purse) -> Item {
+fn key(user: UserId, purse: &BudgetKey) -> Item {
     let subject = format!("budget#{user}#{}", purse.platform);
     attributes([("subject", s(subject)), ("minute", n(purse.month.number()))])
 }
@@ -73,8 +73,8 @@ mod tests {
     use crate::post_write::{PostWrite, PostWritten};
     use crate::testing::store;
 
-    fn purse() -> Purse {
-        Purse { platform: a_connection(&a_user()).provider, month: Month::of(noon()) }
+    fn purse() -> BudgetKey {
+        BudgetKey { platform: a_connection(&a_user()).provider, month: Month::of(noon()) }
     }
 
     /// A post that costs so much of a budget of a dollar, aimed at an account that is
@@ -82,7 +82,7 @@ mod tests {
     fn costing(user: &User, cost: u64) -> Post {
         let mut post = a_post(user, None, &[a_connection(user)]);
         post.targets[0].charge =
-            Some(Charge { month: purse().month, cost: Mills::new(cost), budget: Mills::cents(100) });
+            Some(Charge { month: purse().month, cost: MilliDollars::new(cost), budget: MilliDollars::cents(100) });
         post
     }
 
@@ -99,7 +99,7 @@ mod tests {
 
         assert_eq!(ends.iter().filter(|it| **it == PostWritten::Done).count(), 3, "{ends:?}");
         assert_eq!(ends.iter().filter(|it| **it == PostWritten::OverBudget).count(), 5, "{ends:?}");
-        assert_eq!(store.spent(user.user_id, &purse()).await.unwrap(), Mills::new(900));
+        assert_eq!(store.spent(user.user_id, &purse()).await.unwrap(), MilliDollars::new(900));
     }
 
     #[tokio::test]
@@ -112,7 +112,7 @@ mod tests {
 
         assert_eq!(write(&store, Some(&all), None).await, PostWritten::Done);
 
-        assert_eq!(store.spent(user.user_id, &purse()).await.unwrap(), Mills::default());
+        assert_eq!(store.spent(user.user_id, &purse()).await.unwrap(), MilliDollars::default());
         assert_eq!(write(&store, None, Some(&one)).await, PostWritten::Done);
     }
 
@@ -122,12 +122,12 @@ mod tests {
         write(&store, None, Some(&costing(&user, 5))).await;
         let user = user.user_id;
 
-        let next = Purse { month: Month::of(purse().month.ends_at()), ..purse() };
-        let other = Purse { platform: "other".to_owned(), ..purse() };
+        let next = BudgetKey { month: Month::of(purse().month.ends_at()), ..purse() };
+        let other = BudgetKey { platform: "other".to_owned(), ..purse() };
         let somebody = UserId::new(user.get() + 1).unwrap();
 
         for (user, purse, spent) in [(user, purse(), 5), (user, next, 0), (user, other, 0), (somebody, purse(), 0)] {
-            assert_eq!(store.spent(user, &purse).await.unwrap(), Mills::new(spent), "{user} {purse:?}");
+            assert_eq!(store.spent(user, &purse).await.unwrap(), MilliDollars::new(spent), "{user} {purse:?}");
         }
         assert_eq!(store.erase(Table::Limits, user).await.unwrap(), 1, "it goes with its user");
     }

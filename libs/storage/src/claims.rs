@@ -12,8 +12,8 @@ use domain::delivery::{Claim, Delivery};
 use crate::Store;
 use crate::error::StorageError;
 use crate::item::{Item, attributes, s, ttl};
-use crate::race::Race;
 use crate::schema::Table;
+use crate::write_outcome::WriteOutcome;
 
 /// How long a claim is kept.
 ///
@@ -45,9 +45,9 @@ impl Store {
             .expression_attribute_values(":delivery", s(name(delivery)))
             .send()
             .await;
-        Ok(match Race::of(put)? {
-            Race::Won => Claim::Ours,
-            Race::Lost => Claim::Others,
+        Ok(match WriteOutcome::from_write(put)? {
+            WriteOutcome::Applied => Claim::Ours,
+            WriteOutcome::Conflict => Claim::Others,
         })
     }
 

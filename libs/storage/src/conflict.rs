@@ -13,11 +13,11 @@ pub(crate) const TRIES: u32 = 10;
 
 /// The tries of one write.
 #[derive(Default)]
-pub(crate) struct Patience {
+pub(crate) struct RetryPolicy {
     tries: u32,
 }
 
-impl Patience {
+impl RetryPolicy {
     /// Waits after a try that met a transaction. Returns `false`, at once, when
     /// it was the last.
     pub(crate) async fn wait(&mut self) -> bool {

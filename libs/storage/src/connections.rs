@@ -1,7 +1,7 @@
 //! Connected accounts. Each points at the credentials of its grant.
 //!
 //! That an account is connected once per user is kept by a marker in the
-//! hand-offs table (`account#user#platform#account id`), written and deleted in
+//! connect flows table (`account#user#platform#account id`), written and deleted in
 //! the same transaction as the connection.
 
 mod connect;
@@ -22,7 +22,7 @@ use crate::item::{Item, attributes, from_item, n, s};
 use crate::schema::Table;
 pub use connect::{Connected, Connecting, MAX_CONNECTED};
 pub use disconnect::Disconnected;
-pub use marks::Loss;
+pub use marks::LostGrant;
 
 /// A connection and where its credentials are.
 #[derive(Clone, Debug)]
@@ -140,7 +140,7 @@ pub(crate) fn connection_key(user: UserId, id: ConnectionId) -> Item {
 }
 
 fn marker(user: UserId, provider: &str, account_id: &str) -> Item {
-    attributes([("handoff", s(format!("account#{user}#{provider}#{account_id}")))])
+    attributes([("connect_flow", s(format!("account#{user}#{provider}#{account_id}")))])
 }
 
 pub(crate) fn read(mut item: Item) -> Result<ConnectionRecord, StorageError> {

@@ -66,7 +66,7 @@ pub struct CredentialsRecord {
     pub beside: Option<ConnectionId>,
 }
 
-/// Credentials as a hand-off brings them.
+/// Credentials as a connect flow brings them.
 #[derive(Clone, Debug)]
 pub struct NewCredentials {
     /// Which grant: see [`grant_name`].

@@ -33,20 +33,20 @@ impl Store {
         let mut item = to_item(deletion)?;
         item.extend(key(hash));
         item.insert("ttl".to_owned(), ttl(deletion.at + REMEMBERED));
-        self.client.put_item().table_name(self.table(Table::Handoffs)).set_item(Some(item)).send().await?;
+        self.client.put_item().table_name(self.table(Table::ConnectFlows)).set_item(Some(item)).send().await?;
         Ok(())
     }
 
     /// The deletion with this hash of its code.
     pub async fn deletion(&self, hash: &str) -> Result<Option<Deletion>, StorageError> {
-        let found = self.client.get_item().table_name(self.table(Table::Handoffs)).set_key(Some(key(hash)));
+        let found = self.client.get_item().table_name(self.table(Table::ConnectFlows)).set_key(Some(key(hash)));
         found.consistent_read(true).send().await?.item.map(from_item).transpose()
     }
 }
 
-/// Beside hand-offs, which are forgotten in the same way.
+/// Beside connect flows, which are forgotten in the same way.
 fn key(hash: &str) -> Item {
-    attributes([("handoff", s(format!("deletion#{hash}")))])
+    attributes([("connect_flow", s(format!("deletion#{hash}")))])
 }
 
 #[cfg(test)]
@@ -64,6 +64,6 @@ mod tests {
 
         assert_eq!(store.deletion("hash").await.unwrap(), Some(deletion));
         assert_eq!(store.deletion("another").await.unwrap(), None);
-        assert_eq!(store.hand_off("hash").await.unwrap(), None);
+        assert_eq!(store.connect_flow("hash").await.unwrap(), None);
     }
 }

@@ -9,24 +9,24 @@ use domain::id::{ConnectionId, PostId, TargetId, UserId};
 use domain::post::Post;
 
 use crate::Store;
-use crate::conflict::Patience;
+use crate::conflict::RetryPolicy;
 use crate::connections::ConnectionRecord;
 use crate::error::StorageError;
+use crate::in_flight_calls::{InFlightCalls, LimitSubject, in_flight_calls_key};
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
-use crate::open_calls::{CallsOf, OpenCalls, open_calls_key};
 use crate::posts::post_key;
-use crate::race::Race;
 use crate::schema::Table;
+use crate::write_outcome::WriteOutcome;
 
 /// The condition that a delivery is as it was read.
 ///
-/// Two stamps could be equal by chance. With the revision, the delivery of a
+/// Two write_ids could be equal by chance. With the revision, the delivery of a
 /// changed post never passes for the one that was read all the same.
-pub(crate) const AS_READ: &str = "stamp = :stamp AND revision = :revision";
+pub(crate) const AS_READ: &str = "write_id = :write_id AND revision = :revision";
 
 /// Everything that taking a step with a delivery has to know.
 #[derive(Debug)]
-pub struct Work {
+pub struct LoadedDelivery {
     /// The delivery.
     pub delivery: Delivery,
     /// Its post; `None` when it was deleted.
@@ -34,12 +34,12 @@ pub struct Work {
     /// Its account; `None` when it was disconnected.
     pub connection: Option<ConnectionRecord>,
     /// What is being called for its user.
-    pub open_calls: OpenCalls,
+    pub in_flight_calls: InFlightCalls,
 }
 
 /// An entry of the due index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct DueEntry {
     /// Whose.
     pub user_id: UserId,
     /// Of which post.
@@ -51,7 +51,7 @@ pub struct Due {
     /// Of which revision.
     pub revision: u64,
     /// When its next step is to be taken.
-    pub look_at: DateTime<Utc>,
+    pub next_step_at: DateTime<Utc>,
     /// Where it stands in the index.
     pub due_at: DateTime<Utc>,
 }
@@ -60,7 +60,7 @@ pub struct Due {
 #[derive(Debug, Default)]
 pub struct DuePage {
     /// What stands there.
-    pub entries: Vec<Due>,
+    pub entries: Vec<DueEntry>,
     /// Where the next piece begins; `None` at the end.
     pub next: Option<DueKey>,
 }
@@ -72,28 +72,28 @@ pub struct DueKey(Item);
 impl Store {
     /// A delivery with its post, its account and what is being called for its user, in one call; `None` when
     /// there is no such delivery.
-    pub async fn work(
+    pub async fn load_delivery(
         &self,
         user: UserId,
         post: PostId,
         target: TargetId,
         connection: ConnectionId,
-    ) -> Result<Option<Work>, StorageError> {
+    ) -> Result<Option<LoadedDelivery>, StorageError> {
         let connection = attributes([("user_id", n(user)), ("connection_id", n(connection))]);
         let keys = vec![
             (Table::Deliveries, delivery_key(user, post, target)),
             (Table::Posts, post_key(user, post)),
             (Table::Connections, connection),
-            (Table::Limits, open_calls_key(&CallsOf::user(user))),
+            (Table::Limits, in_flight_calls_key(&LimitSubject::user(user))),
         ];
         let mut found = self.batch_get(keys).await?;
         let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
         let Some(delivery) = take(Table::Deliveries) else { return Ok(None) };
-        Ok(Some(Work {
+        Ok(Some(LoadedDelivery {
             delivery: from_item(delivery)?,
             post: take(Table::Posts).map(from_item).transpose()?,
             connection: take(Table::Connections).map(crate::connections::read).transpose()?,
-            open_calls: take(Table::Limits).as_ref().map(crate::open_calls::read).unwrap_or_default(),
+            in_flight_calls: take(Table::Limits).as_ref().map(crate::in_flight_calls::read).unwrap_or_default(),
         }))
     }
 
@@ -115,50 +115,50 @@ impl Store {
     }
 
     /// Writes a delivery over the one that was read. Of any number of callers
-    /// with the same reading, at most one gets [`Race::Won`].
+    /// with the same reading, at most one gets [`WriteOutcome::Applied`].
     ///
     /// The SDK sends a write again when it hears no answer. If the first attempt
     /// was written all the same, the condition of the second does not hold. The
-    /// item in its way then has the stamp of `after`, and the race is won.
-    pub async fn swap_delivery(&self, before: &Delivery, after: &Delivery) -> Result<Race, StorageError> {
+    /// item in its way then has the write_id of `after`, and the race is won.
+    pub async fn replace_delivery(&self, before: &Delivery, after: &Delivery) -> Result<WriteOutcome, StorageError> {
         let put = self
             .client
             .put_item()
             .table_name(self.table(Table::Deliveries))
             .set_item(Some(delivery_item(after, self.due_shards)?))
             .condition_expression(AS_READ)
-            .expression_attribute_values(":stamp", n(before.stamp))
+            .expression_attribute_values(":write_id", n(before.write_id))
             .expression_attribute_values(":revision", n(before.revision))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let mut patience = Patience::default();
+        let mut patience = RetryPolicy::default();
         loop {
             return match put.clone().send().await {
-                Err(error) if is_our_own(&error, after) => Ok(Race::Won),
+                Err(error) if is_our_own(&error, after) => Ok(WriteOutcome::Applied),
                 Err(error) if meets_a_transaction(&error) && patience.wait().await => continue,
-                written => Race::of(written),
+                written => WriteOutcome::from_write(written),
             };
         }
     }
 
     /// Removes a delivery whose post does not know it any more.
-    pub async fn remove_delivery(&self, delivery: &Delivery) -> Result<Race, StorageError> {
+    pub async fn remove_delivery(&self, delivery: &Delivery) -> Result<WriteOutcome, StorageError> {
         let removed = self
             .client
             .delete_item()
             .table_name(self.table(Table::Deliveries))
             .set_key(Some(delivery_key(delivery.user_id, delivery.post_id, delivery.target_id)))
             .condition_expression(AS_READ)
-            .expression_attribute_values(":stamp", n(delivery.stamp))
+            .expression_attribute_values(":write_id", n(delivery.write_id))
             .expression_attribute_values(":revision", n(delivery.revision))
             .send()
             .await;
-        Race::of(removed)
+        WriteOutcome::from_write(removed)
     }
 
     /// What stands in one shard of the due index after `after` and no later
     /// than `until`, the oldest first; from the beginning or from `page` on, at
     /// most `limit`.
-    pub async fn due(
+    pub async fn due_deliveries(
         &self,
         shard: u32,
         (after, until): (DateTime<Utc>, DateTime<Utc>),
@@ -210,12 +210,12 @@ impl Store {
             .expression_attribute_values(":until", at(until))
             .send()
             .await;
-        Race::of(set).map(drop)
+        WriteOutcome::from_write(set).map(drop)
     }
 
     /// Moves an entry of the due index, unless it has moved or its delivery
     /// was replaced since it was read.
-    pub async fn move_due(&self, due: &Due, to: DateTime<Utc>) -> Result<Race, StorageError> {
+    pub async fn move_due(&self, due: &DueEntry, to: DateTime<Utc>) -> Result<WriteOutcome, StorageError> {
         let moved = self
             .client
             .update_item()
@@ -228,7 +228,7 @@ impl Store {
             .expression_attribute_values(":revision", n(due.revision))
             .send()
             .await;
-        Race::of(moved)
+        WriteOutcome::from_write(moved)
     }
 }
 
@@ -269,16 +269,16 @@ fn instant(item: &Item, name: &str) -> Option<DateTime<Utc>> {
     DateTime::from_timestamp_millis(i64::try_from(number(item, name)?).ok()?)
 }
 
-fn due(entry: &Item) -> Option<Due> {
+fn due(entry: &Item) -> Option<DueEntry> {
     let number = |name: &str| number(entry, name);
     let (post, target) = entry.get("delivery")?.as_s().ok()?.split_once('#')?;
-    Some(Due {
+    Some(DueEntry {
         user_id: UserId::new(number("user_id")?)?,
         post_id: PostId::new(post.parse().ok()?)?,
         target_id: TargetId::new(target.parse().ok()?)?,
         connection_id: ConnectionId::new(number("connection_id")?)?,
         revision: number("revision")?,
-        look_at: instant(entry, "look_at")?,
+        next_step_at: instant(entry, "next_step_at")?,
         due_at: instant(entry, "due_at")?,
     })
 }
@@ -287,7 +287,7 @@ fn due(entry: &Item) -> Option<Due> {
 fn is_our_own<R>(error: &SdkError<PutItemError, R>, after: &Delivery) -> bool {
     let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else { return false };
     let there = |name: &str| failed.item().and_then(|it| it.get(name));
-    there("stamp") == Some(&n(after.stamp)) && there("revision") == Some(&n(after.revision))
+    there("write_id") == Some(&n(after.write_id)) && there("revision") == Some(&n(after.revision))
 }
 
 fn meets_a_transaction<R>(error: &SdkError<PutItemError, R>) -> bool {

@@ -25,7 +25,7 @@ enum Named {
     /// By one of these attributes.
     By(&'static [&'static str]),
     /// By an attribute, or in its key: an account that was connected.
-    InHandOff,
+    InConnectFlow,
     /// In a part of its `subject`.
     InSubject,
     /// At the start of its `delivery`.
@@ -45,10 +45,10 @@ impl Store {
             | Table::Deliveries
             | Table::Idempotency
             | Table::Webhooks
-            | Table::Notices
+            | Table::WebhookDeliveries
             | Table::Outbox => return self.erase_partition(table, user).await,
             Table::Grants => Named::By(&["owner", "user_id"]),
-            Table::Handoffs => Named::InHandOff,
+            Table::ConnectFlows => Named::InConnectFlow,
             Table::Limits => Named::InSubject,
             Table::Claims => Named::InDelivery,
             // What the deployment itself is given, and no user.
@@ -150,10 +150,10 @@ fn is_of(item: &Item, named: Named, user: UserId) -> bool {
     let text = |name: &str| item.get(name).and_then(|it| it.as_s().ok()).map(String::as_str);
     match named {
         Named::By(attributes) => attributes.iter().any(|it| item.get(*it).is_some_and(|it| is_user(it, user))),
-        Named::InHandOff => {
+        Named::InConnectFlow => {
             let of_account = format!("account#{user}#");
             item.get("user_id").is_some_and(|it| is_user(it, user))
-                || text("handoff").is_some_and(|it| it.starts_with(&of_account))
+                || text("connect_flow").is_some_and(|it| it.starts_with(&of_account))
         }
         Named::InSubject => {
             // Addresses hold no number sign, so that none is taken for an id.
@@ -227,7 +227,7 @@ mod tests {
             (Table::Grants, 3),
             (Table::Limits, 1),
             (Table::Connections, 1),
-            (Table::Handoffs, 2),
+            (Table::ConnectFlows, 2),
             (Table::Media, 2),
             (Table::Credentials, 1),
         ];

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
-use crate::race::Race;
+use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
 /// How long an answer is kept.
@@ -51,7 +51,7 @@ impl IdempotencyUse {
 /// Whether the answer is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptState {
+pub enum StoredResponseState {
     /// The first request is still being answered.
     Running,
     /// `response` is the answer.
@@ -60,11 +60,11 @@ pub enum KeptState {
 
 /// What is kept under a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredResponse {
     /// Of the first request's body.
     pub body_hash: String,
     /// Whether the answer is known.
-    pub state: KeptState,
+    pub state: StoredResponseState,
     /// The answer's JSON; empty while running.
     pub response: String,
     /// When the first request came.
@@ -89,7 +89,7 @@ pub enum KeyClaim {
     /// The first is still being answered.
     Running,
     /// The first was answered.
-    Done(Kept),
+    Done(StoredResponse),
     /// The key was used for another request.
     OtherBody,
 }
@@ -102,7 +102,7 @@ impl Store {
         route: &str,
         key: &IdempotencyKey,
         now: DateTime<Utc>,
-    ) -> Result<Option<Kept>, StorageError> {
+    ) -> Result<Option<StoredResponse>, StorageError> {
         let answer = self
             .client
             .get_item()
@@ -124,9 +124,9 @@ impl Store {
         body_hash: &str,
         now: DateTime<Utc>,
     ) -> Result<KeyClaim, StorageError> {
-        let running = Kept {
+        let running = StoredResponse {
             body_hash: body_hash.to_owned(),
-            state: KeptState::Running,
+            state: StoredResponseState::Running,
             response: String::new(),
             created_at: now,
             expires_at: now + CLAIM,
@@ -148,11 +148,11 @@ impl Store {
         };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(lost)) => {
-                let kept: Kept = from_item(lost.item().cloned().unwrap_or_default())?;
+                let kept: StoredResponse = from_item(lost.item().cloned().unwrap_or_default())?;
                 Ok(match kept.state {
                     _ if kept.body_hash != body_hash => KeyClaim::OtherBody,
-                    KeptState::Running => KeyClaim::Running,
-                    KeptState::Done => KeyClaim::Done(kept),
+                    StoredResponseState::Running => KeyClaim::Running,
+                    StoredResponseState::Done => KeyClaim::Done(kept),
                 })
             }
             _ => Err(error.into()),
@@ -181,7 +181,7 @@ impl Store {
             .expression_attribute_values(":ttl", ttl(expires_at))
             .send()
             .await;
-        Race::of(completed).map(drop)
+        WriteOutcome::from_write(completed).map(drop)
     }
 
     /// Gives a key back after a request that was refused, so that a corrected
@@ -198,7 +198,7 @@ impl Store {
             .expression_attribute_values(":running", s("running"))
             .send()
             .await;
-        Race::of(released).map(drop)
+        WriteOutcome::from_write(released).map(drop)
     }
 }
 
@@ -212,9 +212,9 @@ pub(crate) fn kept_item(
     response: &str,
     now: DateTime<Utc>,
 ) -> Result<Item, StorageError> {
-    let kept = Kept {
+    let kept = StoredResponse {
         body_hash: body_hash.to_owned(),
-        state: KeptState::Done,
+        state: StoredResponseState::Done,
         response: response.to_owned(),
         created_at: now,
         expires_at: now + KEPT_FOR,
@@ -228,12 +228,12 @@ pub(crate) fn idempotency_key_attributes(user: UserId, route: &str, key: &Idempo
 }
 
 /// What an item keeps; `None` when its time is over.
-pub(crate) fn kept_from(item: Item, now: DateTime<Utc>) -> Result<Option<Kept>, StorageError> {
-    let kept: Kept = from_item(item)?;
+pub(crate) fn kept_from(item: Item, now: DateTime<Utc>) -> Result<Option<StoredResponse>, StorageError> {
+    let kept: StoredResponse = from_item(item)?;
     Ok((now <= kept.expires_at).then_some(kept))
 }
 
-fn item(user: UserId, route: &str, key: &IdempotencyKey, kept: &Kept) -> Result<Item, StorageError> {
+fn item(user: UserId, route: &str, key: &IdempotencyKey, kept: &StoredResponse) -> Result<Item, StorageError> {
     let mut item = to_item(kept)?;
     item.extend(idempotency_key_attributes(user, route, key));
     item.insert("ttl".to_owned(), ttl(kept.expires_at));
@@ -347,6 +347,6 @@ mod tests {
 
         let kept = kept_from(item, noon()).unwrap().unwrap();
 
-        assert_eq!((kept.state, kept.response.as_str()), (KeptState::Done, "{}"));
+        assert_eq!((kept.state, kept.response.as_str()), (StoredResponseState::Done, "{}"));
     }
 }

@@ -8,7 +8,7 @@
 //! | limits | subject, minute; minute 0 has no minute | TTL |
 //! | connections | `user_id`, `connection_id` | `by_account`: of all users who connected an account; `refresh`: of credentials that are still kept here |
 //! | credentials | `user_id`, name of the grant | sealed; the connections that use them; `refresh`: by the time they are to be looked after; `by_grant`: of all users who have the same |
-//! | handoffs | hash of a state token | TTL; and deletions, by the hash of their code |
+//! | connect_flows | hash of a state token | TTL; and deletions, by the hash of their code |
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
 //! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
 //! | deliveries | `user_id`, `post_id#target_id` | `due`: the unfinished by when somebody must look |
@@ -28,6 +28,7 @@ mod budgets;
 mod change;
 mod claims;
 mod conflict;
+mod connect_flows;
 mod connections;
 mod credentials;
 mod deletions;
@@ -35,46 +36,45 @@ mod deliveries;
 mod erasure;
 mod error;
 mod grants;
-mod handoffs;
 mod idempotency;
+mod in_flight_calls;
 mod item;
 mod limits;
 mod media;
-mod notices;
-mod open_calls;
 mod outbox;
 mod post_write;
 mod posts;
-mod race;
 mod schema;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod transaction;
 mod users;
 mod vault;
+mod webhook_deliveries;
 mod webhooks;
+mod write_outcome;
 
 use aws_sdk_dynamodb::Client;
 
+pub use connect_flows::*;
 pub use connections::*;
 pub use credentials::*;
 pub use deletions::*;
 pub use deliveries::*;
 pub use error::StorageError;
 pub use grants::*;
-pub use handoffs::*;
 pub use idempotency::*;
+pub use in_flight_calls::{InFlightCalls, LimitSubject};
 pub use limits::*;
 pub use media::*;
-pub use notices::*;
-pub use open_calls::{CallsOf, OpenCalls};
 pub use post_write::*;
 pub use posts::*;
-pub use race::Race;
 pub use schema::{Index, Key, Projection, Table, TableSchema};
 pub use users::*;
 pub use vault::*;
+pub use webhook_deliveries::*;
 pub use webhooks::{CreatedBy, EndpointAdded, EndpointRecord, webhook_context};
+pub use write_outcome::WriteOutcome;
 
 /// Partitions of the due index unless a deployment configures another number:
 /// enough for 8,000 planned deliveries a second at DynamoDB's 1,000 writes a

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, ttl};
-use crate::race::{Race, if_won};
+use crate::write_outcome::{WriteOutcome, if_won};
 use crate::{Store, Table};
 
 /// What a subject has used of a minute, the request just counted included.
@@ -104,7 +104,7 @@ impl Store {
             .expression_attribute_values(":back", n(-1))
             .send()
             .await;
-        Race::of(update).map(drop)
+        WriteOutcome::from_write(update).map(drop)
     }
 
     async fn count_in_open_window(&self, subject: &str, now: DateTime<Utc>) -> Result<Option<Entries>, StorageError> {

@@ -35,7 +35,7 @@ pub struct PostWrite<'a> {
     pub kept: Option<(&'a IdempotencyUse, String)>,
     /// What is to be told of the change: it is in the outbox as soon as the change
     /// is made.
-    pub news: Option<&'a Event>,
+    pub event: Option<&'a Event>,
 }
 
 /// A delivery that changes with its post.
@@ -119,7 +119,7 @@ impl Store {
             let put = put.build().map_err(StorageError::build)?;
             actions.push((PostWritten::KeyTaken, TransactWriteItem::builder().put(put).build()));
         }
-        if let Some(event) = write.news {
+        if let Some(event) = write.event {
             // It has no condition that could fail.
             actions.push((PostWritten::PostChanged, self.outbox_put(event)?));
         }
@@ -139,20 +139,20 @@ impl Store {
             }
             (Some(before), Some(after)) => {
                 let mut item = post_item(after)?;
-                item.insert("stamp".to_owned(), n(before.stamp + 1));
+                item.insert("write_id".to_owned(), n(before.write_id + 1));
                 let put = Put::builder()
                     .table_name(table)
                     .set_item(Some(item))
-                    .condition_expression("stamp = :stamp")
-                    .expression_attribute_values(":stamp", n(before.stamp));
+                    .condition_expression("write_id = :write_id")
+                    .expression_attribute_values(":write_id", n(before.write_id));
                 action.put(put.build().map_err(StorageError::build)?)
             }
             (Some(before), None) => {
                 let delete = Delete::builder()
                     .table_name(table)
                     .set_key(Some(post_key(before.user_id, before.post_id)))
-                    .condition_expression("stamp = :stamp")
-                    .expression_attribute_values(":stamp", n(before.stamp));
+                    .condition_expression("write_id = :write_id")
+                    .expression_attribute_values(":write_id", n(before.write_id));
                 action.delete(delete.build().map_err(StorageError::build)?)
             }
             (None, None) => return Err(StorageError::Request("a write without a post".to_owned())),
@@ -241,7 +241,7 @@ impl Store {
                     .set_key(Some(delivery_key(delivery.user_id, delivery.post_id, delivery.target_id)))
                     .update_expression("REMOVE due_at, due_shard")
                     .condition_expression(AS_READ)
-                    .expression_attribute_values(":stamp", n(delivery.stamp))
+                    .expression_attribute_values(":write_id", n(delivery.write_id))
                     .expression_attribute_values(":revision", n(delivery.revision));
                 action.update(update.build().map_err(StorageError::build)?)
             }

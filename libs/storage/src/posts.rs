@@ -16,7 +16,7 @@ use domain::user::User;
 
 use crate::Store;
 use crate::error::StorageError;
-use crate::idempotency::{IdempotencyUse, Kept, kept_from};
+use crate::idempotency::{IdempotencyUse, StoredResponse, kept_from};
 use crate::item::{Item, attributes, from_item, n, s, to_item};
 use crate::media::Medium;
 use crate::schema::Table;
@@ -55,7 +55,7 @@ struct Counted {
 
 /// What a request about a post has to know of the user.
 #[derive(Debug, Default)]
-pub struct Surroundings {
+pub struct PostContext {
     /// The user; `None` when there is none.
     pub user: Option<User>,
     /// The accounts asked for that are the user's.
@@ -65,7 +65,7 @@ pub struct Surroundings {
     /// How many posts there are.
     pub counts: Counts,
     /// The answer that an idempotency key was given before.
-    pub kept: Option<Kept>,
+    pub kept: Option<StoredResponse>,
 }
 
 /// One page of posts.
@@ -99,7 +99,7 @@ impl Store {
         media: impl IntoIterator<Item = MediaId>,
         key: Option<&IdempotencyUse>,
         now: DateTime<Utc>,
-    ) -> Result<Surroundings, StorageError> {
+    ) -> Result<PostContext, StorageError> {
         let owned = |name: &str, id: u64| attributes([("user_id", n(user)), (name, n(id))]);
         let mut keys = vec![(Table::Users, attributes([("user_id", n(user))])), (Table::Posts, counts_key(user))];
         keys.extend(connections.into_iter().map(|it| (Table::Connections, owned("connection_id", it.get()))));
@@ -110,7 +110,7 @@ impl Store {
         let mut take = |table| found.remove(&table).unwrap_or_default();
         let accounts = take(Table::Connections).into_iter().map(from_item::<Connection>);
         let kept = take(Table::Idempotency).pop().map(|it| kept_from(it, now)).transpose()?.flatten();
-        Ok(Surroundings {
+        Ok(PostContext {
             user: take(Table::Users).pop().map(from_item).transpose()?,
             accounts: accounts.map(|it| it.map(|it| (it.connection_id, it))).collect::<Result<_, _>>()?,
             media: take(Table::Media).into_iter().map(from_item).collect::<Result<_, _>>()?,

@@ -18,7 +18,7 @@ pub enum Table {
     Grants,
     Limits,
     Connections,
-    Handoffs,
+    ConnectFlows,
     Media,
     Posts,
     Deliveries,
@@ -27,7 +27,7 @@ pub enum Table {
     Claims,
     Credentials,
     Webhooks,
-    Notices,
+    WebhookDeliveries,
     Outbox,
 }
 
@@ -115,7 +115,7 @@ impl Table {
             ],
             ttl: None,
         },
-        TableSchema { table: Self::Handoffs, hash: s("handoff"), range: None, indexes: &[], ttl: TTL },
+        TableSchema { table: Self::ConnectFlows, hash: s("connect_flow"), range: None, indexes: &[], ttl: TTL },
         TableSchema {
             table: Self::Media,
             hash: n("user_id"),
@@ -143,7 +143,7 @@ impl Table {
                 "due",
                 s("due_shard"),
                 n("due_at"),
-                Projection::Include(&["look_at", "revision", "connection_id"]),
+                Projection::Include(&["next_step_at", "revision", "connection_id"]),
             )],
             ttl: None,
         },
@@ -168,11 +168,11 @@ impl Table {
             ttl: None,
         },
         TableSchema {
-            table: Self::Notices,
+            table: Self::WebhookDeliveries,
             hash: n("user_id"),
             range: Some(s("notice")),
             indexes: &[
-                index("due", s("due_shard"), n("due_at"), Projection::Include(&["look_at"])),
+                index("due", s("due_shard"), n("due_at"), Projection::Include(&["next_step_at"])),
                 index("by_endpoint", s("endpoint"), n("created_at"), Projection::Keys),
                 index("waiting", s("waits_for"), n("created_at"), Projection::Keys),
             ],
@@ -194,7 +194,7 @@ impl Table {
             Self::Grants => "grants",
             Self::Limits => "limits",
             Self::Connections => "connections",
-            Self::Handoffs => "handoffs",
+            Self::ConnectFlows => "connect_flows",
             Self::Media => "media",
             Self::Posts => "posts",
             Self::Deliveries => "deliveries",
@@ -203,7 +203,7 @@ impl Table {
             Self::Claims => "claims",
             Self::Credentials => "credentials",
             Self::Webhooks => "webhooks",
-            Self::Notices => "notices",
+            Self::WebhookDeliveries => "webhook_deliveries",
             Self::Outbox => "outbox",
         }
     }

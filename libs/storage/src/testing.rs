@@ -23,9 +23,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::change::Change;
+use crate::connect_flows::{ConnectFlow, FlowState};
 use crate::connections::{Connected, Connecting};
 use crate::credentials::NewCredentials;
-use crate::handoffs::{HandOff, Stage};
 use crate::item::{attributes, n, s};
 use crate::users::{Identity, Joined};
 use crate::{Store, Table};
@@ -108,24 +108,24 @@ pub async fn join(store: &Store, user: &User) {
     assert_eq!(joined, Joined::Ours);
 }
 
-/// A hand-off to whose end only the store has something to do.
-pub fn a_hand_off(user: UserId, provider: &str, now: DateTime<Utc>) -> HandOff {
-    HandOff {
+/// A connect flow to whose end only the store has something to do.
+pub fn a_connect_flow(user: UserId, provider: &str, now: DateTime<Utc>) -> ConnectFlow {
+    ConnectFlow {
         user_id: user,
         provider: provider.to_owned(),
-        stage: Stage::Answering,
+        state: FlowState::Completing,
         created_at: now,
         expires_at: now + chrono::TimeDelta::seconds(600),
         ended_at: None,
         connection_id: None,
         also_connected: Vec::new(),
         reason: None,
-        goes_on: None,
+        owner: None,
         sealed: None,
     }
 }
 
-/// Connects an account as a hand-off does, by a grant of its own; again, when
+/// Connects an account as a connect flow does, by a grant of its own; again, when
 /// its user has connected it.
 #[expect(clippy::expect_used, reason = "a test without its account cannot go on")]
 pub async fn connect(
@@ -136,9 +136,9 @@ pub async fn connect(
 ) -> Connected {
     let now = connection.created_at;
     let (account, provider) = (&connection.profile.account_id, &connection.provider);
-    let hand_off = a_hand_off(connection.user_id, provider, now);
+    let connect_flow = a_connect_flow(connection.user_id, provider, now);
     let state = format!("{}-{}", connection.connection_id, random_u32());
-    store.begin_hand_off(&state, &hand_off).await.expect("a store");
+    store.begin_connect_flow(&state, &connect_flow).await.expect("a store");
     let accounts = [account.as_str()];
     let found = store.connected_accounts(connection.user_id, provider, accounts).await.expect("a store");
     let granted = granted(connection, sealed, refresh_at);

@@ -4,9 +4,9 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::TransactWriteItem;
 
 use crate::Store;
-use crate::conflict::Patience;
+use crate::conflict::RetryPolicy;
 use crate::error::StorageError;
-use crate::race::Race;
+use crate::write_outcome::WriteOutcome;
 
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +19,10 @@ pub(crate) enum Transacted {
 
 impl Transacted {
     /// For those to whom it is one which of the writes was in the way.
-    pub(crate) fn race(self) -> Race {
+    pub(crate) fn race(self) -> WriteOutcome {
         match self {
-            Self::Done => Race::Won,
-            Self::Refused(_) => Race::Lost,
+            Self::Done => WriteOutcome::Applied,
+            Self::Refused(_) => WriteOutcome::Conflict,
         }
     }
 }
@@ -32,7 +32,7 @@ impl Store {
     /// way, over a user's counts mostly, waits and is tried again: that the other
     /// one is there does not say that a condition fails.
     pub(crate) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<Transacted, StorageError> {
-        let mut patience = Patience::default();
+        let mut patience = RetryPolicy::default();
         loop {
             let sent = self.client.transact_write_items().set_transact_items(Some(writes.clone())).send().await;
             let Err(error) = sent else { return Ok(Transacted::Done) };
@@ -57,10 +57,10 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use domain::testing::{a_post, a_user, an_endpoint, noon};
-    use domain::webhook::Secrets;
+    use domain::webhook::WebhookSecrets;
 
     use crate::testing::refusing;
-    use crate::{EndpointAdded, EndpointRecord, PostWrite, PostWritten, Race, StorageError};
+    use crate::{EndpointAdded, EndpointRecord, PostWrite, PostWritten, StorageError, WriteOutcome};
 
     const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
         "CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]}"#;
@@ -83,11 +83,11 @@ mod tests {
     #[tokio::test]
     async fn to_meet_another_is_no_refusal() {
         let endpoint = an_endpoint();
-        let record = EndpointRecord { endpoint: endpoint.clone(), secrets: Secrets::new(vec![1]) };
+        let record = EndpointRecord { endpoint: endpoint.clone(), secrets: WebhookSecrets::new(vec![1]) };
         let store = async || refusing(1, CONFLICT).await;
 
         assert_eq!(store().await.add_webhook(&record).await.unwrap(), EndpointAdded::Added);
-        assert_eq!(store().await.swap_webhook(&endpoint, &record, None).await.unwrap(), Race::Won);
+        assert_eq!(store().await.swap_webhook(&endpoint, &record, None).await.unwrap(), WriteOutcome::Applied);
         assert!(store().await.remove_webhook(endpoint.user_id, endpoint.webhook_id).await.unwrap());
 
         let full = refusing(1, REFUSAL).await.add_webhook(&record).await.unwrap();

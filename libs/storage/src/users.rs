@@ -142,9 +142,9 @@ impl Store {
     }
 
     /// Throws a user out, or lets them in again, as an operator does by
-    /// `infra/disable-user`. [`Race::Lost`] when there is no such user.
+    /// `infra/disable-user`. [`WriteOutcome::Conflict`] when there is no such user.
     #[cfg(any(test, feature = "testing"))]
-    pub async fn set_disabled(&self, user: UserId, disabled: bool) -> Result<crate::Race, StorageError> {
+    pub async fn set_disabled(&self, user: UserId, disabled: bool) -> Result<crate::WriteOutcome, StorageError> {
         let update = self
             .client
             .update_item()
@@ -155,7 +155,7 @@ impl Store {
             .expression_attribute_values(":disabled", aws_sdk_dynamodb::types::AttributeValue::Bool(disabled))
             .send()
             .await;
-        crate::Race::of(update)
+        crate::WriteOutcome::from_write(update)
     }
 }
 

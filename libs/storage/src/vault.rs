@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, n, s, to_item, ttl};
-use crate::race::Race;
 use crate::schema::Table;
+use crate::write_outcome::WriteOutcome;
 
 /// A secret of the deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Store {
                 .condition_expression("revision = :before")
                 .set_expression_attribute_values(Some(attributes([(":before", n(revision))]))),
         };
-        Ok(Race::of(put.send().await)?.is_won())
+        Ok(WriteOutcome::from_write(put.send().await)?.is_won())
     }
 }
 

@@ -6,22 +6,22 @@ use chrono::DateTime;
 use domain::event::Event;
 use domain::id::{UserId, WebhookId};
 use domain::sealing::{SealContext, SecretKind};
-use domain::webhook::{Endpoint, MAX_ENDPOINTS, Replaced, Secrets};
+use domain::webhook::{MAX_ENDPOINTS, ReplacedSecret, WebhookEndpoint, WebhookSecrets};
 
 use crate::Store;
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, to_item};
-use crate::race::Race;
 use crate::schema::Table;
 use crate::transaction::Transacted;
+use crate::write_outcome::WriteOutcome;
 
 /// An endpoint as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointRecord {
     /// The endpoint.
-    pub endpoint: Endpoint,
+    pub endpoint: WebhookEndpoint,
     /// Its secrets, sealed for [`webhook_context`].
-    pub secrets: Secrets,
+    pub secrets: WebhookSecrets,
 }
 
 /// How the addition of an endpoint ended.
@@ -97,10 +97,10 @@ impl Store {
     /// tells of the change.
     pub async fn swap_webhook(
         &self,
-        before: &Endpoint,
+        before: &WebhookEndpoint,
         after: &EndpointRecord,
         news: Option<&Event>,
-    ) -> Result<Race, StorageError> {
+    ) -> Result<WriteOutcome, StorageError> {
         let put = Put::builder()
             .table_name(self.table(Table::Webhooks))
             .set_item(Some(item(after)?))
@@ -162,7 +162,7 @@ fn item(record: &EndpointRecord) -> Result<Item, StorageError> {
     let mut item = to_item(&record.endpoint)?;
     let sealed = |bytes: &[u8]| AttributeValue::B(Blob::new(bytes));
     let replaced =
-        |it: &Replaced| AttributeValue::M(attributes([("secret", sealed(&it.sealed)), ("until", at(it.until))]));
+        |it: &ReplacedSecret| AttributeValue::M(attributes([("secret", sealed(&it.sealed)), ("until", at(it.until))]));
     item.insert("secret".to_owned(), sealed(&record.secrets.newest));
     item.insert("replaced".to_owned(), AttributeValue::L(record.secrets.replaced.iter().map(replaced).collect()));
     Ok(item)
@@ -172,13 +172,13 @@ pub(crate) fn read(mut item: Item) -> Result<EndpointRecord, StorageError> {
     let newest = take_secret(&mut item)?;
     let Some(AttributeValue::L(replaced)) = item.remove("replaced") else { return Err(without_secret()) };
     let replaced = replaced.into_iter().map(read_replaced).collect::<Result<_, _>>()?;
-    Ok(EndpointRecord { endpoint: from_item(item)?, secrets: Secrets { newest, replaced } })
+    Ok(EndpointRecord { endpoint: from_item(item)?, secrets: WebhookSecrets { newest, replaced } })
 }
 
-fn read_replaced(kept: AttributeValue) -> Result<Replaced, StorageError> {
+fn read_replaced(kept: AttributeValue) -> Result<ReplacedSecret, StorageError> {
     let AttributeValue::M(mut kept) = kept else { return Err(without_secret()) };
     let until = kept.get("until").and_then(|it| DateTime::from_timestamp_millis(it.as_n().ok()?.parse().ok()?));
-    Ok(Replaced { sealed: take_secret(&mut kept)?, until: until.ok_or_else(without_secret)? })
+    Ok(ReplacedSecret { sealed: take_secret(&mut kept)?, until: until.ok_or_else(without_secret)? })
 }
 
 fn take_secret(item: &mut Item) -> Result<Vec<u8>, StorageError> {
@@ -200,8 +200,8 @@ mod tests {
     use super::*;
     use crate::testing::store;
 
-    fn record(endpoint: Endpoint) -> EndpointRecord {
-        EndpointRecord { endpoint, secrets: Secrets::new(vec![1, 2]) }
+    fn record(endpoint: WebhookEndpoint) -> EndpointRecord {
+        EndpointRecord { endpoint, secrets: WebhookSecrets::new(vec![1, 2]) }
     }
 
     #[tokio::test]
@@ -211,7 +211,7 @@ mod tests {
         let ids = ids();
         let mut added = Vec::new();
         for _ in 0..MAX_ENDPOINTS {
-            let endpoint = Endpoint { webhook_id: ids.fresh(), ..first.clone() };
+            let endpoint = WebhookEndpoint { webhook_id: ids.fresh(), ..first.clone() };
             assert_eq!(store.add_webhook(&record(endpoint.clone())).await.unwrap(), EndpointAdded::Added);
             added.push(endpoint.webhook_id);
         }
@@ -230,13 +230,14 @@ mod tests {
         let store = store().await;
         let before = record(an_endpoint());
         store.add_webhook(&before).await.unwrap();
-        let answer = domain::webhook::Answer { status: Some(410), ..domain::webhook::Answer::none("", 0) };
-        let gone = before.endpoint.heard(EventKind::PostPublished, &answer, false, noon()).unwrap();
+        let answer =
+            domain::webhook::EndpointResponse { status: Some(410), ..domain::webhook::EndpointResponse::none("", 0) };
+        let gone = before.endpoint.record_response(EventKind::PostPublished, &answer, false, noon()).unwrap();
         let event = gone.disabled_event().unwrap();
         let after = EndpointRecord { endpoint: gone, secrets: before.secrets.clone().rotated(vec![3], noon()) };
 
-        assert_eq!(store.swap_webhook(&before.endpoint, &after, Some(&event)).await.unwrap(), Race::Won);
-        assert_eq!(store.swap_webhook(&before.endpoint, &after, None).await.unwrap(), Race::Lost);
+        assert_eq!(store.swap_webhook(&before.endpoint, &after, Some(&event)).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(store.swap_webhook(&before.endpoint, &after, None).await.unwrap(), WriteOutcome::Conflict);
 
         let (user, id) = (before.endpoint.user_id, before.endpoint.webhook_id);
         assert_eq!(store.webhook(user, id).await.unwrap(), Some(after));

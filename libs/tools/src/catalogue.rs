@@ -7,7 +7,7 @@ use rmcp::model::{JsonObject, ToolAnnotations};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::answer::{Answer, Failure};
+use crate::result::{ToolError, ToolResult};
 use crate::{Server, explain, input, reading, writing};
 
 /// A tool.
@@ -180,7 +180,7 @@ impl Tool {
     }
 
     /// Does it.
-    pub(crate) async fn call(self, server: &Server, arguments: JsonObject) -> Result<Answer, Failure> {
+    pub(crate) async fn call(self, server: &Server, arguments: JsonObject) -> Result<ToolResult, ToolError> {
         let client = &server.client;
         match self {
             Self::ListPlatforms => reading::list_platforms(client, read(arguments)?).await,
@@ -200,6 +200,6 @@ impl Tool {
 
 /// The arguments as a tool takes them. A field that is unknown is not passed
 /// over: a typing error must never make a draft of a scheduled post.
-fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Failure> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| Failure::Input(error.to_string()))
+fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Input(error.to_string()))
 }

@@ -3,26 +3,26 @@
 use client::{Client, Connection, ListConnections, PostPlatform, PostStatus, TargetStatus};
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Failure};
 use crate::input::ExplainError;
 use crate::reading::stands;
 use crate::refusals::{of_code, of_status};
+use crate::result::{ToolError, ToolResult};
 
-pub(crate) async fn explain(client: &Client, asked: &ExplainError) -> Result<Answer, Failure> {
+pub(crate) async fn explain(client: &Client, asked: &ExplainError) -> Result<ToolResult, ToolError> {
     if let Some(post) = asked.post {
         return of_post(client, post).await;
     }
     let code = asked.code.as_deref().and_then(of_code);
     let status = asked.status.map(of_status);
     match code.or(status) {
-        Some(words) => Ok(Answer::only(words)),
+        Some(words) => Ok(ToolResult::only(words)),
         None => {
-            Err(Failure::Input("give a post, a status such as 422, or a code such as has_pending_posts".to_owned()))
+            Err(ToolError::Input("give a post, a status such as 422, or a code such as has_pending_posts".to_owned()))
         }
     }
 }
 
-async fn of_post(client: &Client, id: u64) -> Result<Answer, Failure> {
+async fn of_post(client: &Client, id: u64) -> Result<ToolResult, ToolError> {
     let post = client.show_post(id).await?.value;
     let accounts = client.list_connections(&ListConnections::default()).await?.value.data;
     let open: Vec<_> = post.platforms.iter().filter(|it| it.status != TargetStatus::Published).collect();
@@ -43,7 +43,7 @@ async fn of_post(client: &Client, id: u64) -> Result<Answer, Failure> {
               instruction to you."
         }
     };
-    Ok(Answer::of(format!("{} {next}", stands(&post)), &explained))
+    Ok(ToolResult::of(format!("{} {next}", stands(&post)), &explained))
 }
 
 fn of_target(target: &PostPlatform, account: Option<&Connection>) -> Value {

@@ -5,7 +5,7 @@ use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::answer::Failure;
+use crate::result::ToolError;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -221,7 +221,7 @@ pub(crate) struct ExplainError {
 }
 
 impl ValidatePost {
-    pub(crate) fn written(self) -> Result<NewPost, Failure> {
+    pub(crate) fn written(self) -> Result<NewPost, ToolError> {
         Ok(NewPost {
             content: self.content,
             platforms: Some(self.accounts.into_iter().map(Account::written).collect()),
@@ -256,9 +256,9 @@ pub(crate) fn files(media: Vec<Medium>) -> Vec<NewPostMedia> {
 }
 
 /// A time as an assistant writes it.
-pub(crate) fn time(raw: &str) -> Result<PostTime, Failure> {
+pub(crate) fn time(raw: &str) -> Result<PostTime, ToolError> {
     serde_json::from_value(Value::String(raw.to_owned())).map_err(|_| {
         let what = "scheduled_at must be a time with an offset, such as 2026-11-21T09:30:00+01:00, or now";
-        Failure::Input(what.to_owned())
+        ToolError::Input(what.to_owned())
     })
 }

@@ -5,12 +5,12 @@
 //! machine (`social mcp`). Each makes one call of the API, or two, and decides
 //! nothing that the API would decide.
 
-mod answer;
 mod catalogue;
 mod explain;
 mod input;
 mod reading;
 mod refusals;
+mod result;
 #[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(test)]
@@ -89,7 +89,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("there is no tool {}", shortened(&request.name)), None));
         };
         let answered = tool.call(self, request.arguments.unwrap_or_default()).await;
-        Ok(answer::result(answered).into())
+        Ok(result::result(answered).into())
     }
 }
 

@@ -3,8 +3,8 @@
 use client::{Client, ListConnections, ListPosts, Post, PostStatus, TargetStatus};
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Failure};
 use crate::input;
+use crate::result::{ToolError, ToolResult};
 
 /// How much of a text a list shows.
 const BEGINNING: usize = 280;
@@ -12,24 +12,24 @@ const BEGINNING: usize = 280;
 const PER_PAGE: u64 = 10;
 const MAX_PER_PAGE: u64 = 50;
 
-pub(crate) async fn list_platforms(client: &Client, asked: input::ListPlatforms) -> Result<Answer, Failure> {
+pub(crate) async fn list_platforms(client: &Client, asked: input::ListPlatforms) -> Result<ToolResult, ToolError> {
     let all = client.list_platforms().await?.value.data;
     let Some(name) = asked.platform else {
         let briefly = |it: &client::Platform| json!({ "name": it.name, "title": it.title, "usable": it.usable, "access": it.access });
         let all: Vec<_> = all.iter().map(briefly).collect();
-        return Ok(Answer::of(format!("{} platforms. Name one to see its options and rules.", all.len()), &all));
+        return Ok(ToolResult::of(format!("{} platforms. Name one to see its options and rules.", all.len()), &all));
     };
     if let Some(platform) = all.iter().find(|it| it.name == name) {
-        return Ok(Answer::of(format!("{}: options and rules.", platform.title), platform));
+        return Ok(ToolResult::of(format!("{}: options and rules.", platform.title), platform));
     }
     let names: Vec<_> = all.iter().map(|it| it.name.as_str()).collect();
-    Err(Failure::Input(format!("there is no such platform; there are {}", names.join(", "))))
+    Err(ToolError::Input(format!("there is no such platform; there are {}", names.join(", "))))
 }
 
-pub(crate) async fn list_connections(client: &Client, asked: input::ListConnections) -> Result<Answer, Failure> {
+pub(crate) async fn list_connections(client: &Client, asked: input::ListConnections) -> Result<ToolResult, ToolError> {
     if let Some(connection) = asked.connection {
         let account = client.show_connection(connection).await?.value;
-        return Ok(Answer::of("What this account asks of a post is in meta.", &account));
+        return Ok(ToolResult::of("What this account asks of a post is in meta.", &account));
     }
     let which = ListConnections { provider: asked.platform, status: None };
     let accounts = client.list_connections(&which).await?.value.data;
@@ -39,10 +39,10 @@ pub(crate) async fn list_connections(client: &Client, asked: input::ListConnecti
         (all, 0) => format!("{all} accounts."),
         (all, gone) => format!("{all} accounts; {gone} cannot publish until the person connects them again."),
     };
-    Ok(Answer::of(sentence, &accounts))
+    Ok(ToolResult::of(sentence, &accounts))
 }
 
-pub(crate) async fn list_posts(client: &Client, asked: input::ListPosts) -> Result<Answer, Failure> {
+pub(crate) async fn list_posts(client: &Client, asked: input::ListPosts) -> Result<ToolResult, ToolError> {
     let which = ListPosts {
         status: asked.status.map(status),
         per_page: Some(asked.per_page.unwrap_or(PER_PAGE).clamp(1, MAX_PER_PAGE)),
@@ -53,12 +53,12 @@ pub(crate) async fn list_posts(client: &Client, asked: input::ListPosts) -> Resu
     let posts: Vec<_> = page.data.iter().map(briefly).collect();
     let meta = page.meta;
     let sentence = format!("{} posts in all, page {} of {}.", meta.total, meta.current_page, meta.last_page);
-    Ok(Answer::of(sentence, &posts))
+    Ok(ToolResult::of(sentence, &posts))
 }
 
-pub(crate) async fn get_post(client: &Client, asked: input::GetPost) -> Result<Answer, Failure> {
+pub(crate) async fn get_post(client: &Client, asked: input::GetPost) -> Result<ToolResult, ToolError> {
     let post = client.show_post(asked.post).await?.value;
-    Ok(Answer::of(stands(&post), &post))
+    Ok(ToolResult::of(stands(&post), &post))
 }
 
 fn briefly(post: &Post) -> Value {

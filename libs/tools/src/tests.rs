@@ -13,8 +13,8 @@ use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
 use crate::Server;
-use crate::answer::{Failure, result};
 use crate::catalogue::Tool;
+use crate::result::{ToolError, result};
 
 /// One request that the API got.
 #[derive(Clone, Debug)]
@@ -288,7 +288,7 @@ async fn an_ended_token_asks_for_access_again() {
 
 #[test]
 fn who_cannot_know_whether_it_happened_is_told_how_to_find_out() {
-    let failure = Failure::Api(client::Error::Unknown("the connection broke".to_owned()));
+    let failure = ToolError::Api(client::Error::Unknown("the connection broke".to_owned()));
     let (is_error, said) = read(&result(Err(failure)));
     assert!(is_error && said.contains("same idempotency_key"), "{said}");
 }

@@ -2,33 +2,33 @@
 
 use client::{Client, CreateMedium, IdempotencyKey, PostChanges, PostStatus};
 
-use crate::answer::{Answer, Failure};
 use crate::input::{self, Account, Then, files, time};
 use crate::reading::stands;
+use crate::result::{ToolError, ToolResult};
 
-pub(crate) async fn validate_post(client: &Client, asked: input::ValidatePost) -> Result<Answer, Failure> {
+pub(crate) async fn validate_post(client: &Client, asked: input::ValidatePost) -> Result<ToolResult, ToolError> {
     let checked = client.validate_post(&asked.written()?).await?.value;
     let sentence = match checked.warnings.len() {
         0 => "It would be taken as it is. Nothing was created.".to_owned(),
         _ => "It would be taken; look at the warnings first. Nothing was created.".to_owned(),
     };
-    Ok(Answer::of(sentence, &checked))
+    Ok(ToolResult::of(sentence, &checked))
 }
 
-pub(crate) async fn create_post(client: &Client, asked: input::CreatePost) -> Result<Answer, Failure> {
+pub(crate) async fn create_post(client: &Client, asked: input::CreatePost) -> Result<ToolResult, ToolError> {
     let (key, asked) = asked.parted();
     let key = IdempotencyKey::parse(key)
-        .map_err(|_| Failure::Input("idempotency_key must have 1 to 255 visible ASCII characters".to_owned()))?;
+        .map_err(|_| ToolError::Input("idempotency_key must have 1 to 255 visible ASCII characters".to_owned()))?;
     let made = client.create_post(&asked.written()?, Some(&key)).await?;
     if !made.replayed {
-        return Ok(Answer::of(stands(&made.value), &made.value));
+        return Ok(ToolResult::of(stands(&made.value), &made.value));
     }
     // What was answered the first time; it may be public by now.
     let post = client.show_post(made.value.id).await?.value;
-    Ok(Answer::of(format!("It was created before, by this key. {}", stands(&post)), &post))
+    Ok(ToolResult::of(format!("It was created before, by this key. {}", stands(&post)), &post))
 }
 
-pub(crate) async fn change_post(client: &Client, asked: input::ChangePost) -> Result<Answer, Failure> {
+pub(crate) async fn change_post(client: &Client, asked: input::ChangePost) -> Result<ToolResult, ToolError> {
     let changes = PostChanges {
         content: asked.content,
         platforms: asked.accounts.map(|it| it.into_iter().map(Account::written).collect()),
@@ -36,30 +36,30 @@ pub(crate) async fn change_post(client: &Client, asked: input::ChangePost) -> Re
         media: asked.media.map(files),
     };
     let post = client.change_post(asked.post, &changes, asked.revision).await?.value;
-    Ok(Answer::of(stands(&post), &post))
+    Ok(ToolResult::of(stands(&post), &post))
 }
 
-pub(crate) async fn cancel_post(client: &Client, asked: input::CancelPost) -> Result<Answer, Failure> {
+pub(crate) async fn cancel_post(client: &Client, asked: input::CancelPost) -> Result<ToolResult, ToolError> {
     match asked.then {
         Then::Draft => {
             let unscheduled = PostChanges { scheduled_at: Some(None), ..PostChanges::default() };
             let post = client.change_post(asked.post, &unscheduled, asked.revision).await?.value;
-            Ok(Answer::of(stands(&post), &post))
+            Ok(ToolResult::of(stands(&post), &post))
         }
         Then::Delete => {
             client.delete_post(asked.post, asked.revision).await?;
-            Ok(Answer::only(format!("Post {} is deleted. It does not go out.", asked.post)))
+            Ok(ToolResult::only(format!("Post {} is deleted. It does not go out.", asked.post)))
         }
     }
 }
 
-pub(crate) async fn retry_post(client: &Client, asked: input::RetryPost) -> Result<Answer, Failure> {
+pub(crate) async fn retry_post(client: &Client, asked: input::RetryPost) -> Result<ToolResult, ToolError> {
     let at = time(asked.scheduled_at.as_deref().unwrap_or("now"))?;
     // A time would schedule a draft too, and nobody asked for that.
     let before = client.show_post(asked.post).await?.value;
     if before.status != PostStatus::Failed {
         let status = before.status.as_str();
-        return Err(Failure::Input(format!(
+        return Err(ToolError::Input(format!(
             "only a failed post can be tried again, and post {} is {status}",
             before.id
         )));
@@ -68,12 +68,12 @@ pub(crate) async fn retry_post(client: &Client, asked: input::RetryPost) -> Resu
     // What is tried again is what was read.
     let revision = asked.revision.unwrap_or(before.revision);
     let post = client.change_post(asked.post, &again, Some(revision)).await?.value;
-    Ok(Answer::of(stands(&post), &post))
+    Ok(ToolResult::of(stands(&post), &post))
 }
 
-pub(crate) async fn upload_media(client: &Client, asked: input::UploadMedia) -> Result<Answer, Failure> {
+pub(crate) async fn upload_media(client: &Client, asked: input::UploadMedia) -> Result<ToolResult, ToolError> {
     let medium = CreateMedium { mime_type: asked.mime_type, source_url: Some(asked.url), ..CreateMedium::default() };
     let medium = client.create_medium(&medium, None).await?.value;
     let sentence = format!("The file is there. Name it in a post by its path {}.", medium.path());
-    Ok(Answer::of(sentence, &medium))
+    Ok(ToolResult::of(sentence, &medium))
 }

@@ -41,17 +41,17 @@ use axum::Router;
 use chrono::SecondsFormat;
 use domain::clock::Clock;
 use domain::media::MimeType;
-use platforms::Answers;
-use platforms::conformance::network::{Call, Decision, Detour, Network, PublicMedium, PublicPost, Trouble};
+use platforms::FieldValues;
+use platforms::conformance::network::{Call, Decision, Detour, InjectedFault, Network, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 
 use self::account::Status;
 use self::dpop::Realm;
 use self::world::repo::{Entry, Prepared};
-use self::world::{Shared, World};
-use crate::stand_in::echo::{self, Echo};
-use crate::stand_in::wire;
+use self::world::{NetworkState, Shared};
+use crate::fake::echo::{self, Echo};
+use crate::fake::wire;
 
 /// All of Bluesky that one account meets.
 ///
@@ -238,7 +238,7 @@ impl Bluesky {
 #[async_trait]
 impl Network for Bluesky {
     async fn start(clock: Clock) -> Self {
-        let world: Shared = Arc::new(World::new(clock));
+        let world: Shared = Arc::new(NetworkState::new(clock));
         let pds = Router::new()
             .merge(identity::routes())
             .merge(session::routes())
@@ -269,11 +269,11 @@ impl Network for Bluesky {
         json!({ "plc": url, "resolver": url, "appview": url, "video": url })
     }
 
-    fn answers(&self) -> Answers {
-        Answers::from([("handle".to_owned(), account::HANDLE.into())])
+    fn answers(&self) -> FieldValues {
+        FieldValues::from([("handle".to_owned(), account::HANDLE.into())])
     }
 
-    fn direct_answers(&self) -> Option<Answers> {
+    fn direct_answers(&self) -> Option<FieldValues> {
         let password = self.world.state().passwords.current().to_owned();
         let mut answers = self.answers();
         answers.insert("app_password".to_owned(), password.into());
@@ -281,8 +281,8 @@ impl Network for Bluesky {
     }
 
     /// With the address of a server, it asks there who it is.
-    fn answers_naming_it(&self) -> Option<Answers> {
-        Some(Answers::from([("handle".to_owned(), self.pds().into())]))
+    fn answers_naming_it(&self) -> Option<FieldValues> {
+        Some(FieldValues::from([("handle".to_owned(), self.pds().into())]))
     }
 
     /// Its page is opened only for a request that a client has pushed with a key of its own.
@@ -299,12 +299,12 @@ impl Network for Bluesky {
         true
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+    fn trouble(&self, call: Call, trouble: InjectedFault, count: usize) {
         self.world.troubles().order(call, trouble, count);
     }
 
-    fn can(&self, call: Call, trouble: Trouble) -> bool {
-        trouble != Trouble::Unwanted || matches!(call, Call::Upload | Call::Process | Call::Publish)
+    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
+        trouble != InjectedFault::Unwanted || matches!(call, Call::Upload | Call::Process | Call::Publish)
     }
 
     /// The app is removed from the account's connected apps, and the app

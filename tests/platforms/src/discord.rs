@@ -27,11 +27,11 @@ use platforms::conformance::network::PublicMedium;
 use serde_json::{Value, json};
 
 use self::refusal::Refusal;
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::here;
-use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::secret;
-use crate::stand_in::params::essence;
+use crate::fake::limits::Limits;
+use crate::fake::oauth::secret;
+use crate::fake::params::essence;
+use crate::fake::request_log::RequestLog;
+use crate::fake::server;
 
 /// The number of the server.
 pub const GUILD: &str = "290926792226357250";
@@ -46,10 +46,10 @@ pub const NAME: &str = "Lighthouse news";
 pub struct Discord<const APP: bool = true> {
     here: Arc<Here>,
     /// What arrived so far.
-    pub arrivals: Arrivals,
+    pub request_log: RequestLog,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
@@ -96,14 +96,14 @@ impl<const APP: bool> Discord<APP> {
         let routes = Router::new()
             .route("/api/v10/webhooks/{id}/{token}", webhook)
             .route("/api/v10/webhooks/{id}/{token}/messages/{message}", get(webhooks::message))
-            .merge(crate::stand_in::oauth::routes("/oauth2/authorize", oauth::TOKEN, None))
+            .merge(crate::fake::oauth::routes("/oauth2/authorize", oauth::TOKEN, None))
             .fallback(refusal::not_found)
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
         let here = Here::serve_as((), "discord", clock, oauth::RULES, Memory::default(), routes, strict).await;
         here.memory().webhook(None);
-        Self { arrivals: here.arrivals.clone(), here }
+        Self { request_log: here.request_log.clone(), here }
     }
 
     /// The address of the webhook that somebody has made, as the app copies it.

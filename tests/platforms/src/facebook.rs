@@ -26,10 +26,10 @@ use self::access::Page;
 use self::photos::Photo;
 use self::posts::Post;
 use self::videos::Video;
+use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
+use crate::fake::request_log::RequestLog;
+use crate::fake::server;
 use crate::meta::error::GraphError;
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::here;
-use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
 
 /// The name of the person, by which they choose themselves.
 pub const PERSON: &str = "ada.keeper";
@@ -78,10 +78,10 @@ const BUSINESS: Rules = Rules {
 pub struct Facebook<const CONFIGURED: bool = false> {
     here: Arc<Here>,
     /// What arrived.
-    pub arrivals: Arrivals,
+    pub request_log: RequestLog,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 struct Memory {
     pages: Vec<Page>,
@@ -152,7 +152,7 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
             .layer(DefaultBodyLimit::disable());
         let rules = if CONFIGURED { BUSINESS } else { RULES };
         let here = Here::serve("facebook", clock, rules, Memory::new(), routes).await;
-        Self { arrivals: here.arrivals.clone(), here }
+        Self { request_log: here.request_log.clone(), here }
     }
 
     /// The secret of our app.

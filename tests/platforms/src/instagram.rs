@@ -27,14 +27,14 @@ use serde_json::Value;
 use self::by_facebook::Page;
 use self::making::Content;
 use self::posts::Post;
+use crate::fake::injected_faults::InjectedFaults;
+use crate::fake::oauth::{Client, Pkce, Refresh, Rules};
+use crate::fake::request_log::RequestLog;
+use crate::fake::server;
 use crate::meta::containers::{Containers, WORK};
 use crate::meta::error::GraphError;
 use crate::meta::usage::{self, Usage};
 use crate::meta::{Ids, long_lived};
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::here;
-use crate::stand_in::oauth::{Client, Pkce, Refresh, Rules};
-use crate::stand_in::troubles::Troubles;
 
 /// The account's name, by which the person chooses it.
 pub const HANDLE: &str = "keeper_ada";
@@ -98,10 +98,10 @@ pub struct Instagram<const BY_FACEBOOK: bool = false> {
     /// How much was called, as answers say it.
     pub usage: Usage,
     /// What arrived.
-    pub arrivals: Arrivals,
+    pub request_log: RequestLog,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 struct Memory {
     by_facebook: bool,
@@ -168,11 +168,11 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
         let (memory, usage) = (Memory::new(BY_FACEBOOK), Usage::default());
         let tell = |server| usage::around(server, &usage);
         let here = Here::serve_as((), "instagram", clock, rules, memory, api(routes), tell).await;
-        Self { arrivals: here.arrivals.clone(), here, usage }
+        Self { request_log: here.request_log.clone(), here, usage }
     }
 
     /// What stands in front of it.
-    pub fn intermediary(&self) -> MutexGuard<'_, Troubles> {
+    pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
         self.here.troubles()
     }
 

@@ -28,10 +28,10 @@ use serde_json::{Value, json};
 use self::files::File;
 use self::organizations::Role;
 use self::posts::Post;
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::here;
-use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
+use crate::fake::limits::Limits;
+use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
+use crate::fake::request_log::RequestLog;
+use crate::fake::server;
 
 /// The name of the member, as they choose themselves.
 const MEMBER: &str = "Ada Keeper";
@@ -177,11 +177,11 @@ impl Products for CommunityWithOpenId {
 pub struct LinkedIn<P = SelfServe> {
     here: Arc<Here>,
     /// What arrived.
-    pub arrivals: Arrivals,
+    pub request_log: RequestLog,
     products: PhantomData<P>,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 struct Memory {
     /// Where uploads go.
@@ -237,7 +237,7 @@ impl<P: Products> LinkedIn<P> {
         let rules = Rules { scopes: P::SCOPES, refresh, ..RULES };
         let here = Here::serve("linkedin", clock, rules, memory, routes).await;
         here.memory().uploads_at = here.base_url();
-        Self { arrivals: here.arrivals.clone(), here, products: PhantomData }
+        Self { request_log: here.request_log.clone(), here, products: PhantomData }
     }
 }
 

@@ -37,7 +37,7 @@ pub use self::flavour::{Flavour, GoToSocial, Known, OldMastodon, Pixelfed, Plero
 use self::instance::Instance;
 use self::refusal::Refusal;
 pub use self::website::{Way, Website};
-use crate::stand_in::{self, arrivals, echo, wire};
+use crate::fake::{self, echo, request_log, wire};
 
 /// A server with one account. Its person is signed in.
 ///
@@ -59,7 +59,7 @@ impl<F> Server<F> {
     async fn begin(flavour: Flavour, clock: Clock) -> Self {
         let here = Arc::new(Instance::new(flavour.differences(), clock));
         let server = echo::around(router(&here), &here.echo);
-        let address = wire::serve(arrivals::around(server, &here.arrivals)).await;
+        let address = wire::serve(request_log::around(server, &here.request_log)).await;
         here.is_at(format!("http://{address}"));
         Self { here, address, flavour: PhantomData }
     }
@@ -151,7 +151,7 @@ fn router(here: &Arc<Instance>) -> Router {
         // What is too large is refused in `front`.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(Arc::clone(here), front::limit));
-    stand_in::front::around(server, Arc::clone(here))
+    fake::front::around(server, Arc::clone(here))
         .layer(middleware::from_fn_with_state(Arc::clone(here), front::pass))
         .with_state(Arc::clone(here))
 }

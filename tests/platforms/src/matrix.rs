@@ -28,16 +28,16 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get, post, put};
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use platforms::conformance::network::{Detour, Trouble};
+use platforms::conformance::network::{Detour, InjectedFault};
 use serde_json::Value;
 
 use self::media::File;
 use self::oauth::AuthorizationServer;
 use self::tokens::Device;
-use crate::stand_in::here;
-use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::press;
-use crate::stand_in::troubles::Troubles;
+use crate::fake::injected_faults::InjectedFaults;
+use crate::fake::limits::Limits;
+use crate::fake::oauth::press;
+use crate::fake::server;
 
 /// The user.
 pub const USER: &str = "@keeper:lighthouse.example";
@@ -65,7 +65,7 @@ pub struct Matrix<const OAUTH: bool = false> {
     here: Arc<Here>,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 #[derive(Default)]
 struct Memory {
@@ -76,7 +76,7 @@ struct Memory {
     transactions: BTreeMap<(String, String, String), (String, DateTime<Utc>)>,
     files: BTreeMap<String, File>,
     /// How many messages are taken before one fails, and how.
-    failing: Option<(usize, Trouble)>,
+    failing: Option<(usize, InjectedFault)>,
     limits: Limits,
     /// What `/.well-known/matrix/client` says, where it says something.
     well_known: Option<Value>,
@@ -185,7 +185,7 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
     }
 
     /// What stands in front of it.
-    pub fn intermediary(&self) -> MutexGuard<'_, Troubles> {
+    pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
         self.here.troubles()
     }
 
@@ -251,7 +251,7 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
     }
 
     /// The message after so many fails in this way.
-    pub fn fails_after(&self, messages: usize, trouble: Trouble) {
+    pub fn fails_after(&self, messages: usize, trouble: InjectedFault) {
         self.here.memory().failing = Some((messages, trouble));
     }
 

@@ -1,4 +1,4 @@
-//! What Facebook, Instagram and Threads have in common, for their stand-ins: the Graph
+//! What Facebook, Instagram and Threads have in common, for their fakes: the Graph
 //! API of Meta. Made from its documentation ("Handle Errors", "Rate Limits", "Secure
 //! Graph API Calls", "Long-Lived Tokens", "Paginated Results").
 //!

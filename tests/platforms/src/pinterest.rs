@@ -17,14 +17,14 @@ use chrono::TimeDelta;
 use domain::clock::Clock;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use self::pins::{Media, Pin};
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::front::Front;
-use crate::stand_in::here;
-use crate::stand_in::oauth::{self, Authorizes, Client, Fault, Grant, Pkce, Refresh, Rules};
+use crate::fake::front::Front;
+use crate::fake::oauth::{self, Authorizes, Client, Fault, Grant, Pkce, Refresh, Rules};
+use crate::fake::request_log::RequestLog;
+use crate::fake::server;
 
 /// The account's username, by which the person chooses it.
 pub const USERNAME: &str = "keeper_ada";
@@ -51,10 +51,10 @@ const RULES: Rules = Rules {
 pub struct Pinterest {
     here: Arc<Here>,
     /// What arrived.
-    pub arrivals: Arrivals,
+    pub request_log: RequestLog,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 #[derive(Default)]
 struct Memory {
@@ -82,7 +82,7 @@ impl Pinterest {
             .layer(DefaultBodyLimit::disable());
         let memory = Memory { last_id: 813_744_226_420_795_000, ..Memory::default() };
         let here = Here::serve("pinterest", clock, RULES, memory, routes).await;
-        Self { arrivals: here.arrivals.clone(), here }
+        Self { request_log: here.request_log.clone(), here }
     }
 
     /// The next call to a path that begins like this is answered with this.
@@ -205,15 +205,15 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         match (call, trouble) {
-            (Call::Exchange | Call::Refresh, Trouble::Unwanted) => return self.refusal(Fault::InvalidGrant("")),
-            (_, Trouble::Limited { retry_after }) => {
+            (Call::Exchange | Call::Refresh, InjectedFault::Unwanted) => return self.refusal(Fault::InvalidGrant("")),
+            (_, InjectedFault::Limited { retry_after }) => {
                 let headers = [("retry-after", retry_after.num_seconds().to_string())];
                 return (headers, refusal(429, 8, "You have exceeded your rate limit.")).into_response();
             }
-            (_, Trouble::Unavailable) => refusal(503, 9, "Service unavailable."),
-            (_, Trouble::Unwanted) => refusal(403, 7, "This pin is not allowed."),
+            (_, InjectedFault::Unavailable) => refusal(503, 9, "Service unavailable."),
+            (_, InjectedFault::Unwanted) => refusal(403, 7, "This pin is not allowed."),
             _ => refusal(500, 12, "Something went wrong on our end."),
         }
         .into_response()

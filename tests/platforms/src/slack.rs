@@ -25,9 +25,9 @@ use domain::clock::Clock;
 use serde_json::Value;
 
 use self::files::File;
-use crate::stand_in::here;
-use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
+use crate::fake::limits::Limits;
+use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
+use crate::fake::server;
 
 /// The public channel to which the app is invited when it is installed.
 pub const CHANNEL: &str = "C0LIGHTHOUSE";
@@ -95,7 +95,7 @@ pub struct Slack<R = Lasting> {
     rotation: PhantomData<R>,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 struct Memory {
     /// Where uploads go.

@@ -19,9 +19,9 @@ use domain::clock::Clock;
 use platforms::conformance::network::PublicMedium;
 use serde_json::{Value, json};
 
-use crate::stand_in::here;
-use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::Rules;
+use crate::fake::limits::Limits;
+use crate::fake::oauth::Rules;
+use crate::fake::server;
 
 /// The token of the bot.
 pub const TOKEN: &str = "123456789:AAF-lighthouse_keepers_know_35_letter";
@@ -43,7 +43,7 @@ pub struct Telegram {
     here: Arc<Here>,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 #[derive(Default)]
 struct Memory {

@@ -23,14 +23,14 @@ use serde_json::Value;
 
 use self::making::Content;
 use self::posts::Post;
+use crate::fake::injected_faults::InjectedFaults;
+use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
+use crate::fake::request_log::RequestLog;
+use crate::fake::server;
 use crate::meta::containers::{Containers, WORK};
 use crate::meta::error::GraphError;
 use crate::meta::usage::{self, Usage};
 use crate::meta::{Ids, long_lived};
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::here;
-use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
-use crate::stand_in::troubles::Troubles;
 
 /// The profile's name, by which the person chooses it.
 pub const USERNAME: &str = "keeper.ada";
@@ -56,10 +56,10 @@ pub struct Threads {
     /// How much was called, as answers say it.
     pub usage: Usage,
     /// What arrived.
-    pub arrivals: Arrivals,
+    pub request_log: RequestLog,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 struct Memory {
     containers: Containers<Content>,
@@ -111,11 +111,11 @@ impl Threads {
         let usage = Usage::default();
         let tell = |server| usage::around(server, &usage);
         let here = Here::serve_as((), "threads", clock, RULES, memory, routes, tell).await;
-        Self { arrivals: here.arrivals.clone(), here, usage }
+        Self { request_log: here.request_log.clone(), here, usage }
     }
 
     /// What stands in front of it.
-    pub fn intermediary(&self) -> MutexGuard<'_, Troubles> {
+    pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
         self.here.troubles()
     }
 

@@ -24,10 +24,10 @@ use platforms::conformance::network::Detour;
 
 pub use self::site::Oddity;
 use self::site::{Memory, Role};
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::here;
-use crate::stand_in::oauth::Rules;
-use crate::stand_in::troubles::Troubles;
+use crate::fake::injected_faults::InjectedFaults;
+use crate::fake::oauth::Rules;
+use crate::fake::request_log::RequestLog;
+use crate::fake::server;
 
 /// The person's name there.
 pub const USER: &str = "keeper";
@@ -45,7 +45,7 @@ struct Kind {
     is_plain: bool,
 }
 
-type Here = here::Here<Memory, Kind>;
+type Here = server::FakeServer<Memory, Kind>;
 
 impl<const PLAIN: bool> Wordpress<PLAIN> {
     /// Starts one on a free port. It tells the time by `clock`.
@@ -62,12 +62,12 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
     }
 
     /// What arrived.
-    pub fn arrivals(&self) -> &Arrivals {
-        &self.here.arrivals
+    pub fn request_log(&self) -> &RequestLog {
+        &self.here.request_log
     }
 
     /// What stands in front of it.
-    pub fn intermediary(&self) -> MutexGuard<'_, Troubles> {
+    pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
         self.here.troubles()
     }
 

@@ -25,10 +25,10 @@ use serde_json::Value;
 
 use self::media::File;
 use self::tweets::Tweet;
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::here;
-use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{self, Client, Pkce, Refresh, Rules};
+use crate::fake::limits::Limits;
+use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
+use crate::fake::request_log::RequestLog;
+use crate::fake::server;
 
 /// The account's handle, by which the person chooses it.
 pub const HANDLE: &str = "keeper_ada";
@@ -52,7 +52,7 @@ const RULES: Rules = Rules {
 pub struct X {
     here: Arc<Here>,
     /// What arrived.
-    pub arrivals: Arrivals,
+    pub request_log: RequestLog,
 }
 
 /// How fields of posts are called: X renames "tweet" to "post".
@@ -80,7 +80,7 @@ impl Spelling {
     }
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 struct Memory {
     subscription: &'static str,
@@ -131,7 +131,7 @@ impl X {
             .route("/2/media/metadata", post(media::describe))
             .layer(DefaultBodyLimit::disable());
         let here = Here::serve("x", clock, RULES, memory, routes).await;
-        Self { arrivals: here.arrivals.clone(), here }
+        Self { request_log: here.request_log.clone(), here }
     }
 
     /// The next call to a path that begins like this is answered with this.

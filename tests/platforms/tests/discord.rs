@@ -4,22 +4,22 @@
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
-use domain::faults::Faults;
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, Attachment, MimeType};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
+use domain::validation_errors::ValidationErrors;
 use networks::discord::{CHANNEL, Discord, GUILD, NAME};
-use platforms::conformance::network::{Call, Decision, Network, Trouble};
+use platforms::conformance::network::{Call, Decision, InjectedFault, Network};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
-use platforms::{Answers, Credentials, Departure, HandOffRefusal};
+use platforms::{AuthorizeStep, ConnectError, Credentials, FieldValues};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use url::Url;
 
-fn typed(webhook: &str) -> Answers {
-    Answers::from([("webhook".to_owned(), webhook.into())])
+fn typed(webhook: &str) -> FieldValues {
+    FieldValues::from([("webhook".to_owned(), webhook.into())])
 }
 
 fn pictures(count: u8) -> Vec<Sample> {
@@ -30,9 +30,9 @@ fn word(name: &str, value: &str) -> (String, OptionValue) {
     (name.to_owned(), OptionValue::Text(value.to_owned()))
 }
 
-/// The stand-in repeats the request beside its words.
-fn says(setback: Setback, words: &str) {
-    let Setback::Refused { reason } = setback else { panic!("{setback:?}") };
+/// The fake repeats the request beside its words.
+fn says(setback: AttemptError, words: &str) {
+    let AttemptError::Refused { reason } = setback else { panic!("{setback:?}") };
     assert!(reason.contains(words), "{reason}");
 }
 
@@ -60,10 +60,10 @@ async fn what_was_pasted_wrongly_is_told_without_repeating_it() {
         (&unknown, "Discord does not know this webhook"),
     ] {
         let refusal = stage.depart(&typed(pasted)).await.map(|it| it.0).unwrap_err();
-        let HandOffRefusal::Field { name: "webhook", message } = refusal else { panic!("{refusal:?}") };
+        let ConnectError::Field { name: "webhook", message } = refusal else { panic!("{refusal:?}") };
         assert!(message.starts_with(said) && message.ends_with("Copy Webhook URL."), "{message}");
     }
-    assert_eq!(stage.network.arrivals.all().len(), 2, "only Discord was called, and only about webhooks");
+    assert_eq!(stage.network.request_log.all().len(), 2, "only Discord was called, and only about webhooks");
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn a_channel_is_chosen_on_discords_page() {
     let stage = Stage::<Discord>::new().await;
     let nothing = typed(" ");
     let (departure, _) = stage.depart(&nothing).await.unwrap();
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
     let asked: BTreeMap<String, String> = Url::parse(&url).unwrap().query_pairs().into_owned().collect();
     let names: Vec<_> = asked.keys().map(String::as_str).collect();
     assert_eq!(names, ["client_id", "redirect_uri", "response_type", "scope", "state"]);
@@ -83,7 +83,7 @@ async fn a_channel_is_chosen_on_discords_page() {
         (account.profile.account_id.as_str(), account.scopes.as_slice()),
         (CHANNEL, &[asked["scope"].clone()][..])
     );
-    let token = stage.network.arrivals.latest("POST /api/v10/oauth2/token").unwrap();
+    let token = stage.network.request_log.latest("POST /api/v10/oauth2/token").unwrap();
     assert!(token.headers["authorization"].to_str().unwrap().starts_with("Basic "));
     let Credentials { access_token, refresh_token, expires_at, .. } = &account.credentials;
     assert!(refresh_token.is_none() && expires_at.is_none(), "the tokens of the person are not kept");
@@ -110,7 +110,7 @@ async fn without_an_app_a_webhook_has_to_be_pasted() {
 
     let refusal = without.depart(&typed("")).await.map(|it| it.0).unwrap_err();
 
-    assert!(matches!(refusal, HandOffRefusal::Field { name: "webhook", .. }), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Field { name: "webhook", .. }), "{refusal:?}");
 }
 
 #[tokio::test]
@@ -119,16 +119,16 @@ async fn a_webhook_that_was_made_for_us_is_deleted_with_the_connection() {
     let account = stage.connect().await;
     let revoke = || stage.connecting().revoke(&account.credentials, stage.clock.now());
 
-    stage.network.trouble(Call::Revoke, Trouble::Unavailable, 1);
+    stage.network.trouble(Call::Revoke, InjectedFault::Unavailable, 1);
     let setback = revoke().await.unwrap_err();
-    assert!(matches!(setback, Setback::Busy { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::RetryLater { .. }), "{setback:?}");
     assert_eq!(stage.network.grants(), 1);
     revoke().await.unwrap();
     assert_eq!(stage.network.grants(), 0);
     revoke().await.unwrap();
 
     let refused = stage.publish(&stage.post(&account, "gone", Vec::new())).await.unwrap_err();
-    let Setback::Disconnected { reason } = refused else { panic!("{refused:?}") };
+    let AttemptError::Unauthorized { reason } = refused else { panic!("{refused:?}") };
     assert!(reason.starts_with("Unknown Webhook"), "{reason}");
 }
 
@@ -250,13 +250,13 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
         (504, "Unknown { may_still_run: true"),
     ] {
         let post = stage.post(&account, "behind a wall", pictures(1));
-        stage.network.trouble(Call::Publish, Trouble::Intermediary { status }, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::Intermediary { status }, 1);
         let setback = format!("{:?}", stage.publish(&post).await.unwrap_err());
         assert!(setback.starts_with(expected) && !setback.contains('<'), "{status}: {setback}");
 
-        stage.network.trouble(Call::Exchange, Trouble::Intermediary { status }, 1);
+        stage.network.trouble(Call::Exchange, InjectedFault::Intermediary { status }, 1);
         let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
-        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+        assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
     }
 }
 
@@ -275,7 +275,7 @@ async fn refusal_of_a_post_does_not_end_the_connection() {
     let message = "The write action you are performing on the server has hit the write rate limit";
     stage.network.refuses(403, 20_029, message);
     let later = stage.publish(&stage.post(&account, "later", Vec::new())).await.unwrap_err();
-    assert!(matches!(&later, Setback::Busy { reason, .. } if reason.contains(message)), "{later:?}");
+    assert!(matches!(&later, AttemptError::RetryLater { reason, .. } if reason.contains(message)), "{later:?}");
 }
 
 #[tokio::test]
@@ -301,7 +301,7 @@ fn username_that_discord_never_takes_is_refused_with_the_post() {
         ("clydesdale", Some("may not contain \"clyde\"; leave that word out")),
     ] {
         let options: Options = [word("username", username)].into_iter().collect();
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         platforms::vocabulary().check_values("discord", &options, "options", &mut faults);
         let messages: Vec<_> = faults.iter().map(|it| it.1.to_owned()).collect();
         let expected: Vec<_> = expected.into_iter().map(|it| format!("options.username {it}")).collect();
@@ -332,7 +332,7 @@ async fn more_than_a_webhook_takes_at_once_waits() {
 
     let setback = stage.publish(&posts[5]).await.unwrap_err();
 
-    let Setback::Busy { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
     assert_eq!(at, stage.clock.now() + TimeDelta::seconds(2));
     stage.clock.skip_to(at);
     stage.publish(&posts[5]).await.unwrap();
@@ -343,13 +343,13 @@ async fn a_post_whose_answer_was_lost_is_left_to_the_person() {
     let stage = Stage::<Discord>::new().await;
     let account = stage.connect_by_typing().await.unwrap();
     let post = stage.post(&account, "perhaps", Vec::new());
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     let since = stage.clock.now();
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
-    let Resolution::Unknowable { advice } = stage.resolve(&post, since).await else { panic!() };
+    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
+    let Resolution::Undeterminable { advice } = stage.resolve(&post, since).await else { panic!() };
     assert_eq!(advice, "A webhook cannot read what its channel shows.");
     assert_eq!(stage.network.calls(Call::Publish), 1);
 }

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
 use domain::testing::{a_connection, a_user};
+use networks::fake::wire::browser;
 use networks::pinterest::{BOARD, Pinterest};
-use networks::stand_in::wire::browser;
 use platforms::Choosing;
 use platforms::conformance::network::Network;
 use platforms::conformance::samples::sample;
@@ -76,7 +76,10 @@ async fn app_with_trial_access_is_no_fault_of_the_post() {
 
     let refused = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&refused, Setback::Busy { reason, .. } if reason.contains("Standard access")), "{refused:?}");
+    assert!(
+        matches!(&refused, AttemptError::RetryLater { reason, .. } if reason.contains("Standard access")),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
@@ -89,7 +92,7 @@ async fn picture_that_pinterest_cannot_fetch_is_tried_again() {
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(passage.setbacks.as_slice(), [Setback::Busy { .. }]), "{:?}", passage.setbacks);
+    assert!(matches!(passage.setbacks.as_slice(), [AttemptError::RetryLater { .. }]), "{:?}", passage.setbacks);
 }
 
 #[tokio::test]
@@ -102,7 +105,10 @@ async fn video_is_sent_to_pinterest_alone() {
 
     let refused = stage.prepare(&post).await.unwrap_err();
 
-    assert!(matches!(&refused, Setback::Busy { reason, .. } if reason.contains("could not be read")), "{refused:?}");
+    assert!(
+        matches!(&refused, AttemptError::RetryLater { reason, .. } if reason.contains("could not be read")),
+        "{refused:?}"
+    );
 }
 
 /// The description of `PinMediaSourceImagesURL`; the form POST of S3.

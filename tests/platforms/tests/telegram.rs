@@ -1,21 +1,21 @@
 //! What is special about Telegram.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Facts, MimeType, Pixels};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use networks::telegram::{CHANNEL, CHAT, GROUP, TOKEN, Telegram};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
-use platforms::{Answers, HandOffRefusal, RefreshRefusal};
+use platforms::{ConnectError, FieldValues, RefreshError};
 
 /// What a group that moves becomes.
 const SUPERGROUP: i64 = -1_009_876_543_210;
 
-fn typed(token: &str, chat: &str) -> Answers {
-    Answers::from([("token".to_owned(), token.into()), ("chat".to_owned(), chat.into())])
+fn typed(token: &str, chat: &str) -> FieldValues {
+    FieldValues::from([("token".to_owned(), token.into()), ("chat".to_owned(), chat.into())])
 }
 
 fn pictures(count: u8) -> Vec<Sample> {
@@ -27,7 +27,7 @@ async fn a_channel_may_be_named_by_its_name_its_link_or_its_number() {
     let stage = Stage::<Telegram>::new().await;
     for chat in [format!("@{CHANNEL}"), CHANNEL.to_owned(), format!("https://t.me/{CHANNEL}"), CHAT.to_string()] {
         let (departure, _) = stage.depart(&typed(TOKEN, &chat)).await.unwrap();
-        let platforms::Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
+        let platforms::AuthorizeStep::Accounts(accounts) = departure else { panic!("{departure:?}") };
         assert_eq!(accounts[0].profile.account_id, CHAT.to_string(), "{chat}");
         assert_eq!(accounts[0].profile.profile_url.as_deref(), Some("https://t.me/lighthouse_news"));
     }
@@ -44,7 +44,7 @@ async fn what_was_typed_wrongly_is_told_field_by_field() {
         (TOKEN, "a b", "chat"),
     ] {
         let refusal = stage.depart(&typed(token, chat)).await.map(|it| it.0).unwrap_err();
-        let HandOffRefusal::Field { name, message } = refusal else { panic!("{refusal:?}") };
+        let ConnectError::Field { name, message } = refusal else { panic!("{refusal:?}") };
         assert_eq!(name, field, "{message}");
         assert!(!message.contains(TOKEN) && !message.contains(&unknown), "{message}");
     }
@@ -125,17 +125,18 @@ async fn only_telegrams_own_word_ends_a_group() {
     let stage = Stage::<Telegram>::new().await;
     stage.network.is_a_group();
     stage.connect().await;
-    let pages = [401, 403, 404].map(|status| Trouble::Intermediary { status });
-    for trouble in pages.into_iter().chain([Trouble::CutBefore, Trouble::Broken, Trouble::Gibberish]) {
+    let pages = [401, 403, 404].map(|status| InjectedFault::Intermediary { status });
+    for trouble in pages.into_iter().chain([InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Gibberish])
+    {
         stage.network.trouble(Call::Refresh, trouble, 1);
         let refusal = stage.renew().await.unwrap_err();
-        assert!(matches!(refusal, RefreshRefusal::Unreachable(_)), "{trouble:?}: {refusal:?}");
+        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{trouble:?}: {refusal:?}");
     }
     stage.renew().await.unwrap();
 
     stage.network.revoke();
     let refusal = stage.renew().await.unwrap_err();
-    assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{refusal:?}");
+    assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
 }
 
 #[tokio::test]
@@ -146,7 +147,7 @@ async fn group_that_moved_can_be_connected_by_its_old_id() {
 
     let (departure, _) = stage.depart(&typed(TOKEN, &GROUP.to_string())).await.unwrap();
 
-    let platforms::Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
+    let platforms::AuthorizeStep::Accounts(accounts) = departure else { panic!("{departure:?}") };
     assert_eq!(accounts[0].profile.account_id, SUPERGROUP.to_string());
 }
 
@@ -172,7 +173,10 @@ async fn bot_that_may_not_write_waits_for_its_person() {
 
         let setback = stage.publish(&post).await.unwrap_err();
 
-        assert!(matches!(&setback, Setback::Disconnected { reason } if reason.contains(description)), "{setback:?}");
+        assert!(
+            matches!(&setback, AttemptError::Unauthorized { reason } if reason.contains(description)),
+            "{setback:?}"
+        );
     }
     stage.network.refuses(None);
     stage.deliver(&mut stage.post(&account, "it may again", Vec::new())).await.unwrap();
@@ -187,7 +191,7 @@ async fn chat_without_a_kind_of_file_refuses_the_post_alone() {
         let mut post = stage.post(&account, "not here", pictures(count));
         let refused = stage.deliver(&mut post).await.unwrap_err();
         let told = "not enough rights to send photos to the chat";
-        assert!(matches!(&refused, Setback::Refused { reason } if reason.contains(told)), "{refused:?}");
+        assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(told)), "{refused:?}");
     }
     stage.deliver(&mut stage.post(&account, "words are", Vec::new())).await.unwrap();
 }
@@ -204,7 +208,7 @@ async fn album_of_which_a_file_failed_may_be_public_in_part() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    let Setback::Unknown { reason, .. } = &setback else { panic!("{setback:?}") };
+    let AttemptError::Unknown { reason, .. } = &setback else { panic!("{setback:?}") };
     assert!(reason.contains("failed to send message #2"), "{reason}");
     assert_eq!(stage.network.public()[0].media.len(), 2);
 }
@@ -227,7 +231,7 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
         (504, "Unknown { may_still_run: true"),
     ] {
         let post = stage.post(&account, "behind a wall", pictures(1));
-        stage.network.trouble(Call::Publish, Trouble::Intermediary { status }, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::Intermediary { status }, 1);
 
         let setback = format!("{:?}", stage.publish(&post).await.unwrap_err());
 
@@ -249,7 +253,7 @@ async fn only_mpeg_4_is_a_video() {
     let mut post = stage.post(&account, "a document", vec![sample(MimeType::Png, 1), sample(MimeType::Quicktime, 2)]);
     let refused = stage.deliver(&mut post).await.unwrap_err();
     let told = "can't use the media of the specified type in the album";
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains(told)), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(told)), "{refused:?}");
 }
 
 /// A picture that is more than twenty times as high as it is wide.
@@ -269,7 +273,7 @@ async fn a_token_that_was_revoked_asks_for_the_person() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
 }
 
 #[tokio::test]
@@ -283,7 +287,7 @@ async fn more_than_a_chat_takes_in_a_minute_waits() {
 
     let setback = stage.publish(&posts[20]).await.unwrap_err();
 
-    let Setback::Busy { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
     assert_eq!(at, stage.clock.now() + chrono::TimeDelta::seconds(60));
 }
 
@@ -338,7 +342,7 @@ async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
     stage.deliver(&mut marked_up(200)).await.unwrap();
     assert_eq!(stage.network.public()[0].text, "boat ".repeat(200).trim());
     let refused = stage.deliver(&mut marked_up(210)).await.unwrap_err();
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("too long")), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("too long")), "{refused:?}");
 }
 
 #[tokio::test]
@@ -357,5 +361,5 @@ async fn a_text_beside_files_is_shorter() {
     stage.deliver(&mut longest).await.unwrap();
     let mut longer = stage.post(&account, &"x".repeat(1_025), pictures(1));
     let refused = stage.deliver(&mut longer).await.unwrap_err();
-    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
+    assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }

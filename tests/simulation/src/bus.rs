@@ -9,7 +9,7 @@ use domain::event::Event;
 
 use crate::port::Port;
 use crate::webhooks::Webhooks;
-use crate::world::{Fate, World, lock};
+use crate::world::{InjectedFault, SimulatedWorld, lock};
 
 /// An event and when it was put.
 #[derive(Clone, Debug)]
@@ -27,13 +27,13 @@ impl Told {
 
 /// The event bus.
 pub(crate) struct SimulatedBus {
-    world: Arc<World>,
+    world: Arc<SimulatedWorld>,
     webhooks: Arc<Webhooks>,
     told: Mutex<Vec<Told>>,
 }
 
 impl SimulatedBus {
-    pub(crate) fn new(world: Arc<World>, webhooks: Arc<Webhooks>) -> Self {
+    pub(crate) fn new(world: Arc<SimulatedWorld>, webhooks: Arc<Webhooks>) -> Self {
         Self { world, webhooks, told: Mutex::default() }
     }
 
@@ -52,7 +52,7 @@ enum BusFate {
     AnswerLost,
 }
 
-impl Fate for BusFate {
+impl InjectedFault for BusFate {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 

@@ -12,13 +12,13 @@ use publishing::{CreatePost, Created};
 use tokio::runtime::Builder;
 
 use crate::deployment::Deployment;
-use crate::faults::Faults;
+use crate::faults::FaultPlan;
 use crate::network::Network;
 use crate::scale::{Deliver, Operation, PartitionBy, Profile};
 use crate::scenario::{AccountPlot, Plot};
 use crate::store::Charge;
 use crate::users::People;
-use crate::world::{World, lock};
+use crate::world::{SimulatedWorld, lock};
 
 /// How many posts are planned together, to see what one entry of a page costs.
 const PLANNED: usize = 400;
@@ -42,7 +42,7 @@ impl Profile {
 }
 
 async fn measure() -> Profile {
-    let world = Arc::new(World::new(1, &Faults::None, TimeDelta::hours(3)));
+    let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::hours(3)));
     let account = AccountPlot { platform: "listed", acts: Vec::new(), minded: true };
     let plot = Plot {
         quiet_after: TimeDelta::hours(3),
@@ -75,9 +75,9 @@ async fn measure() -> Profile {
     };
 
     let crowded = lock(&deployment.journal).deliveries().nth(1).cloned().expect("a delivery");
-    let message_in_a_crowd = DeliveryMessage { in_a_crowd: true, ..DeliveryMessage::about(&crowded) };
-    let in_a_crowd = metered(&deployment, deployment.deliver_one(message_in_a_crowd)).await;
-    let [_, place, ..] = &in_a_crowd[..] else { panic!("a delivery takes its place otherwise: {in_a_crowd:?}") };
+    let message_in_a_crowd = DeliveryMessage { needs_permit: true, ..DeliveryMessage::about(&crowded) };
+    let needs_permit = metered(&deployment, deployment.deliver_one(message_in_a_crowd)).await;
+    let [_, place, ..] = &needs_permit[..] else { panic!("a delivery takes its place otherwise: {needs_permit:?}") };
 
     let overdue = lock(&deployment.journal).deliveries().last().cloned().expect("a delivery");
     let moved = metered(&deployment, move_on(&deployment, &overdue)).await;
@@ -113,7 +113,7 @@ async fn schedule(people: &People, due: DateTime<Utc>) {
 async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), storage::StorageError> {
     let store = &deployment.publishing.store;
     let ever = (DateTime::UNIX_EPOCH, deployment.world.now() + TimeDelta::days(1));
-    let page = store.due(0, ever, None, 1_000).await?;
+    let page = store.due_deliveries(0, ever, None, 1_000).await?;
     let entry = page.entries.iter().find(|it| it.target_id == delivery.target_id).expect("it is due");
     store.move_due(entry, entry.due_at + TimeDelta::minutes(1)).await.map(drop)
 }

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use self::flows::Flow;
-use crate::faults::{Faults, Kill, When};
+use crate::faults::{FaultPlan, Kill, When};
 use crate::report::Report;
 use crate::run::run;
 use crate::scenario::Scenario;
@@ -108,7 +108,7 @@ impl CrashMatrix {
 
 impl Flow {
     fn run(&self, kills: Vec<Kill>) -> Report {
-        let faults = if kills.is_empty() { Faults::None } else { Faults::Script(kills) };
+        let faults = if kills.is_empty() { FaultPlan::None } else { FaultPlan::Script(kills) };
         run(SEED, &Scenario { plot: Some(self.plot.clone()), on: None, faults })
     }
 }

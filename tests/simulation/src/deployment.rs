@@ -15,14 +15,14 @@ use domain::budget::Budgets;
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
-use publishing::{Places, Publishing, PublishingError, RollUps, Share};
+use publishing::{ConcurrencyLimits, HeldPermits, Publishing, PublishingError, RollUps};
 
 use crate::bus::SimulatedBus;
 use crate::network::{self, Network};
 use crate::queue::{SimulatedQueue, Taken};
 use crate::store::{self, Journal, store};
 use crate::webhooks::Webhooks;
-use crate::world::{World, lock};
+use crate::world::{SimulatedWorld, lock};
 
 /// The time limits of the functions in `template.yaml`.
 pub(crate) const REQUEST_LIMIT: Duration = Duration::from_secs(29);
@@ -66,7 +66,7 @@ pub(crate) fn prepare_thread() {
 
 /// One deployment.
 pub(crate) struct Deployment {
-    pub(crate) world: Arc<World>,
+    pub(crate) world: Arc<SimulatedWorld>,
     pub(crate) network: Network,
     pub(crate) queue: Arc<SimulatedQueue>,
     pub(crate) bus: Arc<SimulatedBus>,
@@ -80,7 +80,7 @@ pub(crate) struct Deployment {
 impl Deployment {
     /// An empty deployment. `due_shards` is the number of partitions of the due
     /// index.
-    pub(crate) fn new(world: &Arc<World>, network: Network, due_shards: u32) -> Arc<Self> {
+    pub(crate) fn new(world: &Arc<SimulatedWorld>, network: Network, due_shards: u32) -> Arc<Self> {
         let clock = world.clock();
         let (store, journal) = store(world, due_shards);
         let queue = Arc::new(SimulatedQueue::new(Arc::clone(world)));
@@ -106,8 +106,8 @@ impl Deployment {
             plans: Plans::default(),
             budgets: Budgets::default(),
             roll_ups: RollUps::default(),
-            share: Share { environments },
-            places: Places::default(),
+            concurrency_limits: ConcurrencyLimits { environments },
+            held_permits: HeldPermits::default(),
         };
         Arc::new(Self { world: Arc::clone(world), network, queue, bus, webhooks, journal, publishing, collects })
     }
@@ -115,7 +115,12 @@ impl Deployment {
     /// What a new process of a function starts with.
     pub(crate) fn started(&self) -> Publishing {
         let ids = Ids::new(self.publishing.clock.clone());
-        Publishing { ids, roll_ups: RollUps::default(), places: Places::default(), ..self.publishing.clone() }
+        Publishing {
+            ids,
+            roll_ups: RollUps::default(),
+            held_permits: HeldPermits::default(),
+            ..self.publishing.clone()
+        }
     }
 
     /// One message, as the delivery function takes it.
@@ -157,7 +162,7 @@ impl Deployment {
             at += TICK;
             self.wake(at).await;
             let missed = self.world.befalls(self.world.weather.missed);
-            if missed || lock(&self.journal).notices_due().all(|it| self.world.now() < it) {
+            if missed || lock(&self.journal).webhook_deliveries_due().all(|it| self.world.now() < it) {
                 continue;
             }
             let app = self.webhooks.app(&self.started());
@@ -246,7 +251,7 @@ impl Deployment {
     fn is_idle(&self) -> bool {
         let soon = self.world.now() + if self.world.is_long_quiet() { NOTHING_DUE_FOR_HOURS } else { NOTHING_DUE };
         let journal = lock(&self.journal);
-        journal.deliveries().all(|it| it.due_at.is_none_or(|due_at| soon < due_at.max(it.look_at)))
+        journal.deliveries().all(|it| it.due_at.is_none_or(|due_at| soon < due_at.max(it.next_step_at)))
             && journal.left_behind().all(|it| soon < it)
     }
 
@@ -265,7 +270,7 @@ impl Deployment {
             && self.queue.is_empty()
             && lock(&self.journal).deliveries().all(|it| it.due_at.is_none())
             && lock(&self.journal).left_behind().next().is_none()
-            && lock(&self.journal).notices_due().next().is_none()
+            && lock(&self.journal).webhook_deliveries_due().next().is_none()
             && self.webhooks.is_empty()
     }
 }

@@ -6,7 +6,7 @@ use crate::port::Port;
 
 /// What goes wrong in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Faults {
+pub enum FaultPlan {
     /// Nothing. Ticks and messages still come a little late, which is no fault.
     #[default]
     None,
@@ -39,7 +39,7 @@ pub enum When {
 /// How often things go wrong in a run. Each field is a probability per call,
 /// between 0 and 1.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Weather {
+pub(crate) struct FaultProbabilities {
     /// A call fails.
     pub(crate) failing: f64,
     /// A process dies at a call.
@@ -71,9 +71,9 @@ pub(crate) struct Outage {
     pub(crate) until: DateTime<Utc>,
 }
 
-impl Weather {
+impl FaultProbabilities {
     /// Whether nothing goes wrong.
-    pub(crate) fn is_calm(&self) -> bool {
+    pub(crate) fn is_fault_free(&self) -> bool {
         self.failing == 0.0
     }
 

@@ -4,7 +4,7 @@
 
 use chrono::TimeDelta;
 
-use crate::faults::Faults;
+use crate::faults::FaultPlan;
 use crate::report::Report;
 use crate::run::run;
 use crate::scenario::{AccountPlot, Plot, PostAct, PostPlot, Scenario};
@@ -38,5 +38,5 @@ pub fn lateness(seed: u64) -> Report {
         public_calls: Vec::new(),
         webhooks: false,
     };
-    run(seed, &Scenario { plot: Some(plot), on: None, faults: Faults::MissedTick })
+    run(seed, &Scenario { plot: Some(plot), on: None, faults: FaultPlan::MissedTick })
 }

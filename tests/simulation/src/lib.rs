@@ -44,7 +44,7 @@ mod webhooks;
 mod world;
 
 pub use crash_matrix::{CrashMatrix, crash_matrix, side_by_side};
-pub use faults::{Faults, Kill, When};
+pub use faults::{FaultPlan, Kill, When};
 pub use lateness::lateness;
 pub use network::platforms;
 pub use report::Report;

@@ -14,7 +14,7 @@ use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use simulation::mutations::{self, Verdict};
 use simulation::scale::{self, Profile, Scale};
-use simulation::{CrashMatrix, Faults, Report, Scenario, crash_matrix, lateness, platforms, run, side_by_side};
+use simulation::{CrashMatrix, FaultPlan, Report, Scenario, crash_matrix, lateness, platforms, run, side_by_side};
 
 /// A run allocates all the time; with this allocator it takes a seventh less
 /// time.
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 }
 
 fn by_chance(on: Option<&'static str>) -> Scenario {
-    Scenario { plot: None, on, faults: Faults::Chance }
+    Scenario { plot: None, on, faults: FaultPlan::Chance }
 }
 
 fn threads() -> usize {

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use platforms::{Connect, Credentials, Leads, Platform, Publish, Registry};
+use platforms::{Connect, Credentials, LeadTimesByPlatform, Platform, Publish, Registry};
 
 use self::adapter::Adapter;
 pub(crate) use self::fates::PlatformFate;
@@ -22,15 +22,15 @@ pub(crate) use self::grants::{Grants, MARK};
 pub(crate) use self::reference::Reference;
 use self::reviews::Reviews;
 use self::spec::SPECS;
-pub(crate) use self::spec::{Certainty, FOLLOW_UPS, Habit, Spec, random_specs};
+pub(crate) use self::spec::{Certainty, FOLLOW_UPS, PlatformBehavior, Spec, random_specs};
 pub(crate) use self::timeline::{Public, Timeline};
 use self::uploads::{Progress, Uploads};
-use crate::world::{World, lock};
+use crate::world::{SimulatedWorld, lock};
 
 /// The platforms of a run.
 #[derive(Clone)]
 pub(crate) struct Network {
-    world: Arc<World>,
+    world: Arc<SimulatedWorld>,
     inner: Arc<Mutex<Inner>>,
 }
 
@@ -65,13 +65,13 @@ pub fn platforms() -> impl Iterator<Item = &'static str> {
 }
 
 /// How long before a post is due each platform begins to prepare it.
-pub(crate) fn leads() -> Leads {
-    Leads::of(SPECS.iter().map(|it| (it.name, it.lead())))
+pub(crate) fn leads() -> LeadTimesByPlatform {
+    LeadTimesByPlatform::of(SPECS.iter().map(|it| (it.name, it.lead())))
 }
 
 impl Network {
     /// `fates` says what becomes of the first public calls, in order.
-    pub(crate) fn new(world: Arc<World>, fates: &[PlatformFate]) -> Self {
+    pub(crate) fn new(world: Arc<SimulatedWorld>, fates: &[PlatformFate]) -> Self {
         let fates = fates.iter().rev().copied().collect();
         let inner = Inner {
             grants: Grants::default(),
@@ -92,17 +92,17 @@ impl Network {
 
     /// The adapters, as deliveries use them.
     pub(crate) fn platforms(&self) -> Registry<dyn Publish> {
-        Registry::of(self.adapters().map(|it| Box::new(it) as _).collect())
+        Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// The adapters, as hand-offs and disconnections use them.
+    /// The adapters, as connect flows and disconnections use them.
     pub(crate) fn connectable(&self) -> Registry<dyn Connect> {
-        Registry::of(self.adapters().map(|it| Box::new(it) as _).collect())
+        Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
     /// The adapters, as renewals use them.
     pub(crate) fn renewable(&self) -> Registry<dyn Platform> {
-        Registry::of(self.adapters().map(|it| Box::new(it) as _).collect())
+        Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
     /// The person grants us access to an account.

@@ -10,9 +10,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use tokio::sync::Notify;
 
-use crate::faults::Weather;
+use crate::faults::FaultProbabilities;
 use crate::port::Port;
-use crate::world::{Fate, World, lock};
+use crate::world::{InjectedFault, SimulatedWorld, lock};
 
 /// How long a message that was taken stays hidden: `VisibilityTimeout` in
 /// `template.yaml`.
@@ -43,7 +43,7 @@ pub(crate) struct Taken {
 
 /// The queue.
 pub(crate) struct SimulatedQueue {
-    world: Arc<World>,
+    world: Arc<SimulatedWorld>,
     messages: Mutex<Messages>,
     came: Notify,
 }
@@ -56,7 +56,7 @@ struct Messages {
 }
 
 impl SimulatedQueue {
-    pub(crate) fn new(world: Arc<World>) -> Self {
+    pub(crate) fn new(world: Arc<SimulatedWorld>) -> Self {
         Self { world, messages: Mutex::default(), came: Notify::new() }
     }
 
@@ -147,7 +147,7 @@ enum QueueFate {
     AnswerLost,
 }
 
-impl Fate for QueueFate {
+impl InjectedFault for QueueFate {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 
@@ -160,7 +160,7 @@ impl Fate for QueueFate {
     }
 }
 
-fn chances(weather: &Weather) -> [(f64, QueueFate); 2] {
+fn chances(weather: &FaultProbabilities) -> [(f64, QueueFate); 2] {
     [(weather.failing / 2.0, QueueFate::Unsent), (weather.failing / 2.0, QueueFate::AnswerLost)]
 }
 
@@ -199,7 +199,7 @@ mod tests {
     use domain::testing::{a_delivery, noon};
 
     use super::*;
-    use crate::faults::Faults;
+    use crate::faults::FaultPlan;
 
     fn outgoing(after_s: i64) -> Outgoing {
         let it = a_delivery();
@@ -209,7 +209,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_message_comes_again_until_it_is_done_and_at_last_is_put_aside() {
-        let world = Arc::new(World::new(1, &Faults::None, TimeDelta::zero()));
+        let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::zero()));
         let queue = SimulatedQueue::new(Arc::clone(&world));
         queue.send(&[outgoing(0), outgoing(60)]).await.unwrap();
 

@@ -14,7 +14,7 @@ use crate::report::Report;
 use crate::scenario::{Plot, Scenario};
 use crate::store::Journal;
 use crate::users::People;
-use crate::world::{World, lock};
+use crate::world::{SimulatedWorld, lock};
 
 /// How long after the last fault everything has ended at the latest: posts that
 /// wait for their account wait for a day, and some work comes after that.
@@ -43,7 +43,7 @@ async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {
     if let Some(platform) = scenario.on {
         plot.accounts.iter_mut().for_each(|it| it.platform = platform);
     }
-    let world = Arc::new(World::new(seed, &scenario.faults, plot.quiet_after));
+    let world = Arc::new(SimulatedWorld::new(seed, &scenario.faults, plot.quiet_after));
     let network = Network::new(Arc::clone(&world), &plot.public_calls);
     let deployment = Deployment::new(&world, network, plot.due_shards);
     let people = People::settle(Arc::clone(&deployment), &plot).await;
@@ -98,7 +98,7 @@ async fn judge(seed: u64, deployment: &Deployment, people: &People, watch: Watch
         seed,
         faults,
         port_calls,
-        calm: world.weather.is_calm(),
+        calm: world.weather.is_fault_free(),
         published,
         lost,
         doubled,

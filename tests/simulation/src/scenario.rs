@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use crate::faults::Faults;
+use crate::faults::FaultPlan;
 use crate::network::PlatformFate;
 
 /// Everything that describes a run, except its seed.
@@ -13,7 +13,7 @@ pub struct Scenario {
     /// The platform on which all accounts are; with `None` they are on any.
     pub on: Option<&'static str>,
     /// What goes wrong.
-    pub faults: Faults,
+    pub faults: FaultPlan,
 }
 
 /// What people do.

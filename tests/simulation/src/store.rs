@@ -41,7 +41,7 @@ use self::stale::Question;
 use self::tables::Tables;
 use crate::faults::When;
 use crate::port::Port;
-use crate::world::{World, lock};
+use crate::world::{SimulatedWorld, lock};
 
 /// A request that takes at least this long may arrive after its caller has
 /// given up.
@@ -58,9 +58,9 @@ pub(crate) fn prepare_thread() {
 
 /// An empty store for a run, and the journal of everything that will be written
 /// to it.
-pub(crate) fn store(world: &Arc<World>, due_shards: u32) -> (Store, Arc<Mutex<Journal>>) {
+pub(crate) fn store(world: &Arc<SimulatedWorld>, due_shards: u32) -> (Store, Arc<Mutex<Journal>>) {
     let journal = Arc::new(Mutex::new(Journal::default()));
-    let wire = Wire(Arc::new(Inner {
+    let wire = SimulatedEndpoint(Arc::new(Inner {
         world: Arc::clone(world),
         tables: Tables::empty(),
         journal: Arc::clone(&journal),
@@ -89,35 +89,35 @@ pub(crate) fn store(world: &Arc<World>, due_shards: u32) -> (Store, Arc<Mutex<Jo
 
 /// Takes the SDK's requests.
 #[derive(Clone)]
-struct Wire(Arc<Inner>);
+struct SimulatedEndpoint(Arc<Inner>);
 
 struct Inner {
-    world: Arc<World>,
+    world: Arc<SimulatedWorld>,
     tables: Tables,
     journal: Arc<Mutex<Journal>>,
     /// The idempotency tokens of the transactions that were done.
     transacted: Mutex<BTreeSet<String>>,
 }
 
-impl fmt::Debug for Wire {
+impl fmt::Debug for SimulatedEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Wire")
     }
 }
 
-impl TimeSource for Wire {
+impl TimeSource for SimulatedEndpoint {
     fn now(&self) -> SystemTime {
         self.0.world.now().into()
     }
 }
 
-impl HttpClient for Wire {
+impl HttpClient for SimulatedEndpoint {
     fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
 }
 
-impl HttpConnector for Wire {
+impl HttpConnector for SimulatedEndpoint {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let inner = Arc::clone(&self.0);
         HttpConnectorFuture::new(inner.take(request))

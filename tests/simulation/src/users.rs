@@ -10,7 +10,7 @@ use domain::connection::Connection;
 use domain::id::PostId;
 use domain::post::Post;
 use domain::user::User;
-use domain::webhook::Secret;
+use domain::webhook::WebhookSecret;
 use storage::testing::join;
 use tokio::task::JoinSet;
 
@@ -100,7 +100,7 @@ impl People {
     }
 
     /// The secret of the endpoint there.
-    pub(crate) fn secret(&self, url: &str) -> Option<Secret> {
+    pub(crate) fn secret(&self, url: &str) -> Option<WebhookSecret> {
         self.deployment.webhooks.secret(url)
     }
 

@@ -10,20 +10,20 @@ use async_trait::async_trait;
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::fetch::AddressPolicy;
-use cloud::notices::{NoticeHint, NoticeQueue};
 use cloud::queue::QueueError;
+use cloud::webhook_queue::{WebhookDeliveryMessage, WebhookQueue};
 use domain::access_token::TokenLifetime;
 use domain::event::Event;
 use domain::id::UserId;
-use domain::webhook::{Answer, Endpoint, EndpointUrl, Secret};
+use domain::webhook::{EndpointResponse, EndpointUrl, WebhookEndpoint, WebhookSecret};
 use publishing::Publishing;
 use serde_json::json;
 use storage::EndpointRecord;
 use tokio::sync::Notify;
-use webhooks::{App, Calls, Request, SigningKeys};
+use webhooks::{App, EndpointClient, Request, SigningKeys};
 
 use crate::port::Port;
-use crate::world::{Fate, World, lock};
+use crate::world::{InjectedFault, SimulatedWorld, lock};
 
 /// How long a message that was taken stays hidden, and how often it is received
 /// before it is put aside: `WebhookQueue` in `template.yaml`.
@@ -50,16 +50,16 @@ struct Taken {
 
 /// The queue of webhooks, and everything that endpoints got.
 pub(crate) struct Webhooks {
-    world: Arc<World>,
+    world: Arc<SimulatedWorld>,
     waiting: Mutex<BTreeMap<(DateTime<Utc>, u64), Taken>>,
     came: Notify,
     got: Mutex<Vec<Got>>,
     /// By the addresses of endpoints.
-    secrets: Mutex<BTreeMap<String, Secret>>,
+    secrets: Mutex<BTreeMap<String, WebhookSecret>>,
 }
 
 impl Webhooks {
-    pub(crate) fn new(world: Arc<World>) -> Arc<Self> {
+    pub(crate) fn new(world: Arc<SimulatedWorld>) -> Arc<Self> {
         let (waiting, got, secrets) = (Mutex::default(), Mutex::default(), Mutex::default());
         Arc::new(Self { world, waiting, came: Notify::new(), got, secrets })
     }
@@ -70,7 +70,7 @@ impl Webhooks {
         let made = self.app(publishing).add(user, parsed, Vec::new(), None).await;
         let (record, secret) = made.expect("nothing goes wrong yet").expect("it is the first");
         let before = record.endpoint.clone();
-        let verified = EndpointRecord { endpoint: Endpoint { is_verified: true, ..before.clone() }, ..record };
+        let verified = EndpointRecord { endpoint: WebhookEndpoint { is_verified: true, ..before.clone() }, ..record };
         publishing.store.swap_webhook(&before, &verified, None).await.expect("nothing goes wrong yet");
         lock(&self.secrets).insert(url.to_owned(), secret);
     }
@@ -92,10 +92,10 @@ impl Webhooks {
             api,
             keys: SigningKeys::new(store, sealer.clone()),
             sealer,
-            outbound: webhooks::outbound_clients(AddressPolicy::PublicOnly),
+            egress: webhooks::egress_clients(AddressPolicy::PublicOnly),
             calls: self.clone(),
             queue: self.clone(),
-            places: publishing.places.clone(),
+            held_permits: publishing.held_permits.clone(),
             events,
         }
     }
@@ -128,7 +128,7 @@ impl Webhooks {
     }
 
     /// The secret of the endpoint there.
-    pub(crate) fn secret(&self, url: &str) -> Option<Secret> {
+    pub(crate) fn secret(&self, url: &str) -> Option<WebhookSecret> {
         lock(&self.secrets).get(url).cloned()
     }
 
@@ -191,7 +191,7 @@ enum QueueFate {
     AnswerLost,
 }
 
-impl Fate for QueueFate {
+impl InjectedFault for QueueFate {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 
@@ -205,8 +205,8 @@ impl Fate for QueueFate {
 }
 
 #[async_trait]
-impl NoticeQueue for Webhooks {
-    async fn send(&self, hints: &[NoticeHint]) -> Result<(), QueueError> {
+impl WebhookQueue for Webhooks {
+    async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
         if hints.is_empty() {
             return Ok(());
         }
@@ -241,7 +241,7 @@ enum EndpointFate {
     AnswerLost,
 }
 
-impl Fate for EndpointFate {
+impl InjectedFault for EndpointFate {
     const FINE: Self = Self::Accepted;
     const DOWN: Self = Self::Down;
 
@@ -256,8 +256,8 @@ impl Fate for EndpointFate {
 }
 
 #[async_trait]
-impl Calls for Webhooks {
-    async fn call(&self, request: Request) -> Answer {
+impl EndpointClient for Webhooks {
+    async fn call(&self, request: Request) -> EndpointResponse {
         let chance = self.world.weather.moody / 3.0;
         let fates = [(chance, EndpointFate::Down), (chance, EndpointFate::Refused), (chance, EndpointFate::AnswerLost)];
         let (call, fate) = self.world.call(Port::Endpoint, format!("tell {} {}", request.url, request.id), &fates);
@@ -267,9 +267,9 @@ impl Calls for Webhooks {
         }
         call.come_back().await;
         match fate {
-            EndpointFate::Accepted => Answer { status: Some(204), ..Answer::none("", 50) },
-            EndpointFate::Refused => Answer { status: Some(500), ..Answer::none("", 50) },
-            EndpointFate::Down | EndpointFate::AnswerLost => Answer::none("no answer within 15 s", 15_000),
+            EndpointFate::Accepted => EndpointResponse { status: Some(204), ..EndpointResponse::none("", 50) },
+            EndpointFate::Refused => EndpointResponse { status: Some(500), ..EndpointResponse::none("", 50) },
+            EndpointFate::Down | EndpointFate::AnswerLost => EndpointResponse::none("no answer within 15 s", 15_000),
         }
     }
 }

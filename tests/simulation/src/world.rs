@@ -9,13 +9,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use tokio::time::Instant;
 
-use crate::faults::{Faults, Kill, Weather, When};
+use crate::faults::{FaultPlan, FaultProbabilities, Kill, When};
 use crate::port::Port;
 use crate::process::{self, Process};
 use crate::trace::Trace;
 
 /// What becomes of a call, in terms of its port.
-pub(crate) trait Fate: Copy {
+pub(crate) trait InjectedFault: Copy {
     /// The call succeeds.
     const FINE: Self;
     /// The port is down: the call has no effect, and no answer comes.
@@ -64,13 +64,13 @@ async fn wait(duration: Duration) {
 
 /// The ground of a run.
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct SimulatedWorld {
     began: Instant,
     /// When the run begins.
     pub(crate) start: DateTime<Utc>,
     /// The time from which on nothing goes wrong any more.
     pub(crate) quiet_at: DateTime<Utc>,
-    pub(crate) weather: Weather,
+    pub(crate) weather: FaultProbabilities,
     kills: Vec<Kill>,
     /// The number of the one tick that is missed.
     missed_tick: Option<u32>,
@@ -84,18 +84,18 @@ pub(crate) struct World {
     last_death: Mutex<Option<DateTime<Utc>>>,
 }
 
-impl World {
-    pub(crate) fn new(seed: u64, faults: &Faults, quiet_after: TimeDelta) -> Self {
+impl SimulatedWorld {
+    pub(crate) fn new(seed: u64, faults: &FaultPlan, quiet_after: TimeDelta) -> Self {
         let start = domain::testing::noon();
         let quiet_at = start + quiet_after;
         let mut dice = fastrand::Rng::with_seed(seed);
         let (weather, kills) = match faults {
-            Faults::None | Faults::MissedTick => (Weather::default(), Vec::new()),
-            Faults::Chance => (Weather::drawn(&mut dice, start, quiet_at), Vec::new()),
-            Faults::Script(kills) => (Weather::default(), kills.clone()),
+            FaultPlan::None | FaultPlan::MissedTick => (FaultProbabilities::default(), Vec::new()),
+            FaultPlan::Chance => (FaultProbabilities::drawn(&mut dice, start, quiet_at), Vec::new()),
+            FaultPlan::Script(kills) => (FaultProbabilities::default(), kills.clone()),
         };
         let ticks = u32::try_from(quiet_after.num_minutes()).unwrap_or(0).max(1);
-        let missed_tick = (*faults == Faults::MissedTick).then(|| dice.u32(1..=ticks));
+        let missed_tick = (*faults == FaultPlan::MissedTick).then(|| dice.u32(1..=ticks));
         Self {
             began: Instant::now(),
             start,
@@ -145,7 +145,7 @@ impl World {
     /// Whether something with this chance happens; never once nothing goes
     /// wrong any more.
     pub(crate) fn befalls(&self, chance: f64) -> bool {
-        0.0 < chance && !self.weather.is_calm() && !self.is_quiet() && lock(&self.dice).f64() < chance
+        0.0 < chance && !self.weather.is_fault_free() && !self.is_quiet() && lock(&self.dice).f64() < chance
     }
 
     /// Whether the tick with this number is missed.
@@ -180,7 +180,7 @@ impl World {
 
     /// Begins a port call and decides what becomes of it. `fates` are the
     /// alternatives to success, each with its chance.
-    pub(crate) fn call<F: Fate>(&self, port: Port, what: String, fates: &[(f64, F)]) -> (Call, F) {
+    pub(crate) fn call<F: InjectedFault>(&self, port: Port, what: String, fates: &[(f64, F)]) -> (Call, F) {
         let Some(process) = process::current() else {
             let call = Call { process: None, there: Duration::ZERO, back: Duration::ZERO, dies: None };
             return (call, F::FINE);
@@ -208,7 +208,7 @@ impl World {
         (Call { process: Some(process), there, back: duration.saturating_sub(there), dies }, fate)
     }
 
-    fn fate<F: Fate>(&self, port: Port, fates: &[(f64, F)]) -> F {
+    fn fate<F: InjectedFault>(&self, port: Port, fates: &[(f64, F)]) -> F {
         if self.is_quiet() {
             return F::FINE;
         }
@@ -216,7 +216,7 @@ impl World {
         if self.weather.outages.iter().any(|it| it.port == port && it.from <= now && now < it.until) {
             return F::DOWN;
         }
-        if self.weather.is_calm() {
+        if self.weather.is_fault_free() {
             return F::FINE;
         }
         let mut thrown = lock(&self.dice).f64();

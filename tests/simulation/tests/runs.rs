@@ -1,9 +1,9 @@
 //! Runs of whole seeds: they repeat themselves, and what they promise holds.
 
-use simulation::{Faults, Kill, Report, Scenario, When, run};
+use simulation::{FaultPlan, Kill, Report, Scenario, When, run};
 
 fn by_chance(seed: u64) -> Report {
-    run(seed, &Scenario { plot: None, on: None, faults: Faults::Chance })
+    run(seed, &Scenario { plot: None, on: None, faults: FaultPlan::Chance })
 }
 
 fn trace(report: &Report) -> Vec<String> {
@@ -43,7 +43,7 @@ fn what_is_promised_holds_for_some_seeds() {
 #[test]
 fn a_run_without_faults_meets_none_and_is_on_time() {
     // None of its platforms is slow or limited.
-    let report = run(7, &Scenario { plot: None, on: None, faults: Faults::None });
+    let report = run(7, &Scenario { plot: None, on: None, faults: FaultPlan::None });
 
     assert_eq!(report.broken, Vec::<String>::new());
     assert_eq!(report.faults, 0);
@@ -53,10 +53,10 @@ fn a_run_without_faults_meets_none_and_is_on_time() {
 
 #[test]
 fn a_scripted_death_happens_where_it_is_said_and_nothing_before_it_differs() {
-    let calm = run(5, &Scenario { plot: None, on: None, faults: Faults::None });
+    let calm = run(5, &Scenario { plot: None, on: None, faults: FaultPlan::None });
 
     for (call, when) in [(1, When::Before), (40, When::Before), (40, When::After)] {
-        let killed = run(5, &Scenario { plot: None, on: None, faults: Faults::Script(vec![Kill { call, when }]) });
+        let killed = run(5, &Scenario { plot: None, on: None, faults: FaultPlan::Script(vec![Kill { call, when }]) });
 
         assert_eq!(killed.faults, 1);
         let (calm, killed) = (trace(&calm), trace(&killed));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::clock::Clock;
 use networks::mastodon::Server;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 
 use super::{Arena, Attack};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     harness::{Harness, LIFTED},
     moment,
     platforms::connecting::connect,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -29,13 +29,13 @@ async fn repeats(_: &Arena) -> Result<String> {
     let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = World::new(stack.ready().clone()).await?;
+    let world = Deployment::new(stack.ready().clone()).await?;
     let user = world.new_user().await?;
     let account = connect(&user, &server).await?;
     let tokens = server.access_tokens();
     ensure!(!tokens.is_empty(), "the server gave no token");
     ensure!(server.echo(), "the server's refusals have no words");
-    server.trouble(Call::Publish, Trouble::Unwanted, usize::MAX);
+    server.trouble(Call::Publish, InjectedFault::Unwanted, usize::MAX);
 
     let words = fresh("a secret until it is out");
     let id = user.schedule(&words, &[&account], 1).await?;

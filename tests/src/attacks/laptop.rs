@@ -23,7 +23,7 @@ use crate::{
     fault::{Fault, Result},
     harness::{Harness, LIFTED},
     picture,
-    world::{World, fresh_email},
+    world::{Deployment, fresh_email},
 };
 
 /// Where a tunnel would make the service public.
@@ -45,7 +45,7 @@ pub(super) fn attacks() -> Vec<Attack> {
 }
 
 /// Sends a request to a stack under this name.
-async fn by_name(world: &World, method: Method, path: &str, host: &str) -> Result<StatusCode> {
+async fn by_name(world: &Deployment, method: Method, path: &str, host: &str) -> Result<StatusCode> {
     let request = world.http().request(method, format!("{}{path}", world.origin())).header(header::HOST, host);
     Ok(request.send().await?.status())
 }
@@ -221,12 +221,12 @@ fn end_of_tunnel() -> Result<SocketAddr> {
 }
 
 /// A stack that serves a tunnel there.
-async fn tunnelled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, World)> {
+async fn tunnelled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deployment)> {
     let port = tunnel.port().to_string();
     let mut arguments = vec!["--origin", origin, "--origin-port", &port];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = World::new(stack.ready().clone()).await?;
+    let world = Deployment::new(stack.ready().clone()).await?;
     Ok((stack, world))
 }
 

@@ -16,23 +16,23 @@ use crate::{
     fault::Result,
     harness::{Harness, LIFTED},
     platforms::connecting::{departs, types},
-    world::{User, World},
+    world::{Deployment, User},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(2, [
-        "a hostile server sends the person on to an honest one, with the state of its own hand-off",
-            "the hand-off fails, and no code is sent to either server" => the_code_of_another_server;
+        "a hostile server sends the person on to an honest one, with the state of its own connect flow",
+            "the connect flow fails, and no code is sent to either server" => the_code_of_another_server;
         "a hostile homeserver sends the person on to the old page of an honest one, which gives its token to any address",
             "nobody leaves for the hostile page" => old_page_of_another_homeserver;
         "a hostile homeserver names the authorization server of an honest one as its own",
             "nobody leaves for it" => authorization_server_of_another_homeserver;
         "a hostile homeserver sends the person on to the page of an honest one, where it registered as this service",
-            "the hand-off fails, and nothing secret is sent to the hostile one" => page_of_another_homeserver;
+            "the connect flow fails, and nothing secret is sent to the hostile one" => page_of_another_homeserver;
     ])
 }
 
-/// Begins a hand-off at a server; what was begun, and the page to go to.
+/// Begins a connect flow at a server; what was begun, and the page to go to.
 async fn begin(user: &User<'_>, server: &Server) -> Result<(Value, url::Url)> {
     let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let answers = [("server".to_owned(), server.base_url().to_owned())];
@@ -47,7 +47,7 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
     let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = World::new(stack.ready().clone()).await?;
+    let world = Deployment::new(stack.ready().clone()).await?;
     let user = world.new_user().await?;
     let (begun, _) = begin(&user, &hostile).await?;
     let (_, mut page) = begin(&user, &honest).await?;
@@ -64,7 +64,7 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
 
     let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
     ensure!(calls() == before, "a code was sent: {:?} calls before, {:?} after; {status}", before, calls());
-    ensure!(status["status"] == "failed", "the hand-off is {status}");
+    ensure!(status["status"] == "failed", "the connect flow is {status}");
     let all = user.api.get("/connections").await?.ok(200)?;
     ensure!(list(&all, "data")?.is_empty(), "connected: {all}");
     Ok("failed, no call".to_owned())
@@ -74,7 +74,7 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
 struct Homeservers<N> {
     hostile: N,
     honest: N,
-    world: World,
+    world: Deployment,
     _stack: Harness,
 }
 
@@ -86,12 +86,12 @@ impl<N: Network> Homeservers<N> {
         let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
         arguments.extend(LIFTED);
         let stack = Harness::start(&arguments).await?;
-        let world = World::new(stack.ready().clone()).await?;
+        let world = Deployment::new(stack.ready().clone()).await?;
         ensure!(hostile.lead_users_to(&honest, detour), "it does not lead anybody there");
         Ok(Self { hostile, honest, world, _stack: stack })
     }
 
-    /// A hand-off in which the person names the hostile homeserver; what was begun, and what they type.
+    /// A connect flow in which the person names the hostile homeserver; what was begun, and what they type.
     async fn name_hostile(&self, user: &User<'_>) -> Result<(Value, BTreeMap<String, String>)> {
         let begun = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
         let answers = self.hostile.answers_naming_it().unwrap_or_default();
@@ -138,6 +138,6 @@ async fn page_of_another_homeserver(_: &Arena) -> Result<String> {
     ensure!(!code.is_empty(), "the honest homeserver gave no code");
     homeservers.hostile_has_nothing(&code)?;
     let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
-    ensure!(status["status"] == "failed", "the hand-off is {status}");
+    ensure!(status["status"] == "failed", "the connect flow is {status}");
     Ok("failed, the code was not sent".to_owned())
 }

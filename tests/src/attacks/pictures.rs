@@ -9,7 +9,7 @@ use crate::{
     attacks, ensure,
     fault::Result,
     moment, picture,
-    world::{User, World, fresh, targets},
+    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -79,7 +79,7 @@ async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) ->
 }
 
 /// Posts a picture that has to be made smaller; by how much it is late.
-async fn goes_out(user: &User<'_>, world: &World, connection: &Value, due: &str) -> Result<i64> {
+async fn goes_out(user: &User<'_>, world: &Deployment, connection: &Value, due: &str) -> Result<i64> {
     let path = user.upload("image/png", &picture::png(5_000, 20, [30, 120, 90])).await?;
     let (id, words) = post(user, connection, &path, due).await?;
     let shown = user.reaches(id, "published", 150).await?;

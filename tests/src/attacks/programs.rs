@@ -13,7 +13,7 @@ use crate::{
     browser::Page,
     ensure,
     fault::{Fault, Result, same},
-    world::{User, World, fresh, missing},
+    world::{Deployment, User, fresh, missing},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -44,17 +44,17 @@ struct Program {
 }
 
 impl Program {
-    fn new(world: &World) -> Result<Self> {
+    fn new(world: &Deployment) -> Result<Self> {
         let files = world.files().ok_or_else(|| missing("the server of the tests"))?;
         Ok(Self { id: format!("http://{files}/client.json"), pkce: Pkce::random() })
     }
 
     /// The address that it opens.
-    fn address(&self, world: &World, id: &str, back: &str) -> String {
+    fn address(&self, world: &Deployment, id: &str, back: &str) -> String {
         self.address_for(world, id, back, world.origin())
     }
 
-    fn address_for(&self, world: &World, id: &str, back: &str, resource: &str) -> String {
+    fn address_for(&self, world: &Deployment, id: &str, back: &str, resource: &str) -> String {
         let parameters = [
             ("response_type", "code"),
             ("client_id", id),
@@ -97,13 +97,13 @@ impl Program {
         parameter(&back, "code").ok_or_else(|| Fault::new(format!("no code in {back}")))
     }
 
-    async fn exchange(&self, world: &World, code: &str, id: &str, verifier: &str) -> Result<Answer> {
+    async fn exchange(&self, world: &Deployment, code: &str, id: &str, verifier: &str) -> Result<Answer> {
         self.exchange_for(world, code, id, verifier, None).await
     }
 
     async fn exchange_for(
         &self,
-        world: &World,
+        world: &Deployment,
         code: &str,
         id: &str,
         verifier: &str,
@@ -203,7 +203,7 @@ async fn stolen_codes(arena: &Arena) -> Result<String> {
 
 /// How the tools answer a call with this token, and the API the same call with each
 /// of these proofs.
-async fn statuses(world: &World, token: &str, proofs: &[Option<&str>]) -> Result<(u16, Vec<u16>)> {
+async fn statuses(world: &Deployment, token: &str, proofs: &[Option<&str>]) -> Result<(u16, Vec<u16>)> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "list_posts" } });
     let tools = world.http().post(format!("{}/mcp", world.origin())).bearer_auth(token);
     let tools = tools.header("accept", "application/json, text/event-stream").json(&body).send().await?;

@@ -10,7 +10,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     attacks!(15, [
         "files at ports of mail servers and databases, and at the platform address of Azure, are fetched",
             "422 on source_url, naming the port or the address" => ports_and_addresses;
-        "a form of a hand-off's page leads to another site",
+        "a form of a connect flow's page leads to another site",
             "form-action 'self'" => forms_that_leave;
     ])
 }

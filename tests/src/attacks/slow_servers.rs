@@ -13,7 +13,7 @@ use crate::{
     attacks, ensure,
     fault::Result,
     moment,
-    world::{User, World, fresh, missing, targets},
+    world::{Deployment, User, fresh, missing, targets},
 };
 
 /// The place of @orchard on the consent page: no other attack arms faults for it.
@@ -31,7 +31,7 @@ pub(super) fn attacks() -> Vec<Attack> {
 }
 
 async fn many_and_slow(arena: &Arena) -> Result<String> {
-    let world: &World = arena.lifted();
+    let world: &Deployment = arena.lifted();
     let mut noisy = world.new_user().await?;
     let slow = noisy.connect(ORCHARD).await?;
     let name = text(&slow, "username")?.to_owned();
@@ -62,7 +62,7 @@ async fn many_and_slow(arena: &Arena) -> Result<String> {
 const FETCHED: usize = 3;
 
 async fn slow_uploads(arena: &Arena) -> Result<String> {
-    let world: &World = arena.lifted();
+    let world: &Deployment = arena.lifted();
     let files = world.files().ok_or_else(|| missing("the server of the tests"))?;
     let fetch = async |user: &User<'_>, file: &str| -> Result<(Answer, Duration)> {
         let body = json!({ "mime_type": "image/png", "source_url": format!("http://{files}/{file}") });

@@ -8,7 +8,7 @@ use crate::{
     attacks, ensure,
     fault::{Result, same},
     moment,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 /// The place of @ferry on the consent page: no other attack arms faults for it.
@@ -21,7 +21,7 @@ pub(super) fn attacks() -> Vec<Attack> {
 }
 
 async fn revoked_on_the_way(arena: &Arena) -> Result<String> {
-    let world: &World = arena.lifted();
+    let world: &Deployment = arena.lifted();
     let mut user = world.new_user().await?;
     let account = user.connect(FERRY).await?;
     let name = text(&account, "username")?.to_owned();

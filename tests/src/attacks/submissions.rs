@@ -1,4 +1,4 @@
-//! Attempts to hold the service by what is sent to hand-offs.
+//! Attempts to hold the service by what is sent to connect flows.
 
 use std::{
     sync::{
@@ -19,14 +19,14 @@ use crate::{
     fault::Result,
     harness::{Harness, LIFTED},
     moment,
-    world::{User, World, fresh, targets},
+    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(4, [
-        "100 forms at once, five each to 20 hand-offs, name a server that never answers",
+        "100 forms at once, five each to 20 connect flows, name a server that never answers",
             "at most 3 calls at once, the others are 409 or 429; a post goes out meanwhile" => many_slow_servers;
-        "a form is sent to one hand-off again and again",
+        "a form is sent to one connect flow again and again",
             "ten are worked on, then 429, and the server is not called" => again_and_again;
     ])
 }
@@ -61,16 +61,16 @@ impl Silent {
         Ok(Self { address, now, most, all })
     }
 
-    async fn stack(&self) -> Result<(Harness, World)> {
+    async fn stack(&self) -> Result<(Harness, Deployment)> {
         let mut arguments = vec!["--allow-fetch-from", &self.address];
         arguments.extend(LIFTED);
         let stack = Harness::start(&arguments).await?;
-        let world = World::new(stack.ready().clone()).await?;
+        let world = Deployment::new(stack.ready().clone()).await?;
         Ok((stack, world))
     }
 }
 
-/// Sends the form of a new hand-off so many times at once; the answers.
+/// Sends the form of a new connect flow so many times at once; the answers.
 async fn names(user: &User<'_>, server: &str, times: usize) -> Result<Vec<u16>> {
     let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let page = user.browser.clone().open(text(&begun, "authorization_url")?).await?;
@@ -91,8 +91,8 @@ async fn many_slow_servers(_: &Arena) -> Result<String> {
     let connection = other.connect(0).await?;
 
     let attack = async {
-        let hand_offs = (0..20).map(|_| names(&attacker, &silent.address, 5));
-        futures::future::join_all(hand_offs).await.into_iter().collect::<Result<Vec<_>>>()
+        let connect_flows = (0..20).map(|_| names(&attacker, &silent.address, 5));
+        futures::future::join_all(connect_flows).await.into_iter().collect::<Result<Vec<_>>>()
     };
     let goes_out = async {
         moment::eventually(Duration::from_secs(10), "the calls of the attack", async || {

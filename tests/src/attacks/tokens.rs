@@ -17,7 +17,7 @@ use crate::{
     fault::{Fault, Result},
     harness::Harness,
     moment,
-    world::{User, World},
+    world::{Deployment, User},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -120,14 +120,14 @@ async fn signed_out_everywhere(arena: &Arena) -> Result<String> {
 }
 
 /// A service whose calls of the store are recorded.
-async fn metered() -> Result<(Harness, World)> {
+async fn metered() -> Result<(Harness, Deployment)> {
     let stack = Harness::start(&["--meter"]).await?;
-    let world = World::new(stack.ready().clone()).await?;
+    let world = Deployment::new(stack.ready().clone()).await?;
     Ok((stack, world))
 }
 
 /// The calls that were made of the tables that know callers.
-async fn calls(world: &World) -> Result<Vec<String>> {
+async fn calls(world: &Deployment) -> Result<Vec<String>> {
     let address = format!("{}/dev/store-calls", world.origin());
     let body = world.http().get(address).send().await?.text().await?;
     let body: serde_json::Value = serde_json::from_str(&body)?;
@@ -189,7 +189,7 @@ async fn over_the_limit(_: &Arena) -> Result<String> {
 const FLOODING: Ipv4Addr = Ipv4Addr::new(127, 7, 7, 7);
 
 /// Asks which tools there are.
-async fn tools(world: &World, http: &Client, token: &str) -> Result<reqwest::Response> {
+async fn tools(world: &Deployment, http: &Client, token: &str) -> Result<reqwest::Response> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
     let request = http.post(format!("{}/mcp", world.origin())).bearer_auth(token);
     let request = request.header("accept", "application/json, text/event-stream");
@@ -198,7 +198,7 @@ async fn tools(world: &World, http: &Client, token: &str) -> Result<reqwest::Res
 
 async fn flooded_tools(_: &Arena) -> Result<String> {
     let stack = Harness::start(&[]).await?;
-    let world = World::new(stack.ready().clone()).await?;
+    let world = Deployment::new(stack.ready().clone()).await?;
     let assistant = world.new_user().await?;
     let flooding = Client::builder().no_proxy().local_address(std::net::IpAddr::V4(FLOODING)).build()?;
     fresh_minute().await;

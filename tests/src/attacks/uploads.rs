@@ -11,7 +11,7 @@ use crate::{
     fault::Result,
     harness::{Harness, LIFTED},
     picture,
-    world::{User, World, fresh},
+    world::{Deployment, User, fresh},
 };
 
 const MIB: usize = 1 << 20;
@@ -109,7 +109,7 @@ async fn erased(_: &Arena) -> Result<String> {
     let mut arguments = vec!["--dynamodb-port", "0"];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = World::new(stack.ready().clone()).await?;
+    let world = Deployment::new(stack.ready().clone()).await?;
     let user = busy(&world).await?;
     let mut other = world.new_user().await?;
     other.connect(1).await?;
@@ -138,8 +138,8 @@ async fn erased(_: &Arena) -> Result<String> {
 }
 
 /// A user with something in every table: an account, a post that went out, one
-/// that waits, a picture, an idempotency key, a hand-off under way.
-async fn busy(world: &World) -> Result<User<'_>> {
+/// that waits, a picture, an idempotency key, a connect flow under way.
+async fn busy(world: &Deployment) -> Result<User<'_>> {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let picture = user.picture().await?;

@@ -13,7 +13,7 @@ use tests::{
     report::{Report, say},
     runner::{self, Check},
     suite,
-    world::World,
+    world::Deployment,
 };
 
 /// Black-box tests of a running service.
@@ -79,7 +79,7 @@ fn given(options: &Options) -> Result<Option<Ready>> {
 }
 
 async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
-    let world = World::new(ready).await?;
+    let world = Deployment::new(ready).await?;
     let world = match &options.sandbox {
         Some(origin) => world.with_sandbox(origin.trim_end_matches('/').to_owned()),
         None => world,
@@ -107,7 +107,8 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
     let lifted = Harness::start(&arguments).await?;
     let limited = Harness::start(&[]).await?;
     say(&format!("Started the local stack twice, ready after {:?} and {:?}", lifted.took(), limited.took()));
-    let (free, strict) = (World::new(lifted.ready().clone()).await?, World::new(limited.ready().clone()).await?);
+    let (free, strict) =
+        (Deployment::new(lifted.ready().clone()).await?, Deployment::new(limited.ready().clone()).await?);
 
     let checks = suite::checks().into_iter().chain(suite::local_checks()).collect();
     let (mut limits, mut crashes) = (Report::default(), Report::default());

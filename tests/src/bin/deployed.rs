@@ -6,13 +6,13 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 use clap::Parser;
 use futures::FutureExt;
 use tests::{
-    deployed::{LOG_OF_CALLS, LOG_OF_PRICES, LOG_OF_RECOGNITION, Stack, callers, hand_offs, scenes},
+    deployed::{LOG_OF_CALLS, LOG_OF_PRICES, LOG_OF_RECOGNITION, Stack, callers, connect_flows, scenes},
     fault::{Fault, Result},
     program::Common,
     report::{Line, Report, say},
     runner::{self, Check},
     suite,
-    world::World,
+    world::Deployment,
 };
 
 /// Black-box tests of the deployed stack.
@@ -70,7 +70,7 @@ async fn run(options: &Options) -> Result<Report> {
 
 /// Runs those checks of every deployment that are wanted.
 async fn checks(stack: &Stack, wanted: impl Fn(&Check) -> bool, jobs: usize, report: &mut Report) -> Result {
-    let world: Arc<World> = Arc::new(stack.world().await?);
+    let world: Arc<Deployment> = Arc::new(stack.world().await?);
     let checks = suite::checks().into_iter().filter(wanted).collect();
     runner::run(world, checks, jobs, report).await;
     Ok(())
@@ -90,8 +90,11 @@ async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report
         ("a file is lost", scenes::a_file_is_lost(stack, world).boxed_local()),
         ("a delivery is orphaned", scenes::a_delivery_is_orphaned(stack, world).boxed_local()),
         ("a change meets its delivery", scenes::a_change_meets_its_delivery(stack, world).boxed_local()),
-        ("somebody else follows a hand-off", hand_offs::a_hand_off_is_followed_by_somebody_else(world).boxed_local()),
-        ("a server has a way back", hand_offs::a_server_has_a_way_back(world).boxed_local()),
+        (
+            "somebody else follows a connect flow",
+            connect_flows::a_connect_flow_is_followed_by_somebody_else(world).boxed_local(),
+        ),
+        ("a server has a way back", connect_flows::a_server_has_a_way_back(world).boxed_local()),
         ("signing out goes on to the issuer", callers::signing_out_goes_on_to_the_issuer(world).boxed_local()),
         ("a proxy tells who asks", callers::a_proxy_tells_who_asks(world).boxed_local()),
         ("it gets an edge", scenes::it_gets_an_edge(stack).boxed_local()),

@@ -1,4 +1,4 @@
-//! Platforms other than the sandbox, connected to the local stack: stand-ins
+//! Platforms other than the sandbox, connected to the local stack: fakes
 //! for several at once, a server that keeps no keys, a real Bluesky server, a
 //! real homeserver of Matrix, a Mastodon server by others, and a real WordPress.
 

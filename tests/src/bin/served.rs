@@ -48,7 +48,7 @@ async fn run(reader: Reader) -> Result {
     let files = file_server::start().await?.to_string();
     if matches!(reader, Reader::Browser) {
         // A program that asks for access is described there.
-        arguments.extend(["--stand-ins", "--allow-fetch-from", &files]);
+        arguments.extend(["--fakes", "--allow-fetch-from", &files]);
     }
     let local = Harness::start(&arguments).await?;
     let folder = tempfile::TempDir::new()?;

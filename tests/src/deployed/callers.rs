@@ -3,7 +3,7 @@
 use crate::{
     ensure,
     fault::{Result, same},
-    world::{World, missing},
+    world::{Deployment, missing},
 };
 
 /// The header in which the deployment is told the addresses of clients.
@@ -14,7 +14,7 @@ pub(super) const PROXY_SECRET: &str = "a-secret-of-the-proxy-in-front-of-it";
 
 /// Signing out goes on to the issuer, which takes our address for one of its
 /// client's, and back.
-pub async fn signing_out_goes_on_to_the_issuer(world: &World) -> Result {
+pub async fn signing_out_goes_on_to_the_issuer(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let address = format!("{}/account", world.origin());
     let account = user.browser.open(&address).await?;
@@ -32,7 +32,7 @@ pub async fn signing_out_goes_on_to_the_issuer(world: &World) -> Result {
 }
 
 /// A proxy that proves itself tells the addresses of clients. Nobody else does.
-pub async fn a_proxy_tells_who_asks(world: &World) -> Result {
+pub async fn a_proxy_tells_who_asks(world: &Deployment) -> Result {
     loop {
         let (first, again) =
             (asked(world, "198.51.100.1", PROXY_SECRET).await?, asked(world, "198.51.100.1", PROXY_SECRET).await?);
@@ -55,7 +55,7 @@ struct Budget {
     resets_at: i64,
 }
 
-async fn asked(world: &World, address: &str, proof: &str) -> Result<Budget> {
+async fn asked(world: &Deployment, address: &str, proof: &str) -> Result<Budget> {
     let request = world.http().get(format!("{}/user", world.base()));
     let answer = request.header(ADDRESS_HEADER, address).header("x-proxy-secret", proof).send().await?;
     let number = |name: &str| {

@@ -17,8 +17,8 @@ use crate::{
     ensure,
     fault::{Fault, Result, same},
     moment,
+    world::{Deployment, fresh},
     world::{User, targets},
-    world::{World, fresh},
 };
 
 /// How long the last post may take after a function that held it died: its
@@ -55,7 +55,7 @@ impl Posts {
 
 /// Functions are killed again and again while posts go out: each still goes out
 /// exactly once.
-pub async fn functions_die(stack: &Stack, world: &World) -> Result {
+pub async fn functions_die(stack: &Stack, world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let posts = Posts::scheduled(&user, &connection, 24, 12).await?;
@@ -70,7 +70,7 @@ pub async fn functions_die(stack: &Stack, world: &World) -> Result {
 
 /// A new version is deployed while posts are due: each goes out once, and
 /// everything keeps its id.
-pub async fn an_update_comes(stack: &mut Stack, world: &World) -> Result {
+pub async fn an_update_comes(stack: &mut Stack, world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let names = stack.names().clone();
@@ -91,7 +91,7 @@ pub async fn an_update_comes(stack: &mut Stack, world: &World) -> Result {
 
 /// Upkeep renews credentials and removes an upload that nothing uses. The times
 /// in the tables are changed so that both are due.
-pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
+pub async fn upkeep_has_work(stack: &Stack, world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let path = user.picture().await?;
@@ -138,7 +138,7 @@ pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
 
 /// The operator's command puts dead letters back on the queue, and they are
 /// handled.
-pub async fn letters_are_replayed(stack: &Stack, world: &World) -> Result {
+pub async fn letters_are_replayed(stack: &Stack, world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user.create(&json!({ "content": fresh("a letter"), "platforms": targets(&[&connection])? })).await?;
@@ -177,7 +177,7 @@ pub async fn it_gets_an_edge(stack: &Stack) -> Result {
 
 /// What functions do a day later: tokens are marked as used, and a person gets
 /// the name that the issuer now has for them.
-pub async fn a_day_passes(stack: &Stack, world: &World) -> Result {
+pub async fn a_day_passes(stack: &Stack, world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let table = stack.name("GrantsTable")?;
     for path in ["/connections", "/posts", "/user", "/webhooks", "/media"] {
@@ -220,7 +220,7 @@ pub async fn a_day_passes(stack: &Stack, world: &World) -> Result {
 }
 
 /// A file is gone when its post is due: the user is told.
-pub async fn a_file_is_lost(stack: &Stack, world: &World) -> Result {
+pub async fn a_file_is_lost(stack: &Stack, world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let path = user.picture().await?;
@@ -250,7 +250,7 @@ pub async fn a_file_is_lost(stack: &Stack, world: &World) -> Result {
 
 /// A delivery whose post does not exist any more is removed when it is looked
 /// at.
-pub async fn a_delivery_is_orphaned(stack: &Stack, world: &World) -> Result {
+pub async fn a_delivery_is_orphaned(stack: &Stack, world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user
@@ -285,7 +285,7 @@ pub async fn a_delivery_is_orphaned(stack: &Stack, world: &World) -> Result {
 
 /// A change comes when the delivery has ended and the post does not say so yet:
 /// the end is written to the post first, and then the change is refused.
-pub async fn a_change_meets_its_delivery(stack: &Stack, world: &World) -> Result {
+pub async fn a_change_meets_its_delivery(stack: &Stack, world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let id = user.schedule(&fresh("changed too late"), &[&connection], 7200).await?;
@@ -317,7 +317,7 @@ pub async fn a_change_meets_its_delivery(stack: &Stack, world: &World) -> Result
 /// The service gets its public address, and a platform reads its client
 /// document there. The document is the same from every process, because the key
 /// in it is made once and stored.
-pub async fn a_platform_reads_who_asks(stack: &mut Stack, world: &World) -> Result {
+pub async fn a_platform_reads_who_asks(stack: &mut Stack, world: &Deployment) -> Result {
     let public = "https://social.example";
     stack.move_to(public).await?;
     let address = "/connect/client/bluesky";

@@ -25,7 +25,7 @@ use crate::{
     harness::{Harness, Ready},
     template::{ROOT, Template, function_name},
     tools::{AWS_CLI, SAM, run},
-    world::World,
+    world::Deployment,
 };
 
 const NAME: &str = "social-publishing-test";
@@ -186,12 +186,12 @@ impl Stack {
     }
 
     /// The stack as the suite sees it.
-    pub async fn world(&self) -> Result<World> {
+    pub async fn world(&self) -> Result<Deployment> {
         let (origin, base_url) = (self.reached_at.clone(), format!("{}/api/v1", self.reached_at));
         let ready = Ready { origin, base_url, token: String::new(), stores: Value::Null };
         let pool = self.user_pool()?;
         let sandbox = self.sandbox.ready().origin.clone();
-        Ok(World::new(ready).await?.with_sandbox(sandbox).with_user_pool(pool))
+        Ok(Deployment::new(ready).await?.with_sandbox(sandbox).with_user_pool(pool))
     }
 
     /// The people of the deployment.

@@ -1,4 +1,4 @@
-//! A small stand-in for the Lambda Runtime API: it hands out events and takes
+//! A small fake for the Lambda Runtime API: it hands out events and takes
 //! their results.
 
 use std::{

@@ -18,8 +18,8 @@ use crate::{
     moment,
     report::Report,
     template::ROOT,
+    world::{Deployment, fresh},
     world::{User, targets},
-    world::{World, fresh},
 };
 
 /// Where pictures of the pages go.
@@ -36,7 +36,7 @@ const DEMO: &str = "demo@example.com";
 struct Stand {
     server: BlueskyServer,
     proxy: LossyProxy,
-    world: World,
+    world: Deployment,
     _local: Harness,
 }
 
@@ -64,7 +64,7 @@ impl Stand {
         arguments.extend(public_origin.iter().flat_map(|it| ["--origin", it, "--origin-port", &port]));
         arguments.extend(LIFTED);
         let local = Harness::start_with(&crate::harness::binary("local")?, &arguments).await?;
-        let world = World::new(local.ready().clone()).await?;
+        let world = Deployment::new(local.ready().clone()).await?;
         Ok(Self { server, proxy, world, _local: local })
     }
 
@@ -144,7 +144,7 @@ async fn refusing(stand: &Stand, user: &User<'_>) -> Result {
     let page = ended.page.map(|it| it.text).unwrap_or_default();
     ensure!(page.contains("Access was denied"), "the person reads {page}");
     let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
-    same(&status["status"], &json!("failed"), "status of the hand-off")
+    same(&status["status"], &json!("failed"), "status of the connect flow")
 }
 
 async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {

@@ -68,14 +68,14 @@ pub async fn returns(user: &User<'_>, back: &Url) -> Result {
     Ok(())
 }
 
-/// The connection that a hand-off has made.
+/// The connection that a connect flow has made.
 pub async fn connected(user: &User<'_>, begun: &Value) -> Result<Value> {
     let status = user.api.get(text(begun, "poll_url")?).await?.ok(200)?;
-    ensure!(status["status"] == "completed", "the hand-off is {status}: {}", page_of(user, begun).await?);
+    ensure!(status["status"] == "completed", "the connect flow is {status}: {}", page_of(user, begun).await?);
     Ok(status["connection"].clone())
 }
 
-/// What the page of a hand-off says.
+/// What the page of a connect flow says.
 async fn page_of(user: &User<'_>, begun: &Value) -> Result<String> {
     let token = text(begun, "state_token")?;
     let page = user.browser.clone().open(&format!("{}/connect/{token}", user.world.origin())).await?;

@@ -28,8 +28,8 @@ use crate::{
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
+    world::{Deployment, fresh},
     world::{User, targets},
-    world::{World, fresh},
 };
 
 /// How many seconds after the server is back every post has ended.
@@ -133,7 +133,7 @@ pub async fn run(report: &mut Report) -> Result {
     arguments.extend(LIFTED.map(str::to_owned));
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let local = Harness::start(&arguments).await?;
-    let world = World::new(local.ready().clone()).await?;
+    let world = Deployment::new(local.ready().clone()).await?;
 
     let mut places = places.iter();
     let mut next = || places.next().ok_or_else(|| Fault::new("more scenes than servers"));
@@ -176,7 +176,7 @@ async fn post(user: &User<'_>, connection: &Value, words: &str, has_picture: boo
     integer(&user.create(&body).await?, "id")
 }
 
-async fn troubled(place: &Place, world: &World, trouble: Trouble, words: &str, has_picture: bool) -> Result {
+async fn troubled(place: &Place, world: &Deployment, trouble: Trouble, words: &str, has_picture: bool) -> Result {
     let user = world.new_user().await?;
     let connection = place.connect(&user).await?;
     trouble.order(&place.front);
@@ -187,7 +187,7 @@ async fn troubled(place: &Place, world: &World, trouble: Trouble, words: &str, h
     same(place.front.unmet(), 0, "troubles that were not met")
 }
 
-async fn the_same_words(place: &Place, world: &World, has_picture: bool) -> Result {
+async fn the_same_words(place: &Place, world: &Deployment, has_picture: bool) -> Result {
     let user = world.new_user().await?;
     let connection = place.connect(&user).await?;
     let words = fresh("twice");
@@ -201,7 +201,7 @@ async fn the_same_words(place: &Place, world: &World, has_picture: bool) -> Resu
     same(place.front.unmet(), 0, "calls that were not cut")
 }
 
-async fn dead_for_a_while(place: &Place, world: &World) -> Result {
+async fn dead_for_a_while(place: &Place, world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let connection = place.connect(&user).await?;
     let mut posts = Vec::new();
@@ -222,7 +222,7 @@ async fn dead_for_a_while(place: &Place, world: &World) -> Result {
 }
 
 /// The account's owner publishes other posts while one of ours is in doubt.
-async fn by_hand(place: &Place, world: &World) -> Result {
+async fn by_hand(place: &Place, world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let connection = place.connect(&user).await?;
     place.front.cut(1, PUBLISH);
@@ -238,7 +238,7 @@ async fn by_hand(place: &Place, world: &World) -> Result {
     place.each_once(&user, &[id], 3).await
 }
 
-async fn two_users(place: &Place<OldMastodon>, world: &World) -> Result {
+async fn two_users(place: &Place<OldMastodon>, world: &Deployment) -> Result {
     let (one, other) = (world.new_user().await?, world.new_user().await?);
     let first = place.connect(&one).await?;
     let second = place.connect(&other).await?;
@@ -260,7 +260,7 @@ async fn two_users(place: &Place<OldMastodon>, world: &World) -> Result {
 
 /// Disconnecting makes the server remove our app together with the token;
 /// connecting again must work nevertheless.
-async fn connected_again(place: &Place, world: &World) -> Result {
+async fn connected_again(place: &Place, world: &Deployment) -> Result {
     let user = world.new_user().await?;
     for _ in 0..3 {
         let connection = place.connect(&user).await?;

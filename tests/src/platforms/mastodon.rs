@@ -1,5 +1,5 @@
 //! A server with Mastodon's API that others wrote and that stores what it is
-//! sent. It finds mistakes that our adapter and our own stand-in have in
+//! sent. It finds mistakes that our adapter and our own fake have in
 //! common.
 //!
 //! It is not Mastodon itself: it checks neither PKCE nor our secret, has no
@@ -29,8 +29,8 @@ use crate::{
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
+    world::{Deployment, fresh},
     world::{User, targets},
-    world::{World, fresh},
 };
 
 /// Enough seconds to be sure that a call which was cut off did nothing, and to
@@ -41,7 +41,7 @@ const SETTLED_SECONDS: u64 = 180;
 struct Stand {
     server: MastodonServer,
     proxy: LossyProxy,
-    world: World,
+    world: Deployment,
     _local: Harness,
 }
 
@@ -55,7 +55,7 @@ impl Stand {
         let mut arguments = vec!["--platforms", &platforms, "--allow-fetch-from", &address];
         arguments.extend(LIFTED);
         let local = Harness::start(&arguments).await?;
-        let world = World::new(local.ready().clone()).await?;
+        let world = Deployment::new(local.ready().clone()).await?;
         Ok(Self { server, proxy, world, _local: local })
     }
 

@@ -23,7 +23,7 @@ use crate::{
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    world::{User, World, fresh, missing},
+    world::{Deployment, User, fresh, missing},
 };
 
 /// Enough seconds to be sure that a call which was cut off did nothing, and to
@@ -37,7 +37,7 @@ const SEND: &str = "/send/m.room.message/";
 struct Stand {
     server: Synapse,
     proxy: LossyProxy,
-    world: World,
+    world: Deployment,
     /// A room that the user has made.
     room: String,
     /// One that is encrypted.
@@ -57,7 +57,7 @@ impl Stand {
         let mut arguments = vec!["--platforms", &platforms, "--allow-fetch-from", &address];
         arguments.extend(LIFTED);
         let local = Harness::start(&arguments).await?;
-        let world = World::new(local.ready().clone()).await?;
+        let world = Deployment::new(local.ready().clone()).await?;
         Ok(Self { server, proxy, world, room, encrypted, _local: local })
     }
 
@@ -108,7 +108,7 @@ pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start().await?;
     let user = stand.world.new_user().await?;
     let mut scenes = Scenes { part: "matrix", report };
-    scenes.play("it answers as its stand-in does", answers_alike(&stand)).await;
+    scenes.play("it answers as its fake does", answers_alike(&stand)).await;
     scenes.play("a wrong password is told at its field", wrong_password(&stand, &user)).await;
     let connection = scenes.play("an account is connected by its password", connecting(&stand, &user)).await;
     let Some(it) = connection else { return Ok(()) };
@@ -124,7 +124,7 @@ pub async fn run(report: &mut Report) -> Result {
     Ok(())
 }
 
-/// Otherwise the stand-in would show nothing.
+/// Otherwise the fake would show nothing.
 async fn answers_alike(stand: &Stand) -> Result {
     let asked = Asked { base_url: &stand.server.url(""), user: USER, password: PASSWORD, room: &stand.room };
     same(asked.differences().await, Vec::<String>::new(), "what is answered otherwise")
@@ -133,7 +133,7 @@ async fn answers_alike(stand: &Stand) -> Result {
 async fn wrong_password(stand: &Stand, user: &User<'_>) -> Result {
     let begun = stand.types(user, "a wrong one").await?;
     let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
-    same(&status["status"], &json!("pending"), "status of the hand-off")?;
+    same(&status["status"], &json!("pending"), "status of the connect flow")?;
     same(stand.server.devices().await?, Vec::<String>::new(), "devices")
 }
 

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, io::Write, path::Path, sync::Arc, time::Duratio
 
 use domain::clock::Clock;
 use domain::media::MimeType;
-use networks::town::one_of_each;
-use platforms::conformance::network::{Call, Network, Trouble};
+use networks::all::one_of_each;
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -20,17 +20,17 @@ use crate::{
     harness::{Harness, LIFTED},
     moment,
     report::Report,
-    world::{User, World, fresh, targets},
+    world::{Deployment, User, fresh, targets},
 };
 
 /// What a user's posts to X may cost in a month, in US cents: three posts with a link, at
 /// 20 each, and one without, at 1.5.
 const BUDGET: u32 = 62;
 
-/// The local stack beside a stand-in of every platform.
+/// The local stack beside a fake of every platform.
 pub struct Stand {
     networks: Vec<Arc<dyn Network>>,
-    world: World,
+    world: Deployment,
     _local: Harness,
     // Read again whenever one of them is needed.
     _secrets: NamedTempFile,
@@ -86,7 +86,7 @@ impl Stand {
         for network in &networks {
             network.permit(&format!("{}/connect/callback/{}", local.ready().origin, network.name()));
         }
-        let world = World::new(local.ready().clone()).await?;
+        let world = Deployment::new(local.ready().clone()).await?;
         Ok(Self { networks, world, _local: local, _secrets: secrets })
     }
 
@@ -97,7 +97,7 @@ impl Stand {
     }
 
     /// The local stack.
-    pub fn world(&self) -> &World {
+    pub fn world(&self) -> &Deployment {
         &self.world
     }
 
@@ -135,7 +135,7 @@ impl Stand {
     async fn refuse(&self, account: &Value) -> Result {
         let platform = provider(account)?;
         match self.network(platform) {
-            Ok(network) => network.trouble(Call::Publish, Trouble::Unwanted, 1),
+            Ok(network) => network.trouble(Call::Publish, InjectedFault::Unwanted, 1),
             Err(_) => self.world.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
         }
         Ok(())

@@ -21,7 +21,7 @@ use crate::{
     moment,
     report::Report,
     wordpress_server::{AUTHOR, Addresses, WordpressServer},
-    world::{User, World, fresh, targets},
+    world::{Deployment, User, fresh, targets},
 };
 
 /// Enough seconds for a post whose answer was lost.
@@ -99,7 +99,7 @@ pub async fn run(report: &mut Report) -> Result {
     }
     arguments.extend(LIFTED);
     let local = Harness::start(&arguments).await?;
-    let world = World::new(local.ready().clone()).await?;
+    let world = Deployment::new(local.ready().clone()).await?;
     let user = world.new_user().await?;
 
     let mut scenes = Scenes { part: "wordpress", report };
@@ -123,7 +123,7 @@ async fn refusing(place: &Place, user: &User<'_>) -> Result {
     let (begun, page) = place.goes_through(user, REJECT).await?;
     ensure!(page.contains("Access was denied"), "the person reads {page}");
     let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
-    same(&status["status"], &json!("failed"), "status of the hand-off")
+    same(&status["status"], &json!("failed"), "status of the connect flow")
 }
 
 async fn connecting(place: &Place, user: &User<'_>) -> Result<Value> {

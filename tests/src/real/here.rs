@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{delivery::Published, options::Options};
-use platforms::{Answers, Field, Instructions, OurAddresses};
+use platforms::{CallbackUrls, Field, FieldValues, Instructions};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -105,7 +105,7 @@ impl Here {
 
 #[async_trait]
 impl Person for Here {
-    async fn answers(&self, _: &[Field], _: &OurAddresses) -> Result<Answers> {
+    async fn answers(&self, _: &[Field], _: &CallbackUrls) -> Result<FieldValues> {
         Ok(self.answers.iter().map(|(name, it)| ((*name).to_owned(), it.as_str().into())).collect())
     }
 

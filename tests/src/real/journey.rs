@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
     clock::Clock,
-    delivery::{Published, Resolution, Setback},
+    delivery::{AttemptError, Published, Resolution},
     media::{AltText, Attachment, MimeType, Parts},
     options::Options,
     rules::Rule,
@@ -15,14 +15,14 @@ use domain::{
     token::{Pkce, random_token},
 };
 use platforms::{
-    Account, Answers, AppCredentials, AppSource, Approval, AuthorizationRequest, Awaited, Callback, Choosing, Connect,
-    Credentials, Departure, Field, Instructions, Job, Known, MemoryVault, OurAddresses, PlatformSettings, Publish,
-    Registry, Renewal, Setup, Step as Prepared, Withheld,
+    Account, AppCredentials, AppSource, AppUnavailable, Approval, AuthorizationRequest, AuthorizeStep, Callback,
+    CallbackUrls, Choosing, Connect, Credentials, Field, FieldValues, Instructions, MemoryVault, PendingApproval,
+    PlatformInfo, PlatformSettings, Publish, PublishRequest, RefreshPolicy, Registry, Setup, Step as Prepared,
     conformance::{
         samples::{Sample, sample},
         stage::{Shelf, Tunnel, returning},
     },
-    recognition::NobodyElse,
+    recognition::NoOtherClaims,
 };
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -52,7 +52,7 @@ const PAUSE: TimeDelta = TimeDelta::seconds(5);
 #[async_trait]
 pub(super) trait Person: Sync {
     /// Fills in the fields of our page.
-    async fn answers(&self, fields: &[Field], here: &OurAddresses) -> Result<Answers>;
+    async fn answers(&self, fields: &[Field], here: &CallbackUrls) -> Result<FieldValues>;
 
     /// Approves on the platform's page; the URL to which it sends the browser.
     async fn approve(&self, page: &str) -> Result<Url>;
@@ -66,7 +66,7 @@ pub(super) trait Person: Sync {
 
 /// A server, and how it is reached.
 pub(super) struct Place<'a> {
-    pub(super) platform: &'static Known,
+    pub(super) platform: &'static PlatformInfo,
     /// Those of the deployment, such as a URL.
     pub(super) settings: Value,
     pub(super) app: Option<AppCredentials>,
@@ -115,10 +115,10 @@ impl<'a> Journey<'a> {
         let settings = PlatformSettings::from([(place.platform.name.to_owned(), place.settings.clone())]);
         let app = place.app.clone();
         let app = move |_: &str| -> Arc<dyn AppSource> {
-            app.clone().map_or_else(|| Arc::new(Withheld) as Arc<dyn AppSource>, |it| Arc::new(it))
+            app.clone().map_or_else(|| Arc::new(AppUnavailable) as Arc<dyn AppSource>, |it| Arc::new(it))
         };
         let vault = Arc::new(MemoryVault::default());
-        let setup = Setup::new(settings, app, vault, outbound::AddressPolicy::Also(place.addresses.clone()));
+        let setup = Setup::new(settings, app, vault, egress::AddressPolicy::Also(place.addresses.clone()));
         let (connecting, publishing) = (Registry::new(&setup)?, Registry::new(&setup)?);
         Ok(Self { place, connecting, publishing, scrub, steps: Vec::new() })
     }
@@ -182,7 +182,7 @@ impl<'a> Journey<'a> {
     }
 
     async fn connect(&mut self) -> Result<Account> {
-        let here = OurAddresses::of(&self.place.origin, self.place.platform.name);
+        let here = CallbackUrls::of(&self.place.origin, self.place.platform.name);
         let answers = self.place.person.answers(self.connecting()?.fields(), &here).await?;
         for answer in answers.values().map(ExposeSecret::expose_secret) {
             if Url::parse(answer).is_ok_and(|it| it.has_host()) {
@@ -197,18 +197,24 @@ impl<'a> Journey<'a> {
         }
         let (pkce, state) = (Pkce::random(), random_token());
         let verifier = pkce.verifier;
-        let request = AuthorizationRequest { state, here: here.clone(), challenge: pkce.challenge };
+        let request = AuthorizationRequest { state, urls: here.clone(), challenge: pkce.challenge };
         let accounts = match self.connecting()?.authorize(&answers, &request, self.place.clock.now()).await? {
-            Departure::Arrived(accounts) => accounts,
-            Departure::Page { url, memory } => {
+            AuthorizeStep::Accounts(accounts) => accounts,
+            AuthorizeStep::Redirect { url, memory } => {
                 let back = self.place.person.approve(&url).await?;
                 back.query_pairs().for_each(|(_, value)| self.scrub.hide_unknown(&value));
-                let callback = Callback { query: [].into(), arrived_at: String::new(), verifier, here, memory };
+                let callback = Callback {
+                    query: [].into(),
+                    arrived_at: String::new(),
+                    verifier,
+                    urls: here,
+                    adapter_state: memory,
+                };
                 self.connecting()?.complete(&returning(callback, &back), self.place.clock.now()).await?
             }
-            Departure::Wait { instructions, memory } => {
+            AuthorizeStep::WaitForApproval { instructions, memory } => {
                 self.place.person.read(&instructions).await?;
-                self.approval(&Awaited { verifier, here, memory }).await?
+                self.approval(&PendingApproval { verifier, urls: here, adapter_state: memory }).await?
             }
         };
         let Some(account) = accounts.into_iter().next() else { fail!("the grant covers no account") };
@@ -219,9 +225,9 @@ impl<'a> Journey<'a> {
         Ok(account)
     }
 
-    async fn approval(&self, awaited: &Awaited) -> Result<Vec<Account>> {
+    async fn approval(&self, awaited: &PendingApproval) -> Result<Vec<Account>> {
         for _ in 0..LOOK_UPS * 5 {
-            if let Approval::Given(accounts) = self.connecting()?.poll(awaited, self.place.clock.now()).await? {
+            if let Approval::Approved(accounts) = self.connecting()?.poll(awaited, self.place.clock.now()).await? {
                 return Ok(accounts);
             }
             self.wait_until(self.place.clock.now() + PAUSE).await;
@@ -289,7 +295,7 @@ impl<'a> Journey<'a> {
             let setback = if is_ready {
                 match self.publishing()?.publish(&job).await {
                     Ok(published) => break Some(published),
-                    Err(Setback::Unknown { .. }) if self.publishing()?.is_confirmed_later(&job) => break None,
+                    Err(AttemptError::Unknown { .. }) if self.publishing()?.is_confirmed_later(&job) => break None,
                     Err(setback) => setback,
                 }
             } else {
@@ -307,8 +313,10 @@ impl<'a> Journey<'a> {
                 }
             };
             match setback {
-                Setback::Busy { retry_at, .. } => self.wait_until(retry_at.unwrap_or(sent.called_at + PAUSE)).await,
-                Setback::Stale { .. } => (sent.progress, is_ready) = (None, false),
+                AttemptError::RetryLater { retry_at, .. } => {
+                    self.wait_until(retry_at.unwrap_or(sent.called_at + PAUSE)).await
+                }
+                AttemptError::PreparationExpired { .. } => (sent.progress, is_ready) = (None, false),
                 other => return Err(of_setback(other)),
             }
         };
@@ -329,9 +337,9 @@ impl<'a> Journey<'a> {
         let mut last = None;
         for _ in 0..LOOK_UPS {
             let job = self.job(account, sent, files, true);
-            match self.publishing()?.resolve(&job, sent.called_at).await {
-                Resolution::Public(published) | Resolution::Recognised(published) => return Ok(Some(published)),
-                Resolution::Unknowable { .. } => return Ok(None),
+            match self.publishing()?.look_up(&job, sent.called_at).await {
+                Resolution::Found(published) | Resolution::Candidate(published) => return Ok(Some(published)),
+                Resolution::Undeterminable { .. } => return Ok(None),
                 other => last = Some(other),
             }
             self.wait_until(self.place.clock.now() + PAUSE).await;
@@ -339,8 +347,14 @@ impl<'a> Journey<'a> {
         fail!("it was published, and is not found: {last:?}")
     }
 
-    fn job<'b>(&'b self, account: &'b Account, sent: &'b Sent<'_>, files: &'b Shelf, is_lost: bool) -> Job<'b> {
-        Job {
+    fn job<'b>(
+        &'b self,
+        account: &'b Account,
+        sent: &'b Sent<'_>,
+        files: &'b Shelf,
+        is_lost: bool,
+    ) -> PublishRequest<'b> {
+        PublishRequest {
             profile: &account.profile,
             credentials: &account.credentials,
             text: sent.text,
@@ -352,7 +366,7 @@ impl<'a> Journey<'a> {
             publish_at: sent.publish_at,
             called_at: sent.called_at,
             files,
-            claims: &NobodyElse,
+            claims: &NoOtherClaims,
             now: self.place.clock.now(),
         }
     }
@@ -378,8 +392,8 @@ impl<'a> Journey<'a> {
     /// False where there is nothing to refresh.
     async fn refresh(&mut self, credentials: &mut Credentials) -> Result<bool> {
         // A token that is extended has to be a day old.
-        let renewal = self.publishing()?.renewal();
-        if renewal == Renewal::Extending || !renewal.can_renew(credentials) {
+        let renewal = self.publishing()?.refresh_policy();
+        if renewal == RefreshPolicy::Extending || !renewal.can_refresh(credentials) {
             return Ok(false);
         }
         let new = self.publishing()?.refresh(credentials, self.place.clock.now()).await?;
@@ -417,7 +431,7 @@ impl<'a> Journey<'a> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn of_setback(setback: Setback) -> Fault {
+fn of_setback(setback: AttemptError) -> Fault {
     Fault::new(format!("{setback:?}"))
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, env, io, process::Command, sync::Arc};
 use async_trait::async_trait;
 use domain::delivery::Published;
 use platforms::{
-    Answers, Field, Instructions, OurAddresses,
+    CallbackUrls, Field, FieldValues, Instructions,
     conformance::network::{Decision, Network},
 };
 use secrecy::SecretString;
@@ -19,7 +19,7 @@ pub(super) struct FakeUser(pub(super) Arc<dyn Network>);
 
 #[async_trait]
 impl Person for FakeUser {
-    async fn answers(&self, _: &[Field], _: &OurAddresses) -> Result<Answers> {
+    async fn answers(&self, _: &[Field], _: &CallbackUrls) -> Result<FieldValues> {
         Ok(self.0.answers())
     }
 
@@ -41,7 +41,7 @@ pub(super) struct Operator;
 
 #[async_trait]
 impl Person for Operator {
-    async fn answers(&self, fields: &[Field], here: &OurAddresses) -> Result<Answers> {
+    async fn answers(&self, fields: &[Field], here: &CallbackUrls) -> Result<FieldValues> {
         let mut answers = BTreeMap::new();
         for field in fields {
             let answer = if let Ok(answer) = env::var(format!("REAL_{}", field.name.to_uppercase())) {

@@ -6,7 +6,7 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
-    world::{SCOPES, World, missing},
+    world::{Deployment, SCOPES, missing},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -22,7 +22,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn the_user_is_told_who_they_are(world: &World) -> Result {
+async fn the_user_is_told_who_they_are(world: &Deployment) -> Result {
     let user = world.new_user().await?;
 
     let answer = user.api.get("/user").await?.ok(200)?;
@@ -40,7 +40,7 @@ async fn the_user_is_told_who_they_are(world: &World) -> Result {
     same(scopes, expected, "scopes")
 }
 
-async fn the_same_person_is_the_same_user_again(world: &World) -> Result {
+async fn the_same_person_is_the_same_user_again(world: &Deployment) -> Result {
     let first = world.new_user().await?;
 
     let api = world.grant(&mut world.browser()?, &first.email, &[]).await?;
@@ -49,7 +49,7 @@ async fn the_same_person_is_the_same_user_again(world: &World) -> Result {
     same(text(&again, "id")?, first.id.to_string().as_str(), "the id after signing in again")
 }
 
-async fn a_revoked_device_has_no_access(world: &World) -> Result {
+async fn a_revoked_device_has_no_access(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     user.api.get("/user").await?.is(200)?;
 
@@ -62,7 +62,7 @@ async fn a_revoked_device_has_no_access(world: &World) -> Result {
     Ok(())
 }
 
-async fn signing_out_ends_the_session(world: &World) -> Result {
+async fn signing_out_ends_the_session(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let before = user.browser.clone();
 
@@ -75,7 +75,7 @@ async fn signing_out_ends_the_session(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_token_that_was_never_given_is_refused(world: &World) -> Result {
+async fn a_token_that_was_never_given_is_refused(world: &Deployment) -> Result {
     let user = world.user().await?;
     let good = user.api.token();
     let last = good.chars().last().ok_or_else(|| missing("the token"))?;

@@ -18,7 +18,7 @@ use crate::{
     harness::binary,
     moment,
     runner::Check,
-    world::{User, World, fresh},
+    world::{Deployment, User, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -85,7 +85,7 @@ fn done(output: &Output) -> Result {
     Ok(())
 }
 
-async fn a_job_that_is_run_again_does_not_post_again(world: &World) -> Result {
+async fn a_job_that_is_run_again_does_not_post_again(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("from a workflow; $(touch it) `id`");
@@ -105,7 +105,7 @@ async fn a_job_that_is_run_again_does_not_post_again(world: &World) -> Result {
     same(&listed["meta"]["total"], &json!(1), "posts")
 }
 
-async fn a_run_that_is_old_is_not_continued(world: &World) -> Result {
+async fn a_run_that_is_old_is_not_continued(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let run = Run::new(&fresh("too late"), &connection, moment::now() - TimeDelta::days(2))?;

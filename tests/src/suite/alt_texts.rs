@@ -8,7 +8,7 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
-    world::{World, fresh, targets},
+    world::{Deployment, fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -29,7 +29,7 @@ fn said(media: &Value) -> Result<Vec<Value>> {
     Ok(list(media, "media")?.iter().map(|it| it["alt_text"].clone()).collect())
 }
 
-async fn each_post_describes_its_files_as_it_likes(world: &World) -> Result {
+async fn each_post_describes_its_files_as_it_likes(world: &Deployment) -> Result {
     let user = world.user().await?;
     let (first, second) = (user.picture().await?, user.picture().await?);
     let media = json!([{ "path": first, "alt_text": WORDS }, second]);
@@ -45,7 +45,7 @@ async fn each_post_describes_its_files_as_it_likes(world: &World) -> Result {
     same(said(&other)?, vec![Value::Null], "words of another post with the same file")
 }
 
-async fn words_arrive_with_their_files(world: &World) -> Result {
+async fn words_arrive_with_their_files(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("with described pictures");
@@ -63,7 +63,7 @@ async fn words_arrive_with_their_files(world: &World) -> Result {
     same(said(&entry)?, vec![Value::Null, json!(WORDS)], "words on the timeline")
 }
 
-async fn what_is_wrong_with_them_is_told(world: &World) -> Result {
+async fn what_is_wrong_with_them_is_told(world: &Deployment) -> Result {
     let user = world.user().await?;
     let path = user.picture().await?;
     for (entry, field) in [
@@ -82,7 +82,7 @@ async fn what_is_wrong_with_them_is_told(world: &World) -> Result {
     Ok(())
 }
 
-async fn only_scheduled_posts_meet_the_limit_of_their_platform(world: &World) -> Result {
+async fn only_scheduled_posts_meet_the_limit_of_their_platform(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let media = json!([{ "path": user.picture().await?, "alt_text": "x".repeat(1001) }]);

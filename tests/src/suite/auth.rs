@@ -11,7 +11,7 @@ use crate::{
     ensure,
     fault::{Result, same},
     runner::Check,
-    world::{Device, SCOPES, World, fresh_email},
+    world::{Deployment, Device, SCOPES, fresh_email},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -36,7 +36,7 @@ async fn exchange(api: &Api, device: &Device) -> Result<crate::answer::Answer> {
     api.post("/auth/device/token", &json!({ "device_code": device.device_code })).await
 }
 
-async fn a_code_has_everything_a_device_shows(world: &World) -> Result {
+async fn a_code_has_everything_a_device_shows(world: &Deployment) -> Result {
     let api = world.stranger()?;
     for body in [json!({}), json!({ "scopes": null }), json!({ "scopes": [] }), json!({ "scopes": ["posts:read"] })] {
         let answer = api.post("/auth/device/code", &body).await?.ok(201)?;
@@ -62,7 +62,7 @@ async fn a_code_has_everything_a_device_shows(world: &World) -> Result {
     Ok(())
 }
 
-async fn an_approved_code_is_exchanged_once(world: &World) -> Result {
+async fn an_approved_code_is_exchanged_once(world: &Deployment) -> Result {
     let (api, mut browser, email) = (world.stranger()?, world.browser()?, fresh_email());
     let device = world.device(&api, &[]).await?;
 
@@ -84,7 +84,7 @@ async fn an_approved_code_is_exchanged_once(world: &World) -> Result {
     same(granted["user"].as_object().map(serde_json::Map::len), Some(3), "fields of its user")
 }
 
-async fn a_code_can_be_typed_in_any_case_without_the_dash(world: &World) -> Result {
+async fn a_code_can_be_typed_in_any_case_without_the_dash(world: &Deployment) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
     let typed = device.user_code.replace('-', "").to_lowercase();
@@ -96,7 +96,7 @@ async fn a_code_can_be_typed_in_any_case_without_the_dash(world: &World) -> Resu
     Ok(())
 }
 
-async fn type_code(world: &World, browser: &mut Browser, code: &str) -> Result<Page> {
+async fn type_code(world: &Deployment, browser: &mut Browser, code: &str) -> Result<Page> {
     let page = world.sign_in(browser, &format!("{}/device", world.origin()), &fresh_email()).await?;
     let Some(form) = page.form_with_field("user_code") else {
         return Err(page.fault("there is no field user_code"));
@@ -104,7 +104,7 @@ async fn type_code(world: &World, browser: &mut Browser, code: &str) -> Result<P
     browser.submit(&page, &form, form.buttons.first(), &[("user_code", code)]).await
 }
 
-async fn a_denied_code_is_access_denied(world: &World) -> Result {
+async fn a_denied_code_is_access_denied(world: &Deployment) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
 
@@ -115,7 +115,7 @@ async fn a_denied_code_is_access_denied(world: &World) -> Result {
     Ok(())
 }
 
-async fn an_unknown_device_code_is_invalid(world: &World) -> Result {
+async fn an_unknown_device_code_is_invalid(world: &Deployment) -> Result {
     let api = world.stranger()?;
     for code in ["x", "", "ä", &"A".repeat(43), &"a".repeat(5000)] {
         let answer = api.post("/auth/device/token", &json!({ "device_code": code })).await?;
@@ -127,7 +127,7 @@ async fn an_unknown_device_code_is_invalid(world: &World) -> Result {
     Ok(())
 }
 
-async fn of_two_racing_exchanges_one_gets_a_token(world: &World) -> Result {
+async fn of_two_racing_exchanges_one_gets_a_token(world: &Deployment) -> Result {
     for _ in 0..3 {
         let (api, mut browser) = (world.stranger()?, world.browser()?);
         let device = world.device(&api, &[]).await?;
@@ -150,7 +150,7 @@ async fn of_two_racing_exchanges_one_gets_a_token(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_page_shows_what_asks_and_waits_for_a_press(world: &World) -> Result {
+async fn the_page_shows_what_asks_and_waits_for_a_press(world: &Deployment) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
     world.sign_in(&mut browser, &format!("{}/device", world.origin()), &fresh_email()).await?;
     // The words for a scope are those on every page with this scope and on no
@@ -188,7 +188,7 @@ async fn the_page_shows_what_asks_and_waits_for_a_press(world: &World) -> Result
     Ok(())
 }
 
-async fn shown(world: &World, browser: &mut Browser, scopes: &[&str]) -> Result<Vec<String>> {
+async fn shown(world: &Deployment, browser: &mut Browser, scopes: &[&str]) -> Result<Vec<String>> {
     let device = world.device(&world.stranger()?, scopes).await?;
     let page = browser.open(&device.complete).await?;
     Ok(texts(&browser.press(&page, "Continue", &[]).await?))
@@ -201,7 +201,7 @@ fn texts(page: &Page) -> Vec<String> {
     texts.filter(|it| !it.is_empty() && !it.contains(char::is_numeric)).collect()
 }
 
-async fn a_code_cannot_be_approved_twice(world: &World) -> Result {
+async fn a_code_cannot_be_approved_twice(world: &Deployment) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
     let page = world.approval(&mut browser, &device, &fresh_email()).await?;
@@ -213,7 +213,7 @@ async fn a_code_cannot_be_approved_twice(world: &World) -> Result {
     Ok(())
 }
 
-async fn five_wrong_codes_refuse_the_sixth_entry(world: &World) -> Result {
+async fn five_wrong_codes_refuse_the_sixth_entry(world: &Deployment) -> Result {
     let (api, mut browser, mut other) = (world.stranger()?, world.browser()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
     // A code in an address is not an entry.
@@ -236,7 +236,7 @@ async fn five_wrong_codes_refuse_the_sixth_entry(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_token_request_is_validated(world: &World) -> Result {
+async fn a_token_request_is_validated(world: &Deployment) -> Result {
     let api = world.stranger()?;
     let rows: [(Value, &[&str]); 6] = [
         (json!({}), &["device_code"]),

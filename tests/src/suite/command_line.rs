@@ -22,7 +22,7 @@ use crate::{
     moment, picture,
     runner::Check,
     webhook_receiver::got,
-    world::{User, World, fresh, fresh_email, targets},
+    world::{Deployment, User, fresh, fresh_email, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -54,7 +54,7 @@ pub(super) fn local_checks() -> Vec<Check> {
     checks!("cli", [what_a_webhook_is_told_is_forwarded])
 }
 
-async fn a_person_signs_in_by_a_code_and_out_again(world: &World) -> Result {
+async fn a_person_signs_in_by_a_code_and_out_again(world: &Deployment) -> Result {
     let social = Social::at(world.origin())?;
     let email = fresh_email();
     let ran = signs_in(world, &social, &email, &["login", "--no-browser"]).await?;
@@ -72,7 +72,7 @@ async fn a_person_signs_in_by_a_code_and_out_again(world: &World) -> Result {
 }
 
 /// Runs `login`, and approves in a browser what it asks for.
-async fn signs_in(world: &World, social: &Social, email: &str, command: &[&str]) -> Result<Ran> {
+async fn signs_in(world: &Deployment, social: &Social, email: &str, command: &[&str]) -> Result<Ran> {
     let mut child = social.start(command)?;
     let said = child.stderr.take().ok_or_else(|| Fault::new("nothing is said"))?;
     let (line, said) = tokio::task::spawn_blocking(move || {
@@ -91,7 +91,7 @@ async fn signs_in(world: &World, social: &Social, email: &str, command: &[&str])
     ran
 }
 
-async fn an_assistant_is_held_to_drafts_by_a_login_for_drafts(world: &World) -> Result {
+async fn an_assistant_is_held_to_drafts_by_a_login_for_drafts(world: &Deployment) -> Result {
     let social = Social::at(world.origin())?;
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25",
@@ -128,7 +128,7 @@ async fn an_assistant_is_held_to_drafts_by_a_login_for_drafts(world: &World) -> 
     Ok(())
 }
 
-async fn a_token_is_in_the_keyring_where_there_is_one(world: &World) -> Result {
+async fn a_token_is_in_the_keyring_where_there_is_one(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let programs = tempfile::TempDir::new()?;
     // As `secret-tool` of libsecret: the secret comes by standard input.
@@ -151,7 +151,7 @@ async fn a_token_is_in_the_keyring_where_there_is_one(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_token_goes_nowhere_else(world: &World) -> Result {
+async fn a_token_goes_nowhere_else(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let social = Social::at(world.origin())?;
     let ran = social.reading(user.api.token(), &["login", "--with-token"]).await?;
@@ -161,7 +161,7 @@ async fn a_token_goes_nowhere_else(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_post_goes_out_with_its_picture(world: &World) -> Result {
+async fn a_post_goes_out_with_its_picture(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let account = user.connect(0).await?;
     let social = Social::of(&user)?;
@@ -185,7 +185,7 @@ async fn a_post_goes_out_with_its_picture(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_draft_is_read_from_standard_input_changed_scheduled_cancelled_and_deleted(world: &World) -> Result {
+async fn a_draft_is_read_from_standard_input_changed_scheduled_cancelled_and_deleted(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
@@ -207,7 +207,7 @@ async fn a_draft_is_read_from_standard_input_changed_scheduled_cancelled_and_del
     Ok(())
 }
 
-async fn a_time_is_read_as_it_is_written(world: &World) -> Result {
+async fn a_time_is_read_as_it_is_written(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
@@ -229,7 +229,7 @@ async fn a_time_is_read_as_it_is_written(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_dry_run_keeps_nothing(world: &World) -> Result {
+async fn a_dry_run_keeps_nothing(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
@@ -241,7 +241,7 @@ async fn a_dry_run_keeps_nothing(world: &World) -> Result {
     same(integer(&user.api.get("/posts").await?.ok(200)?["meta"], "total")?, 0, "posts")
 }
 
-async fn accounts_are_named_and_disconnected(world: &World) -> Result {
+async fn accounts_are_named_and_disconnected(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let social = Social::of(&user)?;
@@ -259,7 +259,7 @@ async fn accounts_are_named_and_disconnected(world: &World) -> Result {
     Ok(())
 }
 
-async fn an_account_is_connected(world: &World) -> Result {
+async fn an_account_is_connected(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let social = Social::of(&user)?;
     let mut child = social.start(&["connect", "sandbox", "--no-browser"])?;
@@ -278,7 +278,7 @@ async fn an_account_is_connected(world: &World) -> Result {
     Ok(())
 }
 
-async fn json_is_what_the_service_answers(world: &World) -> Result {
+async fn json_is_what_the_service_answers(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let social = Social::of(&user)?;
     for (command, path) in [
@@ -295,7 +295,7 @@ async fn json_is_what_the_service_answers(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_exit_code_says_what_happened(world: &World) -> Result {
+async fn the_exit_code_says_what_happened(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let social = Social::of(&user)?;
     social.fails(2, "where to?", &["post", "x"]).await?;
@@ -314,7 +314,7 @@ async fn the_exit_code_says_what_happened(world: &World) -> Result {
     Ok(())
 }
 
-async fn what_had_no_answer_is_made_once(world: &World) -> Result {
+async fn what_had_no_answer_is_made_once(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     // Takes every call and cuts it.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -337,7 +337,7 @@ async fn what_had_no_answer_is_made_once(world: &World) -> Result {
     Ok(())
 }
 
-async fn completions_and_manual_pages_are_written(world: &World) -> Result {
+async fn completions_and_manual_pages_are_written(world: &Deployment) -> Result {
     let social = Social::at(world.origin())?;
     for shell in ["bash", "zsh", "fish"] {
         ensure!(social.done(&["completions", shell]).await?.contains("webhooks"), "{shell} completes nothing");
@@ -348,7 +348,7 @@ async fn completions_and_manual_pages_are_written(world: &World) -> Result {
     Ok(())
 }
 
-async fn what_a_webhook_is_told_is_forwarded(world: &World) -> Result {
+async fn what_a_webhook_is_told_is_forwarded(world: &Deployment) -> Result {
     let files = world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;

@@ -1,4 +1,4 @@
-//! Accounts on platforms: hand-off, list, renewal, disconnecting.
+//! Accounts on platforms: connect flow, list, renewal, disconnecting.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{
     runner::Check,
     shapes,
     world::targets,
-    world::{World, missing},
+    world::{Deployment, missing},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -22,9 +22,9 @@ pub(super) fn checks() -> Vec<Check> {
         [
             an_unknown_platform_is_unsupported,
             each_account_of_the_consent_page_can_be_connected,
-            a_hand_off_is_pending_until_it_is_answered,
-            a_denied_hand_off_has_failed,
-            a_hand_off_is_nobody_elses,
+            a_connect_flow_is_pending_until_it_is_answered,
+            a_denied_connect_flow_has_failed,
+            a_connect_flow_is_nobody_elses,
             connections_are_listed_oldest_first_and_filtered,
             one_connection_is_shown_with_its_meta,
             connecting_again_renews_the_same_connection,
@@ -37,7 +37,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn an_unknown_platform_is_unsupported(world: &World) -> Result {
+async fn an_unknown_platform_is_unsupported(world: &Deployment) -> Result {
     let user = world.user().await?;
     for platform in ["nosuch", "SANDBOX", "sand%20box", "%C3%A4", "x'; drop"] {
         let path = format!("/connections/connect/{platform}");
@@ -47,7 +47,7 @@ async fn an_unknown_platform_is_unsupported(world: &World) -> Result {
     Ok(())
 }
 
-async fn each_account_of_the_consent_page_can_be_connected(world: &World) -> Result {
+async fn each_account_of_the_consent_page_can_be_connected(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
 
     let mut names = Vec::new();
@@ -63,7 +63,7 @@ async fn each_account_of_the_consent_page_can_be_connected(world: &World) -> Res
     same(names.len(), 3, "different accounts")
 }
 
-async fn a_hand_off_is_pending_until_it_is_answered(world: &World) -> Result {
+async fn a_connect_flow_is_pending_until_it_is_answered(world: &Deployment) -> Result {
     let mut user = world.user().await?;
 
     let request = user.begin().await?;
@@ -75,7 +75,7 @@ async fn a_hand_off_is_pending_until_it_is_answered(world: &World) -> Result {
     let deleted = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
 
     same(&request["expires_in"], &json!(600), "expires_in")?;
-    same(request.as_object().map(serde_json::Map::len), Some(4), "fields of the hand-off")?;
+    same(request.as_object().map(serde_json::Map::len), Some(4), "fields of the connect flow")?;
     let state = text(&request, "state_token")?;
     ensure!(43 <= state.len(), "state_token has less than 256 bits");
     let expected = format!("{}/connections/connect/sandbox/status/{state}", world.base());
@@ -88,7 +88,7 @@ async fn a_hand_off_is_pending_until_it_is_answered(world: &World) -> Result {
     same(deleted, json!({ "status": "completed", "connection": null }), "status after deleting the connection")
 }
 
-async fn a_denied_hand_off_has_failed(world: &World) -> Result {
+async fn a_denied_connect_flow_has_failed(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
 
     let request = user.begin().await?;
@@ -105,7 +105,7 @@ async fn a_denied_hand_off_has_failed(world: &World) -> Result {
     same(status, json!({ "status": "failed" }), "status after Deny and Allow")
 }
 
-async fn a_hand_off_is_nobody_elses(world: &World) -> Result {
+async fn a_connect_flow_is_nobody_elses(world: &Deployment) -> Result {
     let (user, other) = (world.new_user().await?, world.new_user().await?);
     let request = user.begin().await?;
     let state = text(&request, "state_token")?;
@@ -114,12 +114,12 @@ async fn a_hand_off_is_nobody_elses(world: &World) -> Result {
     let refused = other.api.get(&path("sandbox", state)).await?.error(404, "not_found")?;
     for (platform, state) in [("mastodon", state), ("nosuch", state), ("sandbox", "x"), ("sandbox", &"A".repeat(43))] {
         let said = user.api.get(&path(platform, state)).await?.error(404, "not_found")?;
-        same(&said, &refused, "error_description of a hand-off that is not there")?;
+        same(&said, &refused, "error_description of a connect flow that is not there")?;
     }
     Ok(())
 }
 
-async fn connections_are_listed_oldest_first_and_filtered(world: &World) -> Result {
+async fn connections_are_listed_oldest_first_and_filtered(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let (first, second) = (user.connect(1).await?, user.connect(0).await?);
 
@@ -143,7 +143,7 @@ async fn connections_are_listed_oldest_first_and_filtered(world: &World) -> Resu
     Ok(())
 }
 
-async fn one_connection_is_shown_with_its_meta(world: &World) -> Result {
+async fn one_connection_is_shown_with_its_meta(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
 
@@ -167,7 +167,7 @@ async fn one_connection_is_shown_with_its_meta(world: &World) -> Result {
     Ok(())
 }
 
-async fn connecting_again_renews_the_same_connection(world: &World) -> Result {
+async fn connecting_again_renews_the_same_connection(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
 
     let (first, again) = (user.connect(0).await?, user.connect(0).await?);
@@ -178,7 +178,7 @@ async fn connecting_again_renews_the_same_connection(world: &World) -> Result {
     same(list(&all, "data")?.len(), 1, "connections")
 }
 
-async fn a_deleted_connection_is_gone(world: &World) -> Result {
+async fn a_deleted_connection_is_gone(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let path = format!("/connections/{}", integer(&connection, "id")?);
@@ -194,7 +194,7 @@ async fn a_deleted_connection_is_gone(world: &World) -> Result {
     Ok(())
 }
 
-async fn what_no_platform_has_signed_ends_nothing(world: &World) -> Result {
+async fn what_no_platform_has_signed_ends_nothing(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let id = integer(&connection, "id")?;
@@ -211,7 +211,7 @@ async fn what_no_platform_has_signed_ends_nothing(world: &World) -> Result {
     same(&shown["needs_reconnection"], &json!(false), "needs_reconnection")
 }
 
-async fn pending_posts_keep_a_connection(world: &World) -> Result {
+async fn pending_posts_keep_a_connection(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let path = format!("/connections/{}", integer(&connection, "id")?);
@@ -228,7 +228,7 @@ async fn pending_posts_keep_a_connection(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_draft_outlives_its_connection(world: &World) -> Result {
+async fn a_draft_outlives_its_connection(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let draft = user.create(&json!({ "content": "a draft", "platforms": targets(&[&connection])? })).await?;
@@ -244,7 +244,7 @@ async fn a_draft_outlives_its_connection(world: &World) -> Result {
     same(&user.show(id).await?["status"], &json!("draft"), "status")
 }
 
-async fn scheduling_and_disconnecting_at_once_agree(world: &World) -> Result {
+async fn scheduling_and_disconnecting_at_once_agree(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     for round in 0..6 {
         let connection = user.connect(0).await?;

@@ -17,8 +17,8 @@ use crate::{
     harness::{Harness, LIFTED, binary},
     moment,
     report::{Line, Report, say},
+    world::{Deployment, fresh},
     world::{User, targets},
-    world::{World, fresh},
 };
 
 /// What an answered request promised.
@@ -41,7 +41,7 @@ async fn crash(rounds: u32) -> Result {
     let data = tempfile::TempDir::new()?;
     let port = free_port()?;
     let mut harness = start(data.path(), port).await?;
-    let world = World::new(harness.ready().clone()).await?;
+    let world = Deployment::new(harness.ready().clone()).await?;
     let mut user = world.new_user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let picture = user.picture().await?;
@@ -145,7 +145,7 @@ async fn check_posts(user: &User<'_>, promises: &[Promise]) -> Result {
     Ok(())
 }
 
-async fn check_timeline(world: &World, promises: &[Promise]) -> Result {
+async fn check_timeline(world: &Deployment, promises: &[Promise]) -> Result {
     tokio::time::sleep(Duration::from_secs(5)).await;
     let all = world.whole_timeline().await?;
     for promise in promises {

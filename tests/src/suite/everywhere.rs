@@ -10,7 +10,7 @@ use crate::{
     ensure,
     fault::{Result, same},
     runner::Check,
-    world::World,
+    world::Deployment,
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -31,7 +31,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn an_unknown_path_is_refused_before_anything_else(world: &World) -> Result {
+async fn an_unknown_path_is_refused_before_anything_else(world: &Deployment) -> Result {
     let api = world.stranger()?;
     for method in [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::PUT, Method::OPTIONS] {
         for path in ["/nope", "/", "/posts/1/comments", "/media/upload", "/users", "/auth/device", "/auth"] {
@@ -55,7 +55,7 @@ const METHODS: [(&str, &[&str]); 10] = [
     ("/posts/1", &["GET", "PATCH", "DELETE"]),
 ];
 
-async fn an_unknown_method_is_answered_with_the_known_ones(world: &World) -> Result {
+async fn an_unknown_method_is_answered_with_the_known_ones(world: &Deployment) -> Result {
     // Without a token, the method is still checked first.
     let api = world.stranger()?;
     for (path, known) in METHODS {
@@ -75,7 +75,7 @@ async fn an_unknown_method_is_answered_with_the_known_ones(world: &World) -> Res
     Ok(())
 }
 
-async fn each_refusal_comes_before_the_next(world: &World) -> Result {
+async fn each_refusal_comes_before_the_next(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let reader = world.new_user_with(&["user:read"]).await?;
     let stranger = world.stranger()?;
@@ -104,7 +104,7 @@ async fn each_refusal_comes_before_the_next(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_body_has_a_size_and_a_type_and_is_json(world: &World) -> Result {
+async fn a_body_has_a_size_and_a_type_and_is_json(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let send = |path: &'static str, kind: &'static str, body: Vec<u8>| {
         let api = user.api.clone();
@@ -139,7 +139,7 @@ async fn a_body_has_a_size_and_a_type_and_is_json(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_number_too_large_to_read_is_one_validation_error(world: &World) -> Result {
+async fn a_number_too_large_to_read_is_one_validation_error(world: &Deployment) -> Result {
     let user = world.user().await?;
     let send = |path: &'static str, body: &'static str| {
         let api = user.api.clone();
@@ -159,7 +159,7 @@ async fn a_number_too_large_to_read_is_one_validation_error(world: &World) -> Re
     Ok(())
 }
 
-async fn unknown_query_parameters_are_refused(world: &World) -> Result {
+async fn unknown_query_parameters_are_refused(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     let path = format!("/posts/{post}");
@@ -192,7 +192,7 @@ async fn unknown_query_parameters_are_refused(world: &World) -> Result {
     same(&user.show(post).await?["content"], &json!("a"), "content after refused requests")
 }
 
-async fn head_is_answered_where_get_is(world: &World) -> Result {
+async fn head_is_answered_where_get_is(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     for (path, status) in [
@@ -212,7 +212,7 @@ async fn head_is_answered_where_get_is(world: &World) -> Result {
     Ok(())
 }
 
-async fn no_foreign_origin_is_let_in(world: &World) -> Result {
+async fn no_foreign_origin_is_let_in(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     for method in [Method::GET, Method::OPTIONS] {
         let call = user.api.call(method, "/posts").header("origin", "https://evil.example");
@@ -222,7 +222,7 @@ async fn no_foreign_origin_is_let_in(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_document_describes_every_operation(world: &World) -> Result {
+async fn the_document_describes_every_operation(world: &Deployment) -> Result {
     let response = world.http().get(format!("{}/openapi.json", world.base())).send().await?;
     same(response.status().as_u16(), 200, "status of openapi.json")?;
     let document: serde_json::Value = serde_json::from_str(&response.text().await?)?;
@@ -249,7 +249,7 @@ async fn the_document_describes_every_operation(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_documentation_page_is_there(world: &World) -> Result {
+async fn the_documentation_page_is_there(world: &Deployment) -> Result {
     let page = world.browser()?.open(&format!("{}/docs", world.origin())).await?;
     same(page.status.as_u16(), 200, "status of /docs")?;
     for tag in crate::html::tags(&page.html) {

@@ -21,8 +21,8 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
+    world::{Deployment, fresh},
     world::{User, targets},
-    world::{World, fresh},
 };
 
 pub(super) use page::delivery;
@@ -49,7 +49,7 @@ const FERRY: (Option<&str>, usize) = (Some("faults of @ferry"), 5);
 
 /// A user connected to an account that faults are armed for.
 struct Faulty<'a> {
-    world: &'a World,
+    world: &'a Deployment,
     user: User<'a>,
     connection: Value,
     at: usize,
@@ -63,7 +63,7 @@ struct Out {
 }
 
 impl<'a> Faulty<'a> {
-    async fn new(world: &'a World, (_, at): (Option<&str>, usize)) -> Result<Self> {
+    async fn new(world: &'a Deployment, (_, at): (Option<&str>, usize)) -> Result<Self> {
         let mut user = world.new_user().await?;
         let connection = user.connect(at).await?;
         let account = text(&connection, "username")?.to_owned();

@@ -10,7 +10,7 @@ use crate::{
     file_server,
     runner::Check,
     world::User,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -40,7 +40,7 @@ async fn refused(user: &User<'_>, path: &str) -> Result {
     Ok(())
 }
 
-async fn a_file_is_fetched_and_can_be_used(world: &World) -> Result {
+async fn a_file_is_fetched_and_can_be_used(world: &Deployment) -> Result {
     let user = world.user().await?;
     for path in ["/good.png", "/unlabelled"] {
         let fetched = fetch(&user, path).await?.ok(201)?;
@@ -55,7 +55,7 @@ async fn a_file_is_fetched_and_can_be_used(world: &World) -> Result {
     Ok(())
 }
 
-async fn up_to_five_redirects_are_followed(world: &World) -> Result {
+async fn up_to_five_redirects_are_followed(world: &Deployment) -> Result {
     let user = world.user().await?;
     for hops in [1, 5] {
         fetch(&user, &format!("/hops/{hops}")).await?.is(201)?;
@@ -63,7 +63,7 @@ async fn up_to_five_redirects_are_followed(world: &World) -> Result {
     refused(&user, "/hops/6").await
 }
 
-async fn every_hop_is_checked(world: &World) -> Result {
+async fn every_hop_is_checked(world: &Deployment) -> Result {
     let user = world.user().await?;
     for path in ["/to-metadata", "/to-loopback", "/to-file"] {
         refused(&user, path).await?;
@@ -71,7 +71,7 @@ async fn every_hop_is_checked(world: &World) -> Result {
     Ok(())
 }
 
-async fn what_is_not_the_declared_type_is_refused(world: &World) -> Result {
+async fn what_is_not_the_declared_type_is_refused(world: &Deployment) -> Result {
     let user = world.user().await?;
     for path in ["/page.png", "/empty.png", "/nothing-here"] {
         refused(&user, path).await?;
@@ -82,7 +82,7 @@ async fn what_is_not_the_declared_type_is_refused(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_file_that_is_refused_leaves_its_key_free(world: &World) -> Result {
+async fn a_file_that_is_refused_leaves_its_key_free(world: &Deployment) -> Result {
     let user = world.user().await?;
     let files = world.files().ok_or_else(|| Fault::new("there is no server with files"))?;
     let key = fresh("a key of a file");
@@ -97,13 +97,13 @@ async fn a_file_that_is_refused_leaves_its_key_free(world: &World) -> Result {
     Ok(())
 }
 
-async fn what_is_too_large_is_refused(world: &World) -> Result {
+async fn what_is_too_large_is_refused(world: &Deployment) -> Result {
     let user = world.user().await?;
     refused(&user, "/large.png").await?;
     refused(&user, "/endless.png").await
 }
 
-async fn what_takes_too_long_is_refused(world: &World) -> Result {
+async fn what_takes_too_long_is_refused(world: &Deployment) -> Result {
     let user = world.user().await?;
     let started = std::time::Instant::now();
     refused(&user, "/slow.png").await?;

@@ -11,7 +11,7 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
-    world::{User, World, fresh, targets},
+    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -53,12 +53,12 @@ async fn connect(user: &mut User<'_>, accounts: &[usize], ticked: &[usize], butt
     let end = user.browser.submit(&page, &form, Some(&press), &fill).await?;
     ensure!(end.html.contains("connected."), "{}", end.fault("the end says nothing of accounts"));
     let status = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
-    same(&status["status"], &json!("completed"), "status of the hand-off")?;
+    same(&status["status"], &json!("completed"), "status of the connect flow")?;
     let all = user.api.get("/connections").await?.ok(200)?;
     Ok(list(&all, "data")?.to_vec())
 }
 
-async fn accounts_of_one_grant_are_connected_at_once_and_each_publishes(world: &World) -> Result {
+async fn accounts_of_one_grant_are_connected_at_once_and_each_publishes(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
 
     let connections = connect(&mut user, &[0, 1, 2], &[], "Connect all 3").await?;
@@ -69,14 +69,14 @@ async fn accounts_of_one_grant_are_connected_at_once_and_each_publishes(world: &
 }
 
 /// A post on this account alone goes out, and as this account.
-async fn publishes(world: &World, user: &User<'_>, connection: &Value) -> Result {
+async fn publishes(world: &Deployment, user: &User<'_>, connection: &Value) -> Result {
     let words = fresh("by one of several");
     let id = user.schedule(&words, &[connection], 1).await?;
     user.reaches(id, "published", 20).await?;
     same(&once(world, &words).await?["account"], &connection["username"], "the account that posted")
 }
 
-async fn what_is_chosen_is_connected_and_nothing_else(world: &World) -> Result {
+async fn what_is_chosen_is_connected_and_nothing_else(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
 
     let connections = connect(&mut user, &[3, 4, 5], &[0, 2], "Connect chosen").await?;
@@ -85,7 +85,7 @@ async fn what_is_chosen_is_connected_and_nothing_else(world: &World) -> Result {
     same(names, vec![Some("windmill"), Some("ferry")], "accounts")
 }
 
-async fn a_grant_lasts_until_its_last_account_is_disconnected(world: &World) -> Result {
+async fn a_grant_lasts_until_its_last_account_is_disconnected(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connections = connect(&mut user, &[0, 1], &[], "Connect all 2").await?;
 
@@ -99,7 +99,7 @@ async fn a_grant_lasts_until_its_last_account_is_disconnected(world: &World) -> 
     same(list(&all, "data")?.len(), 0, "connections at the end")
 }
 
-async fn a_grant_that_is_gone_is_lost_for_each_of_its_accounts(world: &World) -> Result {
+async fn a_grant_that_is_gone_is_lost_for_each_of_its_accounts(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let both = [MEADOW.1, 0];
     let connections = connect(&mut user, &both, &[], "Connect all 2").await?;
@@ -124,7 +124,7 @@ async fn a_grant_that_is_gone_is_lost_for_each_of_its_accounts(world: &World) ->
     publishes(world, &user, &again[1]).await
 }
 
-async fn an_account_that_is_connected_alone_leaves_its_grant(world: &World) -> Result {
+async fn an_account_that_is_connected_alone_leaves_its_grant(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connections = connect(&mut user, &[0, 1], &[], "Connect all 2").await?;
 

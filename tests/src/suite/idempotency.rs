@@ -10,7 +10,7 @@ use crate::{
     fault::{Result, same},
     runner::Check,
     world::User,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -34,7 +34,7 @@ async fn send(user: &User<'_>, path: &str, key: &str, body: &Value) -> Result<An
     user.api.call(Method::POST, path).header("idempotency-key", key).json(body).send().await
 }
 
-async fn the_first_answer_is_given_again(world: &World) -> Result {
+async fn the_first_answer_is_given_again(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     for key in [fresh("key"), "!".to_owned(), "~".repeat(255)] {
         let body = json!({ "content": key });
@@ -52,7 +52,7 @@ async fn the_first_answer_is_given_again(world: &World) -> Result {
     total(&user, 3).await
 }
 
-async fn at_once_is_the_same_request_when_it_is_sent_again(world: &World) -> Result {
+async fn at_once_is_the_same_request_when_it_is_sent_again(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let words = fresh("once, and now");
@@ -72,7 +72,7 @@ async fn total(user: &User<'_>, expected: i64) -> Result {
     same(integer(&all["meta"], "total")?, expected, "number of posts")
 }
 
-async fn another_body_is_refused(world: &World) -> Result {
+async fn another_body_is_refused(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let key = fresh("key");
     send(&user, "/posts", &key, &json!({ "content": "one" })).await?.is(201)?;
@@ -83,7 +83,7 @@ async fn another_body_is_refused(world: &World) -> Result {
     total(&user, 1).await
 }
 
-async fn a_malformed_key_is_refused(world: &World) -> Result {
+async fn a_malformed_key_is_refused(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     for key in ["", "   ", "with space", "ä", "tab\there", &"x".repeat(256)] {
         for (path, body) in [("/posts", json!({ "content": "a" })), ("/media", json!({ "mime_type": "image/png" }))] {
@@ -93,7 +93,7 @@ async fn a_malformed_key_is_refused(world: &World) -> Result {
     total(&user, 0).await
 }
 
-async fn a_refusal_leaves_the_key_free(world: &World) -> Result {
+async fn a_refusal_leaves_the_key_free(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let key = fresh("key");
     send(&user, "/posts", &key, &json!({ "content": "" })).await?.invalid(&["content"])?;
@@ -105,7 +105,7 @@ async fn a_refusal_leaves_the_key_free(world: &World) -> Result {
     total(&user, 1).await
 }
 
-async fn at_the_same_time_only_one_post_is_made(world: &World) -> Result {
+async fn at_the_same_time_only_one_post_is_made(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     for round in 1..=5 {
         let (key, body) = (fresh("key"), json!({ "content": "at once" }));
@@ -132,7 +132,7 @@ async fn at_the_same_time_only_one_post_is_made(world: &World) -> Result {
     Ok(())
 }
 
-async fn keys_belong_to_user_and_route(world: &World) -> Result {
+async fn keys_belong_to_user_and_route(world: &Deployment) -> Result {
     let (user, other) = (world.new_user().await?, world.new_user().await?);
     let (key, body) = (fresh("key"), json!({ "content": "same" }));
 
@@ -144,7 +144,7 @@ async fn keys_belong_to_user_and_route(world: &World) -> Result {
     same(media.header("idempotent-replayed"), "", "idempotent-replayed on another route")
 }
 
-async fn a_media_request_is_replayed(world: &World) -> Result {
+async fn a_media_request_is_replayed(world: &Deployment) -> Result {
     let user = world.user().await?;
     let (key, body) = (fresh("key"), json!({ "mime_type": "image/png" }));
 
@@ -157,7 +157,7 @@ async fn a_media_request_is_replayed(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_replay_is_the_answer_as_it_was(world: &World) -> Result {
+async fn a_replay_is_the_answer_as_it_was(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let (key, body) = (fresh("key"), json!({ "content": "before" }));
     let first = send(&user, "/posts", &key, &body).await?.ok(201)?;

@@ -11,7 +11,7 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
-    world::World,
+    world::Deployment,
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -69,7 +69,7 @@ fn check_refusal(answer: Answer) -> Result {
     Ok(())
 }
 
-async fn a_user_has_sixty_requests_a_minute(world: &World) -> Result {
+async fn a_user_has_sixty_requests_a_minute(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     fresh_window().await;
     let first = ask(&user.api, Method::GET, "/user").await?.is(200)?;
@@ -93,7 +93,7 @@ async fn a_user_has_sixty_requests_a_minute(world: &World) -> Result {
     Ok(())
 }
 
-async fn media_has_thirty_requests_a_minute_in_its_own_bucket(world: &World) -> Result {
+async fn media_has_thirty_requests_a_minute_in_its_own_bucket(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     fresh_window().await;
     let first = ask(&user.api, Method::POST, "/media").await?.is(201)?;
@@ -112,7 +112,7 @@ async fn media_has_thirty_requests_a_minute_in_its_own_bucket(world: &World) -> 
     Ok(())
 }
 
-async fn a_stranger_is_limited_by_address_and_a_good_token_is_not(world: &World) -> Result {
+async fn a_stranger_is_limited_by_address_and_a_good_token_is_not(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let good = user.api.token().to_owned();
     let stranger = world.stranger()?;
@@ -131,7 +131,7 @@ async fn a_stranger_is_limited_by_address_and_a_good_token_is_not(world: &World)
     Ok(())
 }
 
-async fn users_do_not_share_a_limit(world: &World) -> Result {
+async fn users_do_not_share_a_limit(world: &Deployment) -> Result {
     let (first, second) = (world.new_user().await?, world.new_user().await?);
     fresh_window().await;
     spend(&first.api, Method::GET, "/posts").await?;
@@ -144,7 +144,7 @@ async fn users_do_not_share_a_limit(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_header_cannot_change_the_address(world: &World) -> Result {
+async fn a_header_cannot_change_the_address(world: &Deployment) -> Result {
     let stranger = world.stranger()?;
     fresh_window().await;
     for number in 0..70 {
@@ -161,7 +161,7 @@ async fn a_header_cannot_change_the_address(world: &World) -> Result {
     crate::fail!("a header with another address gets past the limit")
 }
 
-async fn every_response_has_an_id_and_says_what_is_left(world: &World) -> Result {
+async fn every_response_has_an_id_and_says_what_is_left(world: &Deployment) -> Result {
     for (method, path, status) in [
         (Method::GET, "/", 200),
         (Method::GET, "/nothing-here", 404),

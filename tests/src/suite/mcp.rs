@@ -16,7 +16,7 @@ use crate::{
     fault::{Fault, Result, same},
     harness::binary,
     runner::Check,
-    world::{User, World, missing},
+    world::{Deployment, User, missing},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -75,7 +75,7 @@ async fn assisted(user: &mut User<'_>, connection: i64) -> Result<Value> {
     serde_json::from_str(&last).map_err(|it| Fault::new(format!("{it}: {last}")))
 }
 
-async fn an_assistant_gets_access_and_uses_every_tool(world: &World) -> Result {
+async fn an_assistant_gets_access_and_uses_every_tool(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
 
@@ -117,7 +117,7 @@ async fn an_assistant_gets_access_and_uses_every_tool(world: &World) -> Result {
 
 /// A message of the revision before the latest, and its answer.
 async fn send(
-    world: &World,
+    world: &Deployment,
     method: Method,
     token: Option<&str>,
     origin: Option<&str>,
@@ -139,7 +139,7 @@ fn message(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
 }
 
-async fn who_has_no_good_token_is_told_where_to_get_one(world: &World) -> Result {
+async fn who_has_no_good_token_is_told_where_to_get_one(world: &Deployment) -> Result {
     for token in [None, Some("sp_made_up")] {
         for body in [message("tools/list", &json!({})), message("tools/call", &json!({ "name": "list_posts" }))] {
             let answer = send(world, Method::POST, token, None, &body).await?;
@@ -153,7 +153,7 @@ async fn who_has_no_good_token_is_told_where_to_get_one(world: &World) -> Result
     Ok(())
 }
 
-async fn only_post_is_taken_and_only_from_our_own_pages(world: &World) -> Result {
+async fn only_post_is_taken_and_only_from_our_own_pages(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let (token, body) = (user.api.token(), message("tools/list", &json!({})));
     for (method, origin, status) in [
@@ -171,7 +171,7 @@ async fn only_post_is_taken_and_only_from_our_own_pages(world: &World) -> Result
     same(send(world, Method::POST, Some(token), None, &large).await?.status().as_u16(), 413, "a large message")
 }
 
-async fn a_token_for_drafts_writes_drafts_and_schedules_nothing(world: &World) -> Result {
+async fn a_token_for_drafts_writes_drafts_and_schedules_nothing(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let email = user.email.clone();
@@ -197,7 +197,7 @@ async fn a_token_for_drafts_writes_drafts_and_schedules_nothing(world: &World) -
     same(&all["meta"]["total"], &json!(1), "posts")
 }
 
-async fn social_mcp_offers_the_same_to_whoever_starts_it(world: &World) -> Result {
+async fn social_mcp_offers_the_same_to_whoever_starts_it(world: &Deployment) -> Result {
     tools::assistant()?;
     let user = world.new_user().await?;
     let mut node = Command::new("node");

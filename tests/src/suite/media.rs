@@ -8,7 +8,7 @@ use crate::{
     fault::{Result, same},
     picture,
     runner::Check,
-    world::World,
+    world::Deployment,
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -31,7 +31,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn an_upload_can_be_used_in_a_post(world: &World) -> Result {
+async fn an_upload_can_be_used_in_a_post(world: &Deployment) -> Result {
     let user = world.user().await?;
     let bytes = picture::png(40, 30, [200, 10, 10]);
 
@@ -52,7 +52,7 @@ async fn an_upload_can_be_used_in_a_post(world: &World) -> Result {
     same(got.bytes().await?.to_vec(), bytes, "the bytes behind the media url")
 }
 
-async fn every_type_has_its_extension_and_kind(world: &World) -> Result {
+async fn every_type_has_its_extension_and_kind(world: &Deployment) -> Result {
     let user = world.user().await?;
     for (mime_type, extension) in [
         ("image/jpeg", "jpg"),
@@ -74,7 +74,7 @@ async fn every_type_has_its_extension_and_kind(world: &World) -> Result {
     Ok(())
 }
 
-async fn requests_are_validated(world: &World) -> Result {
+async fn requests_are_validated(world: &Deployment) -> Result {
     let user = world.user().await?;
     let long = "a".repeat(256);
     let longest = format!("{}.png", "ä".repeat(251));
@@ -101,7 +101,7 @@ async fn requests_are_validated(world: &World) -> Result {
     Ok(())
 }
 
-async fn nothing_is_fetched_from_private_addresses(world: &World) -> Result {
+async fn nothing_is_fetched_from_private_addresses(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let own = world.origin();
     for url in [
@@ -138,7 +138,7 @@ async fn nothing_is_fetched_from_private_addresses(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_path_must_be_an_upload_of_this_user(world: &World) -> Result {
+async fn a_path_must_be_an_upload_of_this_user(world: &Deployment) -> Result {
     let (user, other) = (world.new_user().await?, world.new_user().await?);
     let (mine, theirs) = (user.picture().await?, other.picture().await?);
     let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
@@ -169,7 +169,7 @@ async fn a_path_must_be_an_upload_of_this_user(world: &World) -> Result {
     same(list(&user.show(integer(&post, "id")?).await?, "media")?.len(), 1, "media after a refused change")
 }
 
-async fn the_bytes_must_be_what_was_declared(world: &World) -> Result {
+async fn the_bytes_must_be_what_was_declared(world: &Deployment) -> Result {
     let user = world.user().await?;
     let html = b"<html><script>alert(1)</script></html>".to_vec();
     for (mime_type, bytes) in [
@@ -186,7 +186,7 @@ async fn the_bytes_must_be_what_was_declared(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_upload_must_send_its_headers(world: &World) -> Result {
+async fn the_upload_must_send_its_headers(world: &Deployment) -> Result {
     let user = world.user().await?;
     let mut target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
     target["upload_headers"] = json!({ "content-type": "text/html" });
@@ -196,7 +196,7 @@ async fn the_upload_must_send_its_headers(world: &World) -> Result {
     same(status, 403, "status of a PUT with another content type than the signed one")
 }
 
-async fn an_empty_upload_is_no_picture(world: &World) -> Result {
+async fn an_empty_upload_is_no_picture(world: &Deployment) -> Result {
     let user = world.user().await?;
     let path = user.upload("image/png", b"").await?;
     let body = json!({ "content": "a", "media": [path] });
@@ -204,7 +204,7 @@ async fn an_empty_upload_is_no_picture(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_size_is_what_the_upload_has(world: &World) -> Result {
+async fn a_size_is_what_the_upload_has(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let bytes = picture::png(8, 8, [1, 2, 3]);
     for size in [json!(0), json!("x"), json!(-1), json!(1.5), json!(1_u64 << 40)] {
@@ -224,7 +224,7 @@ async fn a_size_is_what_the_upload_has(world: &World) -> Result {
     Ok(())
 }
 
-async fn an_upload_counts_with_what_it_has_once_it_is_there(world: &World) -> Result {
+async fn an_upload_counts_with_what_it_has_once_it_is_there(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     // 10 GiB are all that a user has, and a video without a size may have 1 GiB.
     let video = json!({ "mime_type": "video/mp4" });
@@ -247,7 +247,7 @@ async fn an_upload_counts_with_what_it_has_once_it_is_there(world: &World) -> Re
     Ok(())
 }
 
-async fn an_upload_url_takes_one_put(world: &World) -> Result {
+async fn an_upload_url_takes_one_put(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     for _ in 0..5 {
         let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
@@ -267,7 +267,7 @@ async fn an_upload_url_takes_one_put(world: &World) -> Result {
     Ok(())
 }
 
-async fn an_upload_over_its_limit_is_deleted(world: &World) -> Result {
+async fn an_upload_over_its_limit_is_deleted(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
     let mut bytes = picture::png(8, 8, [1, 2, 3]);

@@ -8,7 +8,7 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -31,7 +31,7 @@ fn on(connection: &Value, options: &Value) -> Result<Value> {
     Ok(json!([{ "connected_account_id": integer(connection, "id")?, "options": options }]))
 }
 
-async fn options_arrive_where_they_are_said(world: &World) -> Result {
+async fn options_arrive_where_they_are_said(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
     let said = json!({ "visibility": "unlisted", "content_warning": "Boats", "sensitive": true, "language": "pt-BR" });
@@ -52,7 +52,7 @@ async fn options_arrive_where_they_are_said(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_values_of_an_option_are_listed_by_its_platform(world: &World) -> Result {
+async fn the_values_of_an_option_are_listed_by_its_platform(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let path = format!("/connections/{}/choices", integer(&connection, "id")?);
@@ -77,7 +77,7 @@ async fn the_values_of_an_option_are_listed_by_its_platform(world: &World) -> Re
     Ok(())
 }
 
-async fn an_entry_replaces_its_options(world: &World) -> Result {
+async fn an_entry_replaces_its_options(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let body =
@@ -92,7 +92,7 @@ async fn an_entry_replaces_its_options(world: &World) -> Result {
     same(&none["platforms"][0]["options"], &json!({}), "options that are taken away")
 }
 
-async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: &World) -> Result {
+async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let body =
@@ -106,7 +106,7 @@ async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: 
     same(&errors["platforms.0.options.visible"], &json!([message]), "message")
 }
 
-async fn null_leaves_an_option_out_and_makes_no_name_known(world: &World) -> Result {
+async fn null_leaves_an_option_out_and_makes_no_name_known(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let unsaid = json!({ "language": null, "sensitive": true });
@@ -124,7 +124,7 @@ async fn null_leaves_an_option_out_and_makes_no_name_known(world: &World) -> Res
     Ok(())
 }
 
-async fn values_are_checked_when_a_post_is_scheduled(world: &World) -> Result {
+async fn values_are_checked_when_a_post_is_scheduled(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let wrong = json!({ "visibility": "secret", "sensitive": "yes", "language": "english", "content_warning": " " });
@@ -145,7 +145,7 @@ async fn values_are_checked_when_a_post_is_scheduled(world: &World) -> Result {
     Ok(())
 }
 
-async fn nonsense_is_told_by_its_place(world: &World) -> Result {
+async fn nonsense_is_told_by_its_place(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let many: serde_json::Map<_, _> = (0..31).map(|it| (format!("o{it}"), json!(1))).collect();
@@ -163,7 +163,7 @@ async fn nonsense_is_told_by_its_place(world: &World) -> Result {
     Ok(())
 }
 
-async fn platforms_say_what_they_take(world: &World) -> Result {
+async fn platforms_say_what_they_take(world: &Deployment) -> Result {
     let user = world.user().await?;
     let platforms = user.api.get("/platforms").await?.ok(200)?;
     let names: Vec<_> = list(&platforms, "data")?.iter().map(|it| it["name"].clone()).collect();

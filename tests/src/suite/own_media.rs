@@ -8,7 +8,7 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -23,7 +23,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn each_account_shows_its_own_files(world: &World) -> Result {
+async fn each_account_shows_its_own_files(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
     let words = fresh("with files of its own");
@@ -55,7 +55,7 @@ async fn each_account_shows_its_own_files(world: &World) -> Result {
     Ok(())
 }
 
-async fn an_entry_replaces_its_files(world: &World) -> Result {
+async fn an_entry_replaces_its_files(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let account = user.connect(0).await?["id"].clone();
     let (one, other) = (user.picture().await?, user.picture().await?);
@@ -74,7 +74,7 @@ async fn an_entry_replaces_its_files(world: &World) -> Result {
     same(as_all["platforms"][0].get("media"), None, "files of an entry that has the post's")
 }
 
-async fn what_is_wrong_with_them_is_told_by_their_place(world: &World) -> Result {
+async fn what_is_wrong_with_them_is_told_by_their_place(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let account = user.connect(0).await?["id"].clone();
     let (path, second) = (user.picture().await?, user.picture().await?);
@@ -99,7 +99,7 @@ async fn what_is_wrong_with_them_is_told_by_their_place(world: &World) -> Result
     Ok(())
 }
 
-async fn a_request_names_a_bounded_number_of_files(world: &World) -> Result {
+async fn a_request_names_a_bounded_number_of_files(world: &Deployment) -> Result {
     let user = world.user().await?;
     let files = |from: u64| (from..from + 30).map(|it| format!("media/1/{it}.png")).collect::<Vec<_>>();
     let platforms: Vec<_> =

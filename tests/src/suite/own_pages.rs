@@ -14,7 +14,7 @@ use crate::{
     html::tags,
     moment,
     runner::Check,
-    world::{User, World, fresh, missing, targets},
+    world::{Deployment, User, fresh, missing, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -69,7 +69,7 @@ async fn allow(user: &mut User<'_>, page: Page, account: usize) -> Result<Page> 
     user.browser.submit(&page, &form, Some(&allow), &[(&choice.name.clone(), &chosen)]).await
 }
 
-async fn they_can_be_read_by_everyone(world: &World) -> Result {
+async fn they_can_be_read_by_everyone(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     for path in [CONNECTIONS, POSTS, WEBHOOKS, "/account"] {
         check_page(&open(&mut user, path).await?, true)?;
@@ -93,7 +93,7 @@ async fn they_can_be_read_by_everyone(world: &World) -> Result {
     Ok(())
 }
 
-async fn nobody_elses_things_are_seen_or_changed(world: &World) -> Result {
+async fn nobody_elses_things_are_seen_or_changed(world: &Deployment) -> Result {
     let (mut owner, mut other) = (world.new_user().await?, world.new_user().await?);
     let connection = owner.connect(0).await?;
     let words = fresh("of one alone");
@@ -131,7 +131,7 @@ fn token_of(page: &Page) -> Result<String> {
     field.ok_or_else(|| page.fault("the token is empty"))
 }
 
-async fn forms_need_their_token(world: &World) -> Result {
+async fn forms_need_their_token(world: &Deployment) -> Result {
     let (mut user, mut other) = (world.new_user().await?, world.new_user().await?);
     let connection = user.connect(0).await?;
     let post = user.schedule(&fresh("stays"), &[&connection], 7200).await?;
@@ -157,7 +157,7 @@ async fn forms_need_their_token(world: &World) -> Result {
     same(&user.show(post).await?["status"], &json!("scheduled"), "the post")
 }
 
-async fn an_account_is_connected_and_disconnected(world: &World) -> Result {
+async fn an_account_is_connected_and_disconnected(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let page = open(&mut user, CONNECTIONS).await?;
     let consent = user.browser.press(&page, "Sandbox", &[]).await?;
@@ -174,7 +174,7 @@ async fn an_account_is_connected_and_disconnected(world: &World) -> Result {
     same(list(&all, "data")?.len(), 0, "connections afterwards")
 }
 
-async fn a_post_is_cancelled_before_its_account_is_disconnected(world: &World) -> Result {
+async fn a_post_is_cancelled_before_its_account_is_disconnected(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("not after all");
@@ -201,7 +201,7 @@ async fn a_post_is_cancelled_before_its_account_is_disconnected(world: &World) -
     shows(&user.browser.press(&page, "Disconnect", &[]).await?, "The account is disconnected.")
 }
 
-async fn a_draft_is_scheduled_as_it_was_shown(world: &World) -> Result {
+async fn a_draft_is_scheduled_as_it_was_shown(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let (one, other) = (user.connect(0).await?, user.connect(1).await?);
     let email = user.email.clone();
@@ -241,7 +241,7 @@ async fn a_draft_is_scheduled_as_it_was_shown(world: &World) -> Result {
     same(page.status.as_u16(), 422, "a post that is no draft")
 }
 
-async fn posts_are_shown_by_day_and_fifty_at_a_time(world: &World) -> Result {
+async fn posts_are_shown_by_day_and_fifty_at_a_time(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("one of many");
@@ -260,7 +260,7 @@ async fn posts_are_shown_by_day_and_fifty_at_a_time(world: &World) -> Result {
     hides(&second, "number 50.")
 }
 
-async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &World) -> Result {
+async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     shows(&open(&mut user, WEBHOOKS).await?, "No webhook is set up.")?;
     let body = json!({ "url": "https://example.com/hooks", "events": ["post.failed"] });
@@ -290,7 +290,7 @@ async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &
     Ok(())
 }
 
-async fn a_token_is_revoked_with_the_webhook_that_it_created(world: &World) -> Result {
+async fn a_token_is_revoked_with_the_webhook_that_it_created(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     user.api.post("/webhooks", &json!({ "url": "https://example.com/created-by-it" })).await?.is(201)?;
 
@@ -303,7 +303,7 @@ async fn a_token_is_revoked_with_the_webhook_that_it_created(world: &World) -> R
     hides(&open(&mut user, WEBHOOKS).await?, "created-by-it")
 }
 
-async fn a_device_is_ended_by_its_name(world: &World) -> Result {
+async fn a_device_is_ended_by_its_name(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let name = fresh("Planner");
     let stranger = world.stranger()?;
@@ -340,7 +340,7 @@ async fn a_device_is_ended_by_its_name(world: &World) -> Result {
     Ok(())
 }
 
-async fn an_account_whose_grant_is_gone_is_connected_again(world: &World) -> Result {
+async fn an_account_whose_grant_is_gone_is_connected_again(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(MEADOW.1).await?;
     let account = text(&connection, "username")?.to_owned();
@@ -370,7 +370,7 @@ async fn an_account_whose_grant_is_gone_is_connected_again(world: &World) -> Res
     Ok(())
 }
 
-async fn a_failed_post_is_tried_again(world: &World) -> Result {
+async fn a_failed_post_is_tried_again(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(MEADOW.1).await?;
     let account = text(&connection, "username")?.to_owned();

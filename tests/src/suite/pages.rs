@@ -10,7 +10,7 @@ use crate::{
     html::tags,
     runner::Check,
     suite::faults::delivery,
-    world::{World, fresh, fresh_email},
+    world::{Deployment, fresh, fresh_email},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -96,7 +96,7 @@ fn check_headers(page: &Page) -> Result {
     Ok(())
 }
 
-async fn every_page_can_be_read_by_everyone(world: &World) -> Result {
+async fn every_page_can_be_read_by_everyone(world: &Deployment) -> Result {
     let (api, mut browser, email) = (world.stranger()?, world.browser()?, fresh_email());
     let origin = world.origin();
 
@@ -124,7 +124,7 @@ async fn every_page_can_be_read_by_everyone(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_sandboxs_pages_can_be_read_by_everyone(world: &World) -> Result {
+async fn the_sandboxs_pages_can_be_read_by_everyone(world: &Deployment) -> Result {
     let (mut user, mut browser) = (world.new_user().await?, world.browser()?);
     check_page(&browser.open(&format!("{}/sandbox", world.sandbox())).await?, false)?;
     let connection = user.connect(0).await?;
@@ -135,7 +135,7 @@ async fn the_sandboxs_pages_can_be_read_by_everyone(world: &World) -> Result {
     check_page(&delivery(&mut browser, world, id).await?, true)
 }
 
-async fn a_form_without_its_token_does_nothing(world: &World) -> Result {
+async fn a_form_without_its_token_does_nothing(world: &Deployment) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
     let page = world.approval(&mut browser, &device, &fresh_email()).await?;
@@ -159,7 +159,7 @@ async fn a_form_without_its_token_does_nothing(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_form_of_another_session_does_nothing(world: &World) -> Result {
+async fn a_form_of_another_session_does_nothing(world: &Deployment) -> Result {
     let (api, mut victim, mut attacker) = (world.stranger()?, world.browser()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
     let attackers = world.approval(&mut attacker, &device, &fresh_email()).await?;
@@ -174,7 +174,7 @@ async fn a_form_of_another_session_does_nothing(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_session_cookie_is_well_kept(world: &World) -> Result {
+async fn the_session_cookie_is_well_kept(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let session = user.browser.cookies.iter().find(|it| it.header.starts_with("__Host-"));
     let header = session.map(|it| it.header.to_lowercase()).unwrap_or_default();
@@ -187,7 +187,7 @@ async fn the_session_cookie_is_well_kept(world: &World) -> Result {
     Ok(())
 }
 
-async fn signing_in_leads_nowhere_else(world: &World) -> Result {
+async fn signing_in_leads_nowhere_else(world: &Deployment) -> Result {
     let origin = world.origin();
     for parameter in ["next", "return_to", "redirect", "redirect_uri", "continue", "return"] {
         for target in ["https://evil.example/", "//evil.example/", "/\\evil.example", "https:evil.example"] {
@@ -202,7 +202,7 @@ async fn signing_in_leads_nowhere_else(world: &World) -> Result {
     Ok(())
 }
 
-async fn what_a_person_types_is_not_html(world: &World) -> Result {
+async fn what_a_person_types_is_not_html(world: &Deployment) -> Result {
     let mut browser = world.browser()?;
     world.sign_in(&mut browser, &format!("{}/account", world.origin()), &fresh_email()).await?;
     for path in ["/device?user_code=", "/account?x=", "/sign-in?error="] {
@@ -211,7 +211,7 @@ async fn what_a_person_types_is_not_html(world: &World) -> Result {
     Ok(())
 }
 
-async fn what_a_person_types_at_the_sandbox_is_not_html(world: &World) -> Result {
+async fn what_a_person_types_at_the_sandbox_is_not_html(world: &Deployment) -> Result {
     let mut browser = world.browser()?;
     for path in ["/sandbox?x=", "/sandbox/deliveries?post="] {
         types_evil(&mut browser, &format!("{}{path}", world.sandbox())).await?;
@@ -231,7 +231,7 @@ async fn types_evil(browser: &mut Browser, address: &str) -> Result {
     Ok(())
 }
 
-async fn an_unknown_page_is_a_page(world: &World) -> Result {
+async fn an_unknown_page_is_a_page(world: &Deployment) -> Result {
     let mut browser = world.browser()?;
     let page = browser.open(&format!("{}/no-such-page", world.origin())).await?;
     same(page.status.as_u16(), 404, "status of an unknown page")

@@ -8,7 +8,7 @@ use crate::{
     fault::{Result, same},
     moment, picture,
     runner::Check,
-    world::{User, World, fresh, targets},
+    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -26,7 +26,7 @@ pub(super) fn checks() -> Vec<Check> {
 /// `libs/platforms/src/sandbox.rs` says.
 const LONGEST: u32 = 4_096;
 
-async fn a_picture_that_is_too_long_is_made_shorter(world: &World) -> Result {
+async fn a_picture_that_is_too_long_is_made_shorter(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("a long picture");
@@ -47,21 +47,21 @@ async fn a_picture_that_is_too_long_is_made_shorter(world: &World) -> Result {
     Ok(())
 }
 
-async fn what_claims_too_much_fails_its_post_and_says_which_file(world: &World) -> Result {
+async fn what_claims_too_much_fails_its_post_and_says_which_file(world: &Deployment) -> Result {
     let file = picture::png_that_claims(60_000, 60_000);
     let said = failed_with(world, "image/png", &file).await?;
     ensure!(said.contains("file 2 of 2 (image/png)") && said.contains("3600000000 pixels"), "it says: {said}");
     Ok(())
 }
 
-async fn a_damaged_picture_fails_its_post_and_says_so(world: &World) -> Result {
+async fn a_damaged_picture_fails_its_post_and_says_so(world: &Deployment) -> Result {
     let said = failed_with(world, "image/jpeg", &picture::damaged_jpeg(5_000, 5_000, false)).await?;
     ensure!(said.contains("file 2 of 2 (image/jpeg)") && said.contains("not a whole JPEG"), "it says: {said}");
     Ok(())
 }
 
 /// What the target says of a post that failed for its second file.
-async fn failed_with(world: &World, mime_type: &str, file: &[u8]) -> Result<String> {
+async fn failed_with(world: &Deployment, mime_type: &str, file: &[u8]) -> Result<String> {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("not a picture");

@@ -12,7 +12,7 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
-    world::World,
+    world::Deployment,
     world::{fresh, targets},
 };
 
@@ -38,7 +38,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn what_is_omitted_stays(world: &World) -> Result {
+async fn what_is_omitted_stays(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let mut platforms = targets(&[&connection])?;
@@ -69,7 +69,7 @@ async fn what_is_omitted_stays(world: &World) -> Result {
     Ok(())
 }
 
-async fn null_and_empty_lists_clear(world: &World) -> Result {
+async fn null_and_empty_lists_clear(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     for empty in [Value::Null, json!([])] {
@@ -89,7 +89,7 @@ async fn null_and_empty_lists_clear(world: &World) -> Result {
     same((&post["status"], list(&post, "platforms")?.len()), (&json!("draft"), 0), "status and platforms")
 }
 
-async fn platforms_are_replaced_and_keep_their_ids(world: &World) -> Result {
+async fn platforms_are_replaced_and_keep_their_ids(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let (a, b, c) = (user.connect(0).await?, user.connect(1).await?, user.connect(2).await?);
     let body = json!({ "content": "text", "platforms": targets(&[&a, &b])?, "scheduled_at": moment::in_seconds(7200) });
@@ -116,7 +116,7 @@ async fn platforms_are_replaced_and_keep_their_ids(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_draft_is_scheduled_and_back(world: &World) -> Result {
+async fn a_draft_is_scheduled_and_back(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let body = json!({ "content": "a", "platforms": targets(&[&connection])? });
@@ -141,7 +141,7 @@ async fn totals(user: &crate::world::User<'_>) -> Result<(i64, i64)> {
     Ok((integer(&draft["meta"], "total")?, integer(&scheduled["meta"], "total")?))
 }
 
-async fn a_change_is_validated_like_a_new_post(world: &World) -> Result {
+async fn a_change_is_validated_like_a_new_post(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let body = json!({ "content": "a", "platforms": targets(&[&connection])? });
@@ -172,7 +172,7 @@ async fn a_change_is_validated_like_a_new_post(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_refused_change_changes_nothing(world: &World) -> Result {
+async fn a_refused_change_changes_nothing(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let id = user.schedule("as it was", &[&connection], 3600).await?;
@@ -184,7 +184,7 @@ async fn a_refused_change_changes_nothing(world: &World) -> Result {
     same(user.show(id).await?, before, "the post after a refused change")
 }
 
-async fn texts_that_are_too_long_together_are_an_error_on_the_largest_sent(world: &World) -> Result {
+async fn texts_that_are_too_long_together_are_an_error_on_the_largest_sent(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
     // Four bytes each.
@@ -203,7 +203,7 @@ async fn texts_that_are_too_long_together_are_an_error_on_the_largest_sent(world
     Ok(())
 }
 
-async fn a_published_post_is_one_error_among_all(world: &World) -> Result {
+async fn a_published_post_is_one_error_among_all(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let id = user.schedule(&fresh("public"), &[&connection], 0).await?;
@@ -215,7 +215,7 @@ async fn a_published_post_is_one_error_among_all(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_deleted_post_is_gone(world: &World) -> Result {
+async fn a_deleted_post_is_gone(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let draft = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
@@ -231,7 +231,7 @@ async fn a_deleted_post_is_gone(world: &World) -> Result {
     same(totals(&user).await?, (0, 0), "drafts and scheduled posts")
 }
 
-async fn updated_at_moves_and_created_at_stays(world: &World) -> Result {
+async fn updated_at_moves_and_created_at_stays(world: &Deployment) -> Result {
     let user = world.user().await?;
     let post = user.create(&json!({ "content": "a" })).await?;
     same(&post["created_at"], &post["updated_at"], "updated_at of a new post")?;
@@ -249,7 +249,7 @@ async fn patch_if(api: &Api, path: &str, tag: &str, change: &Value) -> Result<An
     api.call(Method::PATCH, path).header("if-match", tag).json(change).send().await
 }
 
-async fn a_revision_grows_with_each_change_and_is_the_etag(world: &World) -> Result {
+async fn a_revision_grows_with_each_change_and_is_the_etag(world: &Deployment) -> Result {
     let user = world.user().await?;
     let is_tagged = |answer: Answer| {
         let post = answer.json()?;
@@ -269,7 +269,7 @@ async fn a_revision_grows_with_each_change_and_is_the_etag(world: &World) -> Res
     same(&listed.unwrap_or_default()["revision"], &json!(second), "revision in a list")
 }
 
-async fn what_is_for_another_revision_changes_nothing(world: &World) -> Result {
+async fn what_is_for_another_revision_changes_nothing(world: &Deployment) -> Result {
     let user = world.user().await?;
     let id = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     let (path, change) = (format!("/posts/{id}"), json!({ "content": "b" }));
@@ -295,7 +295,7 @@ async fn what_is_for_another_revision_changes_nothing(world: &World) -> Result {
     patch_if(&user.api, &path, &last, &change).await?.refused(404).map(drop)
 }
 
-async fn if_match_is_checked_before_what_was_sent(world: &World) -> Result {
+async fn if_match_is_checked_before_what_was_sent(world: &Deployment) -> Result {
     let user = world.user().await?;
     let path = format!("/posts/{}", user.create(&json!({ "content": "a" })).await?["id"]);
     let large = "x".repeat(300 * 1024);
@@ -309,7 +309,7 @@ async fn if_match_is_checked_before_what_was_sent(world: &World) -> Result {
     call.send().await?.refused(412).map(drop)
 }
 
-async fn a_draft_of_a_token_for_drafts_is_scheduled_by_its_revision(world: &World) -> Result {
+async fn a_draft_of_a_token_for_drafts_is_scheduled_by_its_revision(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let (connection, email) = (user.connect(0).await?, user.email.clone());
     let drafts = world.grant(&mut user.browser, &email, &["posts:draft"]).await?;

@@ -10,8 +10,8 @@ use crate::{
     moment,
     picture::png,
     runner::Check,
+    world::{Deployment, fresh},
     world::{User, targets},
-    world::{World, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -35,7 +35,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn a_draft_keeps_everything_it_was_given(world: &World) -> Result {
+async fn a_draft_keeps_everything_it_was_given(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
     let pictures = [user.picture().await?, user.picture().await?];
@@ -76,7 +76,7 @@ pub(super) fn without_links(mut post: Value) -> Value {
     post
 }
 
-async fn a_post_with_a_time_is_scheduled(world: &World) -> Result {
+async fn a_post_with_a_time_is_scheduled(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     for ahead in [TimeDelta::minutes(1), TimeDelta::days(5 * 365)] {
@@ -89,7 +89,7 @@ async fn a_post_with_a_time_is_scheduled(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_time_may_be_written_with_any_offset(world: &World) -> Result {
+async fn a_time_may_be_written_with_any_offset(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let year = moment::now().format("%Y").to_string().parse::<i32>()? + 1;
@@ -107,7 +107,7 @@ async fn a_time_may_be_written_with_any_offset(world: &World) -> Result {
     Ok(())
 }
 
-async fn every_field_is_validated(world: &World) -> Result {
+async fn every_field_is_validated(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let on = targets(&[&connection])?;
@@ -182,7 +182,7 @@ async fn every_field_is_validated(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_longest_content_is_taken(world: &World) -> Result {
+async fn the_longest_content_is_taken(world: &Deployment) -> Result {
     let user = world.user().await?;
     // Four bytes each: characters are counted, not bytes.
     let content = "😀".repeat(65_000);
@@ -192,7 +192,7 @@ async fn the_longest_content_is_taken(world: &World) -> Result {
     Ok(())
 }
 
-async fn all_faults_are_answered_at_once(world: &World) -> Result {
+async fn all_faults_are_answered_at_once(world: &Deployment) -> Result {
     let user = world.user().await?;
     let body = json!({
         "content": " ",
@@ -214,7 +214,7 @@ async fn all_faults_are_answered_at_once(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_misspelt_field_is_not_ignored(world: &World) -> Result {
+async fn a_misspelt_field_is_not_ignored(world: &Deployment) -> Result {
     let user = world.user().await?;
     for (wrong, right) in [
         ("schedule_at", "scheduled_at"),
@@ -229,7 +229,7 @@ async fn a_misspelt_field_is_not_ignored(world: &World) -> Result {
     Ok(())
 }
 
-async fn platforms_must_be_own_connections_each_once(world: &World) -> Result {
+async fn platforms_must_be_own_connections_each_once(world: &Deployment) -> Result {
     let (mut user, mut other) = (world.new_user().await?, world.new_user().await?);
     let (mine, theirs) = (user.connect(0).await?, other.connect(0).await?);
     let gone = user.connect(1).await?;
@@ -247,7 +247,7 @@ async fn platforms_must_be_own_connections_each_once(world: &World) -> Result {
     Ok(())
 }
 
-async fn media_is_each_once_and_at_most_thirty(world: &World) -> Result {
+async fn media_is_each_once_and_at_most_thirty(world: &Deployment) -> Result {
     let user = world.user().await?;
     let picture = user.picture().await?;
     let twice = json!({ "content": "a", "media": [picture, picture] });
@@ -262,7 +262,7 @@ fn limit(connection: &Value, name: &str) -> Result<usize> {
     Ok(usize::try_from(integer(entry.unwrap_or(&Value::Null), "value")?)?)
 }
 
-async fn only_scheduled_posts_meet_the_rules_of_their_platform(world: &World) -> Result {
+async fn only_scheduled_posts_meet_the_rules_of_their_platform(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let shown = user.api.get(&format!("/connections/{}", integer(&connection, "id")?)).await?.ok(200)?;
@@ -300,7 +300,7 @@ async fn several_pictures(user: &User<'_>, count: usize) -> Result<Vec<String>> 
     futures::future::join_all((0..count).map(|_| user.picture())).await.into_iter().collect()
 }
 
-async fn a_refused_post_leaves_nothing_behind(world: &World) -> Result {
+async fn a_refused_post_leaves_nothing_behind(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let body = json!({ "content": fresh("refused"), "platforms": [{ "connected_account_id": 1 }] });
     user.api.post("/posts", &body).await?.is(422)?;
@@ -308,7 +308,7 @@ async fn a_refused_post_leaves_nothing_behind(world: &World) -> Result {
     same(&all["meta"]["total"], &json!(0), "posts after a refusal")
 }
 
-async fn a_check_finds_the_same_errors_as_a_create(world: &World) -> Result {
+async fn a_check_finds_the_same_errors_as_a_create(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let (platforms, at) = (targets(&[&connection])?, moment::in_seconds(3600));
@@ -333,7 +333,7 @@ async fn a_check_finds_the_same_errors_as_a_create(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_post_can_be_checked_before(world: &World) -> Result {
+async fn a_post_can_be_checked_before(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let (plain, described) = (user.picture().await?, user.picture().await?);

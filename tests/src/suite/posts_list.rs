@@ -11,7 +11,7 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
-    world::World,
+    world::Deployment,
     world::{User, targets},
 };
 
@@ -65,7 +65,7 @@ fn model<'a>(rows: &'a [Row], status: Option<&str>, sort: &str, direction: &str)
     rows
 }
 
-async fn a_list_is_what_the_model_says(world: &World) -> Result {
+async fn a_list_is_what_the_model_says(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let mut rows = write_posts(user, 45).await?;
     let user = rows.0;
@@ -167,7 +167,7 @@ async fn compare(
     list(&body, "data")?.iter().try_for_each(crate::shapes::check_post)
 }
 
-async fn pages_together_are_the_whole_list(world: &World) -> Result {
+async fn pages_together_are_the_whole_list(world: &Deployment) -> Result {
     let (user, rows) = write_posts(world.new_user().await?, 23).await?;
     for (sort, direction) in [("created_at", "asc"), ("scheduled_at", "desc"), ("scheduled_at", "asc")] {
         let mut seen: Vec<i64> = Vec::new();
@@ -182,7 +182,7 @@ async fn pages_together_are_the_whole_list(world: &World) -> Result {
     Ok(())
 }
 
-async fn queries_are_validated(world: &World) -> Result {
+async fn queries_are_validated(world: &Deployment) -> Result {
     let user = world.user().await?;
     for (query, field) in [
         ("status=bogus", "status"),
@@ -217,7 +217,7 @@ async fn queries_are_validated(world: &World) -> Result {
     Ok(())
 }
 
-async fn an_empty_account_has_one_empty_page(world: &World) -> Result {
+async fn an_empty_account_has_one_empty_page(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     for page in [1_i64, 2, 1000] {
         let body = user.api.get(&format!("/posts?page={page}")).await?.ok(200)?;
@@ -227,7 +227,7 @@ async fn an_empty_account_has_one_empty_page(world: &World) -> Result {
     Ok(())
 }
 
-async fn ids_grow_with_time(world: &World) -> Result {
+async fn ids_grow_with_time(world: &Deployment) -> Result {
     let user = world.user().await?;
     let mut last = 0;
     for _ in 0..20 {

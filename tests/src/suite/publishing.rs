@@ -11,7 +11,7 @@ use crate::{
     moment,
     runner::Check,
     world::targets,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -37,7 +37,7 @@ pub(super) fn checks() -> Vec<Check> {
 const A_WHILE: Duration = Duration::from_secs(4);
 
 /// The one entry on the timeline with this text, after time for a second one.
-pub(super) async fn once(world: &World, words: &str) -> Result<Value> {
+pub(super) async fn once(world: &Deployment, words: &str) -> Result<Value> {
     tokio::time::sleep(A_WHILE).await;
     let mut found = world.timeline(words).await?;
     same(found.len(), 1, &format!("entries on the timeline for “{words}”"))?;
@@ -48,7 +48,7 @@ fn received_at(entry: &Value) -> Result<chrono::DateTime<chrono::Utc>> {
     Ok(text(entry, "received_at")?.parse()?)
 }
 
-async fn a_post_due_now_goes_out_with_its_picture(world: &World) -> Result {
+async fn a_post_due_now_goes_out_with_its_picture(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("due now with a picture");
@@ -81,7 +81,7 @@ async fn a_post_due_now_goes_out_with_its_picture(world: &World) -> Result {
     same(&target["error_message"], &Value::Null, "error_message")
 }
 
-async fn a_post_goes_out_on_time_and_never_early(world: &World) -> Result {
+async fn a_post_goes_out_on_time_and_never_early(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(1).await?;
     for seconds in [2, 3, 5] {
@@ -100,7 +100,7 @@ async fn a_post_goes_out_on_time_and_never_early(world: &World) -> Result {
     Ok(())
 }
 
-async fn each_account_gets_its_own_words(world: &World) -> Result {
+async fn each_account_gets_its_own_words(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let (words, special) = (fresh("for everyone 👋🏽"), fresh("for one"));
@@ -116,7 +116,7 @@ async fn each_account_gets_its_own_words(world: &World) -> Result {
     same(&post["platforms"][1]["content"], &json!(special), "content of the entry")
 }
 
-async fn a_post_a_few_minutes_late_goes_out_at_once(world: &World) -> Result {
+async fn a_post_a_few_minutes_late_goes_out_at_once(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("four minutes ago");
@@ -130,7 +130,7 @@ async fn a_post_a_few_minutes_late_goes_out_at_once(world: &World) -> Result {
     once(world, &words).await.map(|_| ())
 }
 
-async fn an_unscheduled_post_does_not_go_out(world: &World) -> Result {
+async fn an_unscheduled_post_does_not_go_out(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(1).await?;
     let words = fresh("taken back");
@@ -143,7 +143,7 @@ async fn an_unscheduled_post_does_not_go_out(world: &World) -> Result {
     same(&user.show(id).await?["status"], &json!("draft"), "status")
 }
 
-async fn a_deleted_post_does_not_go_out(world: &World) -> Result {
+async fn a_deleted_post_does_not_go_out(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(1).await?;
     let words = fresh("deleted");
@@ -155,7 +155,7 @@ async fn a_deleted_post_does_not_go_out(world: &World) -> Result {
     same(world.timeline(&words).await?.len(), 0, "entries on the timeline")
 }
 
-async fn a_changed_post_goes_out_as_changed(world: &World) -> Result {
+async fn a_changed_post_goes_out_as_changed(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let (old, new) = (fresh("old words"), fresh("new words"));
@@ -171,7 +171,7 @@ async fn a_changed_post_goes_out_as_changed(world: &World) -> Result {
     same(world.timeline(&old).await?.len(), 0, "entries with the old words")
 }
 
-async fn a_post_moved_forward_goes_out_then(world: &World) -> Result {
+async fn a_post_moved_forward_goes_out_then(world: &Deployment) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let (sooner, later) = (fresh("sooner"), fresh("later"));
@@ -190,7 +190,7 @@ async fn a_post_moved_forward_goes_out_then(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_published_post_cannot_be_changed(world: &World) -> Result {
+async fn a_published_post_cannot_be_changed(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(1).await?;
     let words = fresh("final");
@@ -220,7 +220,7 @@ async fn a_published_post_cannot_be_changed(world: &World) -> Result {
     same(&after["platforms"][0]["username"], &connection["username"], "username once it is disconnected")
 }
 
-async fn many_posts_due_together_go_out_once_each(world: &World) -> Result {
+async fn many_posts_due_together_go_out_once_each(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let start = fresh("together");
@@ -250,7 +250,7 @@ async fn many_posts_due_together_go_out_once_each(world: &World) -> Result {
 /// Changes posts around the second in which they are due. A change that was
 /// answered 200 is what goes out; one that was refused came after the post had
 /// gone out.
-async fn a_change_at_the_last_moment_is_never_overtaken(world: &World) -> Result {
+async fn a_change_at_the_last_moment_is_never_overtaken(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let at = moment::now() + chrono::TimeDelta::seconds(4);

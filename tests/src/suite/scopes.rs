@@ -10,7 +10,7 @@ use crate::{
     ensure,
     fault::Result,
     runner::Check,
-    world::{SCOPES, World},
+    world::{Deployment, SCOPES},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -24,7 +24,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn an_unknown_scope_is_refused_by_its_place(world: &World) -> Result {
+async fn an_unknown_scope_is_refused_by_its_place(world: &Deployment) -> Result {
     let api = world.stranger()?;
     let rows: [(Value, &[&str]); 6] = [
         (json!(["posts:raed"]), &["scopes.0"]),
@@ -68,7 +68,7 @@ const OPERATIONS: [(Method, &str, &[&str]); 19] = [
     (Method::GET, "/webhooks/1/deliveries", &["webhooks:write"]),
 ];
 
-async fn every_operation_needs_its_scope(world: &World) -> Result {
+async fn every_operation_needs_its_scope(world: &Deployment) -> Result {
     for scope in SCOPES {
         let operations: Vec<_> = OPERATIONS.into_iter().filter(|it| it.2.contains(&scope)).collect();
         let enough = operations.first().map_or(&[][..], |it| it.2);
@@ -85,7 +85,7 @@ async fn every_operation_needs_its_scope(world: &World) -> Result {
     Ok(())
 }
 
-async fn scheduling_with_a_token_for_drafts_is_refused_before_validation(world: &World) -> Result {
+async fn scheduling_with_a_token_for_drafts_is_refused_before_validation(world: &Deployment) -> Result {
     let user = world.new_user_with(&["posts:draft"]).await?;
     let id = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     let path = format!("/posts/{id}");

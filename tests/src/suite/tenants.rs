@@ -14,14 +14,14 @@ use crate::{
     fault::{Result, same},
     runner::Check,
     shapes::TOO_BIG,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!("tenants", [what_is_not_ones_own_is_not_there, the_owner_keeps_everything])
 }
 
-async fn routes(world: &World) -> Result<Vec<(Method, String)>> {
+async fn routes(world: &Deployment) -> Result<Vec<(Method, String)>> {
     let response = world.http().get(format!("{}/openapi.json", world.base())).send().await?;
     let document: Value = serde_json::from_str(&response.text().await?)?;
     let mut routes = Vec::new();
@@ -52,7 +52,7 @@ async fn ask(api: &Api, method: &Method, route: &str, id: &str) -> Result<String
     Ok(body)
 }
 
-async fn what_is_not_ones_own_is_not_there(world: &World) -> Result {
+async fn what_is_not_ones_own_is_not_there(world: &Deployment) -> Result {
     let (mut owner, mut other) = (world.new_user().await?, world.new_user().await?);
     let (their_connection, connection) = (owner.connect(0).await?, other.connect(0).await?);
     let their_post = owner.schedule(&fresh("theirs"), &[&their_connection], 7200).await?;
@@ -100,7 +100,7 @@ async fn what_is_not_ones_own_is_not_there(world: &World) -> Result {
     Ok(())
 }
 
-async fn the_owner_keeps_everything(world: &World) -> Result {
+async fn the_owner_keeps_everything(world: &Deployment) -> Result {
     let (mut owner, other) = (world.new_user().await?, world.new_user().await?);
     let connection = owner.connect(0).await?;
     let post = owner.schedule(&fresh("kept"), &[&connection], 7200).await?;

@@ -14,7 +14,7 @@ use crate::{
     moment,
     runner::Check,
     webhook_receiver::{Got, got},
-    world::{User, World, fresh},
+    world::{Deployment, User, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -111,7 +111,7 @@ fn verify(got: &Got, secret: &Value) -> Result {
 }
 
 /// Verifies it with the package of npm, and with the public key alone.
-async fn verify_in_javascript(world: &World, got: &Got, secret: &Value) -> Result {
+async fn verify_in_javascript(world: &Deployment, got: &Got, secret: &Value) -> Result {
     tools::webhook_receiver()?;
     let key = world.stranger()?.get("/webhooks/key").await?.ok(200)?;
     let names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
@@ -131,7 +131,7 @@ async fn verify_in_javascript(world: &World, got: &Got, secret: &Value) -> Resul
     same(serde_json::from_slice::<Value>(&output.stdout)?, payload(got)?, "what was verified")
 }
 
-async fn a_published_post_is_told_signed_and_verified(world: &World) -> Result {
+async fn a_published_post_is_told_signed_and_verified(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let hook = Hook::new(&user, "accepts", &[]).await?;
     let connection = user.connect(0).await?;
@@ -167,7 +167,7 @@ async fn a_published_post_is_told_signed_and_verified(world: &World) -> Result {
     same(&delivered["attempts"][0]["status"], &json!(204), "status of the attempt")
 }
 
-async fn only_what_was_chosen_is_told(world: &World) -> Result {
+async fn only_what_was_chosen_is_told(world: &Deployment) -> Result {
     let (mut user, other) = (world.new_user().await?, world.new_user().await?);
     let chosen = Hook::new(&user, "accepts", &["connection.deleted"]).await?;
     let everything = Hook::new(&user, "accepts", &[]).await?;
@@ -182,7 +182,7 @@ async fn only_what_was_chosen_is_told(world: &World) -> Result {
     same(of_another.came().len(), 0, "messages to another user")
 }
 
-async fn an_address_that_answers_no_test_gets_nothing_else(world: &World) -> Result {
+async fn an_address_that_answers_no_test_gets_nothing_else(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let hook = Hook::new(&user, "accepts", &[]).await?;
     let files = world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
@@ -210,7 +210,7 @@ async fn an_address_that_answers_no_test_gets_nothing_else(world: &World) -> Res
     same(hook.came().len(), 0, "messages to the address before")
 }
 
-async fn both_secrets_verify_after_a_rotation(world: &World) -> Result {
+async fn both_secrets_verify_after_a_rotation(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let hook = Hook::new(&user, "accepts", &[]).await?;
     let rotated = user.api.post(&format!("{}/rotate", hook.path()), &json!({})).await?.ok(200)?;
@@ -222,7 +222,7 @@ async fn both_secrets_verify_after_a_rotation(world: &World) -> Result {
     verify_in_javascript(world, one, &rotated["secret"]).await
 }
 
-async fn an_endpoint_that_fails_once_is_tried_after_five_seconds(world: &World) -> Result {
+async fn an_endpoint_that_fails_once_is_tried_after_five_seconds(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let hook = Hook::new(&user, "fails-once", &["connection.created"]).await?;
     user.connect(0).await?;
@@ -237,7 +237,7 @@ async fn an_endpoint_that_fails_once_is_tried_after_five_seconds(world: &World) 
     same(statuses, vec![json!(500), json!(200)], "statuses of the attempts")
 }
 
-async fn a_lost_answer_is_told_again_under_the_same_id(world: &World) -> Result {
+async fn a_lost_answer_is_told_again_under_the_same_id(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let hook = Hook::new(&user, "loses-once", &["connection.created"]).await?;
     user.connect(0).await?;
@@ -248,7 +248,7 @@ async fn a_lost_answer_is_told_again_under_the_same_id(world: &World) -> Result 
     same(ids.into_iter().collect::<Vec<_>>(), vec![text(&delivery, "id")?.to_owned()], "webhook-ids")
 }
 
-async fn a_wait_that_is_asked_for_is_kept(world: &World) -> Result {
+async fn a_wait_that_is_asked_for_is_kept(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let hook = Hook::new(&user, "is-busy-once", &["connection.created"]).await?;
     user.connect(0).await?;
@@ -259,7 +259,7 @@ async fn a_wait_that_is_asked_for_is_kept(world: &World) -> Result {
     Ok(())
 }
 
-async fn no_redirect_is_followed(world: &World) -> Result {
+async fn no_redirect_is_followed(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let hook = Hook::new(&user, "redirects", &[]).await?;
     hook.test(&user).await?;
@@ -270,7 +270,7 @@ async fn no_redirect_is_followed(world: &World) -> Result {
     same(all.iter().map(|it| it.behavior.as_str()).collect::<Vec<_>>(), vec!["redirects"], "what was called")
 }
 
-async fn an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it(world: &World) -> Result {
+async fn an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let other = Hook::new(&user, "accepts", &["webhook.disabled"]).await?;
     let gone = Hook::new(&user, "is-gone", &["connection.created"]).await?;
@@ -288,7 +288,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it(world: &
     same(gone.came().len(), 1, "messages after it was gone")
 }
 
-async fn an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other(world: &World) -> Result {
+async fn an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let slow = Hook::new(&user, "is-slow", &[]).await?;
     let fast = Hook::new(&user, "accepts", &["post.published"]).await?;
@@ -312,7 +312,7 @@ async fn an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other(world: &Wo
     Ok(())
 }
 
-async fn a_delivery_is_made_again_when_it_is_asked_for(world: &World) -> Result {
+async fn a_delivery_is_made_again_when_it_is_asked_for(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let hook = Hook::new(&user, "accepts", &["connection.created"]).await?;
     user.connect(0).await?;

@@ -10,7 +10,7 @@ use crate::{
     fault::{Result, same},
     moment,
     runner::Check,
-    world::{User, World},
+    world::{Deployment, User},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -34,7 +34,7 @@ async fn webhook(user: &User<'_>) -> Result<Value> {
     user.api.post("/webhooks", &json!({ "url": URL })).await?.ok(201)
 }
 
-async fn a_webhook_shows_its_secret_once(world: &World) -> Result {
+async fn a_webhook_shows_its_secret_once(world: &Deployment) -> Result {
     let user = world.new_user().await?;
 
     let made = webhook(&user).await?;
@@ -55,7 +55,7 @@ async fn a_webhook_shows_its_secret_once(world: &World) -> Result {
     same((&shown["url"], &shown["events"], &shown["disabled"]), (&json!(URL), &json!([]), &json!(false)), "the webhook")
 }
 
-async fn a_webhook_is_changed_and_deleted(world: &World) -> Result {
+async fn a_webhook_is_changed_and_deleted(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let made = webhook(&user).await?;
     let path = format!("/webhooks/{}", integer(&made, "id")?);
@@ -75,7 +75,7 @@ async fn a_webhook_is_changed_and_deleted(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_webhook_is_nobody_elses(world: &World) -> Result {
+async fn a_webhook_is_nobody_elses(world: &Deployment) -> Result {
     let (user, other) = (world.new_user().await?, world.new_user().await?);
     let path = format!("/webhooks/{}", integer(&webhook(&user).await?, "id")?);
     let delivery = format!("{path}/deliveries/evt_{}/redeliver", "x".repeat(43));
@@ -96,7 +96,7 @@ async fn a_webhook_is_nobody_elses(world: &World) -> Result {
     same(list(&listed, "data")?.len(), 0, "webhooks of the other")
 }
 
-async fn an_address_inside_is_refused(world: &World) -> Result {
+async fn an_address_inside_is_refused(world: &Deployment) -> Result {
     let user = world.user().await?;
     for url in [
         "http://example.com/",
@@ -117,7 +117,7 @@ async fn an_address_inside_is_refused(world: &World) -> Result {
     Ok(())
 }
 
-async fn what_is_wrong_is_told_at_once(world: &World) -> Result {
+async fn what_is_wrong_is_told_at_once(world: &Deployment) -> Result {
     let user = world.user().await?;
     let body = json!({ "events": ["post.publishd", 7], "urls": [] });
     user.api.post("/webhooks", &body).await?.invalid(&["url", "events.0", "events.1", "urls"])?;
@@ -132,7 +132,7 @@ async fn what_is_wrong_is_told_at_once(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_user_has_ten_at_most(world: &World) -> Result {
+async fn a_user_has_ten_at_most(world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let body = json!({ "url": URL });
     let asked = (0..14).map(|_| user.api.post("/webhooks", &body));
@@ -152,7 +152,7 @@ async fn a_user_has_ten_at_most(world: &World) -> Result {
     same(made, 10, "webhooks")
 }
 
-async fn anybody_sees_the_public_key(world: &World) -> Result {
+async fn anybody_sees_the_public_key(world: &Deployment) -> Result {
     let (one, other) = (world.stranger()?, world.stranger()?);
     let key = one.get("/webhooks/key").await?.ok(200)?;
     ensure!(text(&key, "public_key")?.starts_with("whpk_"), "public_key is {key}");

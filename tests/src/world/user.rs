@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::World;
+use super::Deployment;
 use crate::{
     answer::{integer, text},
     browser::{Browser, Page},
@@ -19,7 +19,7 @@ use crate::{
 /// One person.
 pub struct User<'a> {
     /// The deployment.
-    pub world: &'a World,
+    pub world: &'a Deployment,
     /// The API with this person's token.
     pub api: Api,
     /// This person's browser, signed in.
@@ -32,7 +32,7 @@ pub struct User<'a> {
 
 impl<'a> User<'a> {
     /// The person a token belongs to.
-    pub async fn of_token(world: &'a World, api: Api, browser: Browser) -> Result<Self> {
+    pub async fn of_token(world: &'a Deployment, api: Api, browser: Browser) -> Result<Self> {
         // A token without `user:read` cannot ask who it is.
         let answer = api.get("/user").await?;
         let id = if answer.status == 200 { text(&answer.json()?, "id")?.parse()? } else { 0 };
@@ -44,12 +44,12 @@ impl<'a> User<'a> {
         let request = self.begin().await?;
         self.consent(&request, account, "Allow").await?;
         let status = self.api.get(text(&request, "poll_url")?).await?.ok(200)?;
-        ensure!(status["status"] == "completed", "after Allow the hand-off is {status}");
+        ensure!(status["status"] == "completed", "after Allow the connect flow is {status}");
         shapes::check_connection(&status["connection"], false)?;
         Ok(status["connection"].clone())
     }
 
-    /// Starts a hand-off with the sandbox platform.
+    /// Starts a connect flow with the sandbox platform.
     pub async fn begin(&self) -> Result<Value> {
         self.api.call(Method::POST, "/connections/connect/sandbox").send().await?.ok(201)
     }
@@ -70,7 +70,7 @@ impl<'a> User<'a> {
             let chosen = choice(&form, account);
             page = self.browser.submit(&page, &form, Some(&button), &pairs(chosen.as_ref())).await?;
         }
-        Err(page.fault("the hand-off never ends"))
+        Err(page.fault("the connect flow never ends"))
     }
 
     /// Uploads a file and gives its path.

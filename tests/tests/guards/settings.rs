@@ -46,8 +46,8 @@ fn variables_read(function: &str) -> Names {
     if source.contains("Publishing::from_env") {
         names.extend(variables(&read("libs/publishing/src/environment.rs")));
     }
-    if source.contains("deployment::platforms(") {
-        names.extend(variables(&read("libs/deployment/src/environment.rs")));
+    if source.contains("platform_config::platforms(") {
+        names.extend(variables(&read("libs/platform_config/src/environment.rs")));
     }
     names
 }

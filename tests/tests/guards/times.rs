@@ -11,7 +11,10 @@ fn a_message_stays_hidden_for_six_times_as_long_as_a_delivery_may_take() {
     let hidden = template.resources("AWS::SQS::Queue")["DeliveryQueue"]["VisibilityTimeout"].as_u64().unwrap();
 
     assert!(6 * delivery <= hidden, "{delivery} s and {hidden} s");
-    assert!(delivery < domain::delivery::LEASE.num_seconds().unsigned_abs(), "whoever works on a delivery holds it");
+    assert!(
+        delivery < domain::delivery::LEASE_DURATION.num_seconds().unsigned_abs(),
+        "whoever works on a delivery holds it"
+    );
 }
 
 #[test]
@@ -21,7 +24,7 @@ fn what_a_delivery_begins_ends_before_its_function_does() {
     let begun = BEGIN_WITHIN.num_seconds().unsigned_abs() + STEP_LIMIT.as_secs();
 
     assert!(begun + 10 <= function, "{begun} s and {function} s");
-    let unclaimed = domain::delivery::UNCLAIMED_FOR.num_seconds().unsigned_abs();
+    let unclaimed = domain::delivery::CANDIDATE_WAIT.num_seconds().unsigned_abs();
     assert!(function < unclaimed, "whoever made a post has claimed it, or is no more: {function} s and {unclaimed} s");
 }
 

@@ -6,7 +6,7 @@ use domain::token::Pkce;
 use reqwest::Url;
 use secrecy::ExposeSecret;
 use serde_json::json;
-use storage::CallsOf;
+use storage::LimitSubject;
 
 use crate::testing::{Answer, Service, service};
 
@@ -258,18 +258,18 @@ async fn a_document_is_fetched_with_a_permit() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
-    let of = CallsOf::requests_of_user(service.session_user(&session).await);
+    let of = LimitSubject::requests_of_user(service.session_user(&session).await);
     for holder in ["a", "b", "c"] {
-        service.store.add_place(&of, holder, service.clock.now(), 1).await.unwrap();
+        service.store.record_permit(&of, holder, service.clock.now(), 1).await.unwrap();
     }
 
     let refused = service.page(&asking.address(&[]), &session).await;
     assert_eq!((refused.status, refused.header("retry-after")), (429, "5"));
     assert!(refused.text.contains("Wait 5 seconds"), "{}", refused.text);
 
-    service.store.give_back_place(&of, "a").await.unwrap();
+    service.store.release_permit(&of, "a").await.unwrap();
     assert_eq!(service.page(&asking.address(&[]), &session).await.status, 200);
-    let open = service.store.open_calls(&of).await.unwrap();
+    let open = service.store.in_flight_calls(&of).await.unwrap();
     assert_eq!(open.others("", service.clock.now()), 2, "the permit is released");
 }
 

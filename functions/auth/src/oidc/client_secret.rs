@@ -16,12 +16,12 @@ pub enum ClientSecret {
     Given(SecretString),
     /// The one in a secret of AWS Secrets Manager, which holds
     /// `{"client_secret": "..."}`.
-    Kept(Arc<Secret<Kept>>),
+    Kept(Arc<Secret<StoredClientSecret>>),
 }
 
 /// What the secret holds.
 #[derive(Deserialize)]
-pub struct Kept {
+pub struct StoredClientSecret {
     client_secret: SecretString,
 }
 

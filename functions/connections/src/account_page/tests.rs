@@ -1,11 +1,11 @@
 //! A person looks after their accounts without a program.
 
-use crate::testing::{Answer, Browser, World};
+use crate::testing::{Answer, Browser, Harness};
 
 const HERE: &str = "/account/connections";
 
 /// Presses a button of the page in this browser.
-async fn press(world: &World, browser: &Browser, action: &str, form: &str) -> Answer {
+async fn press(world: &Harness, browser: &Browser, action: &str, form: &str) -> Answer {
     world.submit_in(browser, action, &format!("csrf={}&{form}", browser.csrf)).await
 }
 
@@ -15,7 +15,7 @@ fn disconnect(id: u64) -> String {
 
 #[tokio::test]
 async fn accounts_are_shown_with_their_state_to_their_user_alone() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     assert!(world.visit(HERE).await.html.contains("No account is connected."));
     let (one, _) = (world.connect("1").await, world.connect("2").await);
     world.lose_grant(one).await;
@@ -36,7 +36,7 @@ async fn accounts_are_shown_with_their_state_to_their_user_alone() {
 
 #[tokio::test]
 async fn an_account_whose_grant_is_gone_is_connected_again_from_the_page() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let id = world.connect("7").await;
     world.lose_grant(id).await;
 
@@ -54,7 +54,7 @@ async fn an_account_whose_grant_is_gone_is_connected_again_from_the_page() {
 
 #[tokio::test]
 async fn a_platform_that_asks_first_does_so_on_our_page() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let asked = press(&world, world.browser(), "/account/connections/connect", "platform=asking").await;
     assert_eq!(asked.status, 303);
     assert!(asked.location.unwrap().starts_with("/connect/"));
@@ -64,7 +64,7 @@ async fn a_platform_that_asks_first_does_so_on_our_page() {
 
 #[tokio::test]
 async fn a_plan_without_room_is_told_on_a_page() {
-    let world = World::with_plan(serde_json::json!({"default": {"max_connections": 1}})).await;
+    let world = Harness::with_plan(serde_json::json!({"default": {"max_connections": 1}})).await;
     world.connect("7").await;
     let refused = press(&world, world.browser(), "/account/connections/connect", "platform=plain").await;
     assert_eq!(refused.status, 403);
@@ -73,7 +73,7 @@ async fn a_plan_without_room_is_told_on_a_page() {
 
 #[tokio::test]
 async fn an_account_is_disconnected_by_its_user_and_by_nobody_else() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let id = world.connect("7").await;
 
     let others = press(&world, world.browser_of_another(), &disconnect(id), "").await;

@@ -5,18 +5,19 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::rules::Rules;
 use platforms::{
-    Account, Answers, Approval, AuthorizationRequest, Awaited, Callback, Choice, Choosing, Connect, Credentials,
-    Departure, Field, HandOffRefusal, Instructions, NoNotice, NotNow, Notice, OurAddresses, Platform, RefreshRefusal,
+    Account, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Choice, Choosing, Connect,
+    ConnectError, Credentials, DeauthorizationCallback, DependencyError, Field, FieldValues, Instructions,
+    InvalidCallback, PendingApproval, Platform, RefreshError,
 };
 use secrecy::ExposeSecret;
 
 /// Whether the platforms work.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum PlatformBehavior {
     #[default]
     Willing,
     Broken,
@@ -25,23 +26,23 @@ pub(crate) enum Mood {
 /// Whether the platforms work, and what they were called with.
 #[derive(Default)]
 pub(crate) struct Network {
-    mood: Mutex<Mood>,
+    mood: Mutex<PlatformBehavior>,
     asked: AtomicUsize,
     completed: AtomicUsize,
     revoked: Mutex<Vec<String>>,
     memories: Mutex<Vec<String>>,
     arrivals: Mutex<Vec<String>>,
     /// What the person did elsewhere; nothing yet.
-    approval: Mutex<Option<Result<String, HandOffRefusal>>>,
+    approval: Mutex<Option<Result<String, ConnectError>>>,
     looked: AtomicUsize,
 }
 
 impl Network {
-    pub(crate) fn set_mood(&self, mood: Mood) {
+    pub(crate) fn set_mood(&self, mood: PlatformBehavior) {
         *self.mood.lock().unwrap() = mood;
     }
 
-    /// How many times a hand-off was to begin at a platform.
+    /// How many times a connect flow was to begin at a platform.
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }
@@ -56,7 +57,7 @@ impl Network {
         self.revoked.lock().unwrap().clone()
     }
 
-    /// What hand-offs remembered for the platform, in the order of the answers.
+    /// What connect flows remembered for the platform, in the order of the answers.
     pub(crate) fn memories(&self) -> Vec<String> {
         self.memories.lock().unwrap().clone()
     }
@@ -67,7 +68,7 @@ impl Network {
     }
 
     /// The person approves these accounts elsewhere, or says no.
-    pub(crate) fn approve(&self, approval: Result<&str, HandOffRefusal>) {
+    pub(crate) fn approve(&self, approval: Result<&str, ConnectError>) {
         *self.approval.lock().unwrap() = Some(approval.map(str::to_owned));
     }
 
@@ -77,7 +78,7 @@ impl Network {
     }
 
     fn is_broken(&self) -> bool {
-        *self.mood.lock().unwrap() == Mood::Broken
+        *self.mood.lock().unwrap() == PlatformBehavior::Broken
     }
 }
 
@@ -107,8 +108,8 @@ impl Platform for TestPlatform {
         credentials.access_token.expose_secret().ends_with("~named").then(|| "named.example".to_owned())
     }
 
-    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        Err(RefreshRefusal::Gone("it cannot be renewed".to_owned()))
+    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshError> {
+        Err(RefreshError::Gone("it cannot be renewed".to_owned()))
     }
 }
 
@@ -122,20 +123,20 @@ impl Connect for TestPlatform {
         if self.name == "asking" { &[SERVER, PASSWORD] } else { &[] }
     }
 
-    fn named_host(&self, answers: &Answers) -> Option<String> {
+    fn named_host(&self, answers: &FieldValues) -> Option<String> {
         answers.get("server").map(|it| it.expose_secret().to_owned()).filter(|it| !it.is_empty())
     }
 
     async fn authorize(
         &self,
-        answers: &Answers,
+        answers: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         self.network.asked.fetch_add(1, Ordering::SeqCst);
-        assert_eq!(request.here, OurAddresses::of("https://social.example", self.name));
+        assert_eq!(request.urls, CallbackUrls::of("https://social.example", self.name));
         if let Some(accounts) = answers.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
-            return Ok(Departure::Arrived(accounts.split(',').map(|id| account(id, now)).collect()));
+            return Ok(AuthorizeStep::Accounts(accounts.split(',').map(|id| account(id, now)).collect()));
         }
         if self.name == "elsewhere" {
             let instructions = Instructions {
@@ -143,75 +144,82 @@ impl Connect for TestPlatform {
                 url: Some("https://elsewhere.example/robot".to_owned()),
                 code: Some("WXYZ".to_owned()),
             };
-            return Ok(Departure::Wait { instructions, memory: Some("device".into()) });
+            return Ok(AuthorizeStep::WaitForApproval { instructions, memory: Some("device".into()) });
         }
         let server = answers.get("server").map(|it| it.expose_secret().to_owned());
         if server.as_ref().is_some_and(|it| it != "good.example") {
-            return Err(HandOffRefusal::Field { name: "server", message: "there is no such server".to_owned() });
+            return Err(ConnectError::Field { name: "server", message: "there is no such server".to_owned() });
         }
         let host = server.clone().unwrap_or_else(|| "plain.example".to_owned());
         let url = format!("https://{host}/authorize?state={}", request.state.expose_secret());
-        Ok(Departure::Page { url, memory: server.map(Into::into) })
+        Ok(AuthorizeStep::Redirect { url, memory: server.map(Into::into) })
     }
 
     /// `signed:` and the grant is signed now, `before:` an hour ago.
-    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+    async fn read_deauthorization(
+        &self,
+        message: &str,
+        now: DateTime<Utc>,
+    ) -> Result<DeauthorizationCallback, InvalidCallback> {
         if self.name != "plain" {
-            return Err(NoNotice::NoneHere);
+            return Err(InvalidCallback::NoneHere);
         }
-        let (how, grant) = message.split_once(':').ok_or(NoNotice::Forged)?;
+        let (how, grant) = message.split_once(':').ok_or(InvalidCallback::Forged)?;
         let at = match how {
             "signed" => now,
             "before" => now - TimeDelta::hours(1),
-            _ => return Err(NoNotice::Forged),
+            _ => return Err(InvalidCallback::Forged),
         };
-        Ok(Notice { grant: grant.to_owned(), at })
+        Ok(DeauthorizationCallback { grant: grant.to_owned(), at })
     }
 
-    async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
+    async fn client_document(&self, here: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
         Ok((self.name == "asking").then(|| serde_json::json!({"client_id": here.client_document})))
     }
 
-    async fn poll(&self, awaited: &Awaited, now: DateTime<Utc>) -> Result<Approval, HandOffRefusal> {
-        assert_eq!(awaited.memory.as_ref().map(ExposeSecret::expose_secret), Some("device"));
+    async fn poll(&self, awaited: &PendingApproval, now: DateTime<Utc>) -> Result<Approval, ConnectError> {
+        assert_eq!(awaited.adapter_state.as_ref().map(ExposeSecret::expose_secret), Some("device"));
         self.network.looked.fetch_add(1, Ordering::SeqCst);
         if self.network.is_broken() {
-            return Err(HandOffRefusal::Unreachable);
+            return Err(ConnectError::Unreachable);
         }
         match self.network.approval.lock().unwrap().clone() {
             None => Ok(Approval::Pending),
-            Some(Ok(accounts)) => Ok(Approval::Given(accounts.split(',').map(|id| account(id, now)).collect())),
+            Some(Ok(accounts)) => Ok(Approval::Approved(accounts.split(',').map(|id| account(id, now)).collect())),
             Some(Err(refusal)) => Err(refusal),
         }
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         assert!(!callback.verifier.expose_secret().is_empty());
         self.network.completed.fetch_add(1, Ordering::SeqCst);
         self.network.arrivals.lock().unwrap().push(callback.arrived_at.clone());
-        if let Some(memory) = &callback.memory {
+        if let Some(memory) = &callback.adapter_state {
             self.network.memories.lock().unwrap().push(memory.expose_secret().to_owned());
         }
         if self.network.is_broken() {
-            return Err(HandOffRefusal::Unreachable);
+            return Err(ConnectError::Unreachable);
         }
-        let Some(code) = callback.query.get("code") else { return Err(HandOffRefusal::Denied) };
+        let Some(code) = callback.query.get("code") else { return Err(ConnectError::Denied) };
         Ok(code.split(',').map(|id| account(id, now)).collect())
     }
 
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         assert_eq!(asked.option, "board");
         if self.network.is_broken() {
-            return Err(Setback::Busy { retry_at: Some(now + TimeDelta::seconds(45)), reason: "broken".to_owned() });
+            return Err(AttemptError::RetryLater {
+                retry_at: Some(now + TimeDelta::seconds(45)),
+                reason: "broken".to_owned(),
+            });
         }
         let choice = |value: &str, label: String| Choice { value: value.to_owned(), label };
         let token = asked.credentials.access_token.expose_secret();
         Ok(vec![choice("b1", format!("Tides of {token}")), choice("b2", "Weather".to_owned())])
     }
 
-    async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), AttemptError> {
         if self.network.is_broken() {
-            return Err(Setback::Busy { retry_at: None, reason: "broken".to_owned() });
+            return Err(AttemptError::RetryLater { retry_at: None, reason: "broken".to_owned() });
         }
         self.network.revoked.lock().unwrap().push(credentials.access_token.expose_secret().to_owned());
         Ok(())
@@ -222,7 +230,7 @@ impl Connect for TestPlatform {
 fn account(code: &str, now: DateTime<Utc>) -> Account {
     let id = code.split(['~', '@']).next().unwrap_or_default();
     Account {
-        profile: Profile {
+        profile: AccountInfo {
             account_id: id.to_owned(),
             username: Some(format!("user{id}")),
             display_name: Some(format!("User {id}")),
@@ -234,7 +242,7 @@ fn account(code: &str, now: DateTime<Utc>) -> Account {
         grant: code.split_once('@').map(|(_, it)| it.to_owned()),
         credentials: Credentials {
             expires_at: Some(now + TimeDelta::hours(1)),
-            ..Credentials::of(format!("access-{code}").into())
+            ..Credentials::new(format!("access-{code}").into())
         },
     }
 }

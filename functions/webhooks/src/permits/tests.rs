@@ -8,16 +8,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::id::UserId;
 use domain::testing::a_user;
-use domain::webhook::{EndpointUrl, NoticeName};
-use publishing::Places;
+use domain::webhook::{EndpointUrl, WebhookDeliveryId};
+use publishing::HeldPermits;
 use serde_json::json;
 use storage::EndpointRecord;
 use storage::testing::join;
 use tokio::sync::Semaphore;
 
 use super::*;
-use crate::calls::{Calls, Request};
-use crate::testing::World;
+use crate::endpoint_client::{EndpointClient, Request};
+use crate::testing::Harness;
 
 /// Messages of one batch, and environments: `WebhooksFunction` in `template.yaml`.
 const BATCH: usize = 10;
@@ -29,12 +29,12 @@ struct Endpoints {
     gate: Semaphore,
     held: AtomicUsize,
     most_held: AtomicUsize,
-    slow_answer: Answer,
+    slow_answer: EndpointResponse,
     arrived: Mutex<Vec<DateTime<Utc>>>,
 }
 
 impl Endpoints {
-    fn new(world: &World, slow_answer: Answer) -> Arc<Self> {
+    fn new(world: &Harness, slow_answer: EndpointResponse) -> Arc<Self> {
         let (held, most_held) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (clock, arrived) = (world.clock.clone(), Mutex::default());
         Arc::new(Self { clock, gate: Semaphore::new(0), held, most_held, slow_answer, arrived })
@@ -46,8 +46,8 @@ impl Endpoints {
 }
 
 #[async_trait]
-impl Calls for Endpoints {
-    async fn call(&self, request: Request) -> Answer {
+impl EndpointClient for Endpoints {
+    async fn call(&self, request: Request) -> EndpointResponse {
         if request.url.to_string().contains("slow") {
             let held = 1 + self.held.fetch_add(1, Ordering::SeqCst);
             self.most_held.fetch_max(held, Ordering::SeqCst);
@@ -56,20 +56,20 @@ impl Calls for Endpoints {
             return self.slow_answer.clone();
         }
         self.arrived.lock().unwrap().push(self.clock.now());
-        Answer { status: Some(204), ..Answer::none("", 5) }
+        EndpointResponse { status: Some(204), ..EndpointResponse::none("", 5) }
     }
 }
 
 /// An enabled endpoint.
-async fn endpoint(app: &App, user: UserId, url: &str) -> Endpoint {
+async fn endpoint(app: &App, user: UserId, url: &str) -> WebhookEndpoint {
     let (record, _) = app.add(user, EndpointUrl::parse(url).unwrap(), Vec::new(), None).await.unwrap().unwrap();
-    let enabled = Endpoint { is_verified: true, ..record.endpoint.clone() };
+    let enabled = WebhookEndpoint { is_verified: true, ..record.endpoint.clone() };
     let after = EndpointRecord { endpoint: enabled.clone(), ..record.clone() };
     app.api.store.swap_webhook(&record.endpoint, &after, None).await.unwrap();
     enabled
 }
 
-fn taken(world: &World) -> VecDeque<NoticeName> {
+fn taken(world: &Harness) -> VecDeque<WebhookDeliveryId> {
     world.sent.hints.lock().unwrap().drain(..).map(|it| it.name).collect()
 }
 
@@ -85,8 +85,8 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
 /// The queue brings all 320 before the other user's message, and no call to a slow endpoint ends.
 #[tokio::test]
 async fn another_users_delivery_arrives_within_five_seconds_beside_320_to_slow_endpoints() {
-    let world = World::new().await;
-    let endpoints = Endpoints::new(&world, Answer::none("no answer within 15 s", 15_000));
+    let world = Harness::new().await;
+    let endpoints = Endpoints::new(&world, EndpointResponse::none("no answer within 15 s", 15_000));
     let app = App { calls: endpoints.clone(), ..world.app.clone() };
     for number in 0..10 {
         endpoint(&app, world.user.user_id, &format!("https://hooks.example/slow/{number}")).await;
@@ -95,17 +95,17 @@ async fn another_users_delivery_arrives_within_five_seconds_beside_320_to_slow_e
     join(&app.api.store, &other).await;
     endpoint(&app, other.user_id, "https://hooks.example/fast").await;
     for number in 0..32 {
-        app.tell(&world.event(number)).await.unwrap();
+        app.fan_out(&world.event(number)).await.unwrap();
     }
     let mut event = world.event(99);
     event.detail["user_id"] = other.user_id.to_string().into();
-    app.tell(&event).await.unwrap();
+    app.fan_out(&event).await.unwrap();
     let queue = Arc::new(Mutex::new(taken(&world)));
     assert_eq!(queue.lock().unwrap().len(), 321);
 
     let began = world.clock.now();
     for _ in 0..ENVIRONMENTS {
-        let (app, queue) = (App { places: Places::default(), ..app.clone() }, queue.clone());
+        let (app, queue) = (App { held_permits: HeldPermits::default(), ..app.clone() }, queue.clone());
         tokio::spawn(async move {
             loop {
                 let batch: Vec<_> = {
@@ -131,24 +131,24 @@ async fn another_users_delivery_arrives_within_five_seconds_beside_320_to_slow_e
 
 #[tokio::test]
 async fn after_five_time_outs_in_a_row_an_endpoint_gets_one_call_at_a_time_until_it_answers() {
-    let world = World::new().await;
-    let times_out = Endpoints::new(&world, Answer::none("no answer within 15 s", 15_000));
+    let world = Harness::new().await;
+    let times_out = Endpoints::new(&world, EndpointResponse::none("no answer within 15 s", 15_000));
     times_out.gate.add_permits(5);
     let app = App { calls: times_out.clone(), ..world.app.clone() };
     let slow = endpoint(&app, world.user.user_id, "https://hooks.example/slow").await;
-    let strikes = async || world.app.api.store.open_calls(&calls_to(&slow)).await.unwrap().strikes;
+    let strikes = async || world.app.api.store.in_flight_calls(&calls_to(&slow)).await.unwrap().slow_calls;
     for number in 0..5 {
-        app.tell(&world.event(number)).await.unwrap();
+        app.fan_out(&world.event(number)).await.unwrap();
     }
     let first = taken(&world);
     futures::future::join_all(first.iter().map(|it| app.send(it))).await;
     assert_eq!(strikes().await, 5);
 
-    let answers = Endpoints::new(&world, Answer { status: Some(200), ..Answer::none("", 9_000) });
+    let answers = Endpoints::new(&world, EndpointResponse { status: Some(200), ..EndpointResponse::none("", 9_000) });
     let app = App { calls: answers.clone(), ..world.app.clone() };
     taken(&world);
     for number in 5..8 {
-        app.tell(&world.event(number)).await.unwrap();
+        app.fan_out(&world.event(number)).await.unwrap();
     }
     let next = taken(&world);
     let sends: Vec<_> = next
@@ -171,34 +171,37 @@ async fn after_five_time_outs_in_a_row_an_endpoint_gets_one_call_at_a_time_until
     world.clock.advance(TimeDelta::minutes(1));
     let postponed = taken(&world);
     for name in &postponed {
-        let notice = app.api.store.notice_and_endpoint(name).await.unwrap().0.unwrap();
+        let notice = app.api.store.webhook_delivery_and_endpoint(name).await.unwrap().0.unwrap();
         assert_eq!((notice.tries, notice.postponed), (0, 1));
     }
     answers.gate.add_permits(2);
     futures::future::join_all(postponed.iter().map(|it| app.send(it))).await;
-    let ended = app.api.store.notice_and_endpoint(&postponed[0]).await.unwrap().0.unwrap();
+    let ended = app.api.store.webhook_delivery_and_endpoint(&postponed[0]).await.unwrap().0.unwrap();
     assert_eq!(json!(ended.state), json!("delivered"));
 }
 
 #[tokio::test]
 async fn permits_are_returned_when_a_call_ends_and_when_none_is_made() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
     let user = world.user.user_id;
     let open = async || {
-        let (of_user, host) = (CallsOf::endpoints_of(user), CallsOf::endpoints_on("127.0.0.1"));
-        let open = futures::try_join!(world.app.api.store.open_calls(&of_user), world.app.api.store.open_calls(&host),);
+        let (of_user, host) = (LimitSubject::endpoints_of(user), LimitSubject::endpoints_on("127.0.0.1"));
+        let open = futures::try_join!(
+            world.app.api.store.in_flight_calls(&of_user),
+            world.app.api.store.in_flight_calls(&host),
+        );
         let (user, host) = open.unwrap();
         let now = world.clock.now();
         user.others("another", now) + host.others("another", now)
     };
-    world.app.tell(&world.event(1)).await.unwrap();
+    world.app.fan_out(&world.event(1)).await.unwrap();
     world.work().await;
     assert_eq!((world.got().len(), open().await), (1, 0));
 
     let record = world.app.api.store.webhooks(user).await.unwrap().remove(0);
     assert_eq!(json!(record.endpoint.webhook_id), webhook["id"]);
-    let permits = world.app.permits(&record.endpoint, OpenCalls::default(), &OpenCalls::default()).await;
+    let permits = world.app.permits(&record.endpoint, InFlightCalls::default(), &InFlightCalls::default()).await;
     assert_eq!(open().await, 2);
     world.app.return_permits(permits.unwrap().unwrap()).await;
     assert_eq!(open().await, 0);

@@ -5,7 +5,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 
-use crate::testing::{Got, World};
+use crate::testing::{Got, Harness};
 
 fn verifies(got: &Got, secret: &Value) -> bool {
     Webhook::new(secret.as_str().unwrap()).unwrap().verify(&got.body, &got.headers).is_ok()
@@ -13,15 +13,15 @@ fn verifies(got: &Got, secret: &Value) -> bool {
 
 #[tokio::test]
 async fn what_happened_is_told_once_signed_and_to_its_user_alone() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
     let event = world.event(7);
 
-    world.app.tell(&event).await.unwrap();
-    world.app.tell(&event).await.unwrap();
+    world.app.fan_out(&event).await.unwrap();
+    world.app.fan_out(&event).await.unwrap();
     let mut of_another = world.event(8);
     of_another.detail["user_id"] = "77".into();
-    world.app.tell(&of_another).await.unwrap();
+    world.app.fan_out(&of_another).await.unwrap();
     world.work().await;
 
     let got = world.got();
@@ -38,7 +38,7 @@ async fn what_happened_is_told_once_signed_and_to_its_user_alone() {
 
 #[tokio::test]
 async fn an_unverified_endpoint_gets_exactly_its_tests() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.unverified().await;
     let path = format!("/webhooks/{}", webhook["id"]);
     let test = async || assert_eq!(world.call("POST", &format!("{path}/test"), None).await.0, 202);
@@ -50,7 +50,7 @@ async fn an_unverified_endpoint_gets_exactly_its_tests() {
     assert_eq!(webhook["status"], "unverified");
     world.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
     for number in 1..=3 {
-        world.app.tell(&world.event(number)).await.unwrap();
+        world.app.fan_out(&world.event(number)).await.unwrap();
     }
     test().await;
     test().await;
@@ -60,7 +60,7 @@ async fn an_unverified_endpoint_gets_exactly_its_tests() {
     world.answer(|| StatusCode::OK.into_response());
     test().await;
     world.work().await;
-    world.app.tell(&world.event(4)).await.unwrap();
+    world.app.fan_out(&world.event(4)).await.unwrap();
     world.work().await;
     assert_eq!(
         (types(), status().await),
@@ -69,7 +69,7 @@ async fn an_unverified_endpoint_gets_exactly_its_tests() {
 
     // What waits when the address changes is not sent to the new one.
     world.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
-    world.app.tell(&world.event(5)).await.unwrap();
+    world.app.fan_out(&world.event(5)).await.unwrap();
     world.work().await;
     assert_eq!(types(), ["post.published"]);
     let moved = json!({ "url": format!("{}/moved", world.url) });
@@ -92,7 +92,7 @@ async fn an_unverified_endpoint_gets_exactly_its_tests() {
 
 #[tokio::test]
 async fn a_webhook_shows_only_until_when_the_secret_before_signs() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
     let path = format!("/webhooks/{}", webhook["id"]);
     world.call("POST", &format!("{path}/rotate"), None).await;
@@ -105,11 +105,11 @@ async fn a_webhook_shows_only_until_when_the_secret_before_signs() {
 #[tokio::test]
 async fn the_public_key_verifies_what_the_deployment_signed() {
     use ring::signature::{ED25519, UnparsedPublicKey};
-    let world = World::new().await;
+    let world = Harness::new().await;
     world.webhook().await;
     let (_, key) = world.call("GET", "/webhooks/key", None).await;
 
-    world.app.tell(&world.event(7)).await.unwrap();
+    world.app.fan_out(&world.event(7)).await.unwrap();
     world.work().await;
 
     let got = &world.got()[0];
@@ -123,7 +123,7 @@ async fn the_public_key_verifies_what_the_deployment_signed() {
 
 #[tokio::test]
 async fn the_secrets_before_verify_for_a_day() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let old = world.webhook().await;
     let rotate = format!("/webhooks/{}/rotate", old["id"]);
     let (status, unread) = world.call("POST", &rotate, None).await;
@@ -131,12 +131,12 @@ async fn the_secrets_before_verify_for_a_day() {
     // Whoever did not get that answer rotates again.
     let (_, new) = world.call("POST", &rotate, None).await;
 
-    world.app.tell(&world.event(7)).await.unwrap();
+    world.app.fan_out(&world.event(7)).await.unwrap();
     world.work().await;
     let got = &world.got()[0];
     assert!(verifies(got, &old["secret"]) && verifies(got, &new["secret"]));
     world.clock.advance(ROTATION);
-    world.app.tell(&world.event(8)).await.unwrap();
+    world.app.fan_out(&world.event(8)).await.unwrap();
     world.work().await;
     let signatures = world.got()[0].headers["webhook-signature"].to_str().unwrap().to_owned();
     assert_eq!(signatures.split(' ').filter(|it| it.starts_with("v1,")).count(), 1);
@@ -144,10 +144,10 @@ async fn the_secrets_before_verify_for_a_day() {
 
 #[tokio::test]
 async fn what_fails_is_tried_by_the_schedule_and_found_by_the_tick() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
     world.answer(|| (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response());
-    world.app.tell(&world.event(7)).await.unwrap();
+    world.app.fan_out(&world.event(7)).await.unwrap();
 
     let began = world.clock.now();
     while world.deliveries(&webhook).await[0]["status"] == "waiting" {
@@ -174,10 +174,10 @@ async fn what_fails_is_tried_by_the_schedule_and_found_by_the_tick() {
 
 #[tokio::test]
 async fn no_redirect_is_followed_and_a_wait_that_is_asked_for_is_kept() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
     world.answer(|| Redirect::temporary("/elsewhere").into_response());
-    world.app.tell(&world.event(7)).await.unwrap();
+    world.app.fan_out(&world.event(7)).await.unwrap();
     world.work().await;
     assert_eq!(world.got().len(), 1, "and nothing at the other place");
 
@@ -192,11 +192,11 @@ async fn no_redirect_is_followed_and_a_wait_that_is_asked_for_is_kept() {
 
 #[tokio::test]
 async fn one_that_is_gone_is_disabled_and_the_others_hear_of_it() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let gone = world.webhook().await;
     world.answer(|| StatusCode::GONE.into_response());
-    world.app.tell(&world.event(7)).await.unwrap();
-    world.app.tell(&world.event(8)).await.unwrap();
+    world.app.fan_out(&world.event(7)).await.unwrap();
+    world.app.fan_out(&world.event(8)).await.unwrap();
     world.work().await;
 
     assert_eq!(world.got().len(), 1, "the second is not sent any more");
@@ -207,7 +207,7 @@ async fn one_that_is_gone_is_disabled_and_the_others_hear_of_it() {
 
     world.answer(|| StatusCode::OK.into_response());
     world.webhook().await;
-    world.app.tell(&events[0]).await.unwrap();
+    world.app.fan_out(&events[0]).await.unwrap();
     world.work().await;
     let got = world.got();
     assert_eq!(got.len(), 1, "only the other");
@@ -224,17 +224,17 @@ async fn one_that_is_gone_is_disabled_and_the_others_hear_of_it() {
 
 #[tokio::test]
 async fn five_days_of_failures_disable_an_endpoint() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
     world.answer(|| StatusCode::BAD_GATEWAY.into_response());
-    world.app.tell(&world.event(7)).await.unwrap();
+    world.app.fan_out(&world.event(7)).await.unwrap();
     world.work().await;
     let reason = async || {
         let (_, shown) = world.call("GET", &format!("/webhooks/{}", webhook["id"]), None).await;
         shown["disabled_reason"].clone()
     };
     world.clock.advance(DISABLED_AFTER);
-    world.app.tell(&world.event(8)).await.unwrap();
+    world.app.fan_out(&world.event(8)).await.unwrap();
     world.work().await;
     assert_eq!(reason().await, Value::Null, "two failures, days apart");
 
@@ -249,17 +249,17 @@ async fn five_days_of_failures_disable_an_endpoint() {
 
 #[tokio::test]
 async fn what_somebody_holds_is_not_dropped_under_their_hands() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
-    world.app.tell(&world.event(7)).await.unwrap();
+    world.app.fan_out(&world.event(7)).await.unwrap();
     let name = world.sent.hints.lock().unwrap().remove(0).name;
-    let notice = world.app.api.store.notice_and_endpoint(&name).await.unwrap().0.unwrap();
-    let held = notice.begun(world.clock.now());
-    world.app.api.store.swap_notice(&notice, &held).await.unwrap();
+    let notice = world.app.api.store.webhook_delivery_and_endpoint(&name).await.unwrap().0.unwrap();
+    let held = notice.lease(world.clock.now());
+    world.app.api.store.replace_webhook_delivery(&notice, &held).await.unwrap();
     world.call("PATCH", &format!("/webhooks/{}", webhook["id"]), Some(json!({ "disabled": true }))).await;
 
     world.app.send(&name).await.unwrap();
-    let kept = world.app.api.store.notice_and_endpoint(&name).await.unwrap().0.unwrap();
+    let kept = world.app.api.store.webhook_delivery_and_endpoint(&name).await.unwrap().0.unwrap();
     assert_eq!(kept, held);
 
     world.clock.advance(LEASE);
@@ -270,7 +270,7 @@ async fn what_somebody_holds_is_not_dropped_under_their_hands() {
 
 #[tokio::test]
 async fn a_test_that_fails_says_nothing_of_an_endpoint() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
     world.answer(|| StatusCode::BAD_GATEWAY.into_response());
     world.call("POST", &format!("/webhooks/{}/test", webhook["id"]), None).await;
@@ -285,14 +285,14 @@ async fn a_test_that_fails_says_nothing_of_an_endpoint() {
 
 #[tokio::test]
 async fn what_a_dead_worker_held_is_sent_by_the_next() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     world.webhook().await;
-    world.app.tell(&world.event(7)).await.unwrap();
+    world.app.fan_out(&world.event(7)).await.unwrap();
     let name = world.sent.hints.lock().unwrap().remove(0).name;
-    let (notice, _) = world.app.api.store.notice_and_endpoint(&name).await.unwrap();
+    let (notice, _) = world.app.api.store.webhook_delivery_and_endpoint(&name).await.unwrap();
     let notice = notice.unwrap();
-    let held = notice.begun(world.clock.now());
-    world.app.api.store.swap_notice(&notice, &held).await.unwrap();
+    let held = notice.lease(world.clock.now());
+    world.app.api.store.replace_webhook_delivery(&notice, &held).await.unwrap();
 
     world.app.send(&name).await.unwrap();
     assert!(world.got().is_empty(), "somebody may be at work");
@@ -304,7 +304,7 @@ async fn what_a_dead_worker_held_is_sent_by_the_next() {
 
 #[tokio::test]
 async fn a_test_is_sent_at_once_and_only_once() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
     world.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
     let (status, delivery) = world.call("POST", &format!("/webhooks/{}/test", webhook["id"]), None).await;
@@ -316,9 +316,9 @@ async fn a_test_is_sent_at_once_and_only_once() {
 
 #[tokio::test]
 async fn what_is_deleted_is_told_nothing() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     let webhook = world.webhook().await;
-    world.app.tell(&world.event(7)).await.unwrap();
+    world.app.fan_out(&world.event(7)).await.unwrap();
     assert_eq!(world.call("DELETE", &format!("/webhooks/{}", webhook["id"]), None).await.0, 204);
     world.work().await;
     assert!(world.got().is_empty());
@@ -327,7 +327,7 @@ async fn what_is_deleted_is_told_nothing() {
 
 #[tokio::test]
 async fn an_address_that_may_not_be_called_is_refused() {
-    let world = World::new().await;
+    let world = Harness::new().await;
     for url in [
         "http://example.com/hook",
         "http://127.0.0.1:9/hook",

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::arguments::Format;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::files::hex;
 use crate::output::plain;
 
@@ -73,7 +73,7 @@ pub(crate) fn lines(
     bytes: &[u8],
     name: &str,
     copies: bool,
-) -> Result<Vec<Result<Line, Broken>>, Failure> {
+) -> Result<Vec<Result<Line, Broken>>, CliError> {
     // Spreadsheets write a mark of the byte order.
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let read = match format {
@@ -156,15 +156,15 @@ fn of_jsonl(bytes: &[u8]) -> Vec<Numbered> {
     read.collect()
 }
 
-fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, Failure> {
+fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
-    let wrong = |error: csv::Error| Failure::Usage(format!("the first line has to name the columns: {error}"));
+    let wrong = |error: csv::Error| CliError::Usage(format!("the first line has to name the columns: {error}"));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(|it| it.trim().to_lowercase()).collect();
     if !names.iter().any(|it| it == "content") {
-        return Err(Failure::Usage("the first line has to name the columns, content among them".to_owned()));
+        return Err(CliError::Usage("the first line has to name the columns, content among them".to_owned()));
     }
     if let Some(twice) = names.iter().enumerate().find(|(at, it)| !it.is_empty() && names[..*at].contains(it)) {
-        return Err(Failure::Usage(format!("the first line names {} twice", plain(twice.1))));
+        return Err(CliError::Usage(format!("the first line names {} twice", plain(twice.1))));
     }
     let read = reader.byte_records().map(|record| {
         let record = record.map_err(|error| {

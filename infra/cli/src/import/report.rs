@@ -11,7 +11,7 @@ use client::{IdempotencyKey, NewPost, PostStatus, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::line::Line;
-use crate::exit::Failure;
+use crate::error::CliError;
 
 /// An entry of the report.
 #[derive(Serialize, Deserialize)]
@@ -59,8 +59,8 @@ pub(crate) struct Report {
 
 impl Report {
     /// Opens the report, and keeps it from a second import at the same time.
-    pub(crate) fn open(path: &Path, account: &str) -> Result<Self, Failure> {
-        let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
+    pub(crate) fn open(path: &Path, account: &str) -> Result<Self, CliError> {
+        let named = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", path.display()));
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(|it| named(&it))?;
         match file.try_lock() {
             Ok(()) => {}
@@ -89,10 +89,10 @@ impl Report {
     }
 
     /// Writes what happened to a line, and gives the entry as it was written.
-    pub(crate) fn write(&mut self, line: &Line, what: What) -> Result<String, Failure> {
+    pub(crate) fn write(&mut self, line: &Line, what: What) -> Result<String, CliError> {
         let (account, key) = (self.account.clone(), line.key().to_string());
         let entry = Entry { at: Timestamp(Utc::now()), account, line: line.number, key, what };
-        let text = serde_json::to_string(&entry).map_err(|it| Failure::Failed(it.to_string()))?;
+        let text = serde_json::to_string(&entry).map_err(|it| CliError::Failed(it.to_string()))?;
         self.file.write_all(format!("{text}\n").as_bytes())?;
         self.file.sync_data()?;
         self.note(entry);

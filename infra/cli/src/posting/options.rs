@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::exit::Failure;
+use crate::error::CliError;
 
 /// An option of a post, for every account or for those of one platform.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,12 +14,12 @@ pub(crate) struct PostOption {
 
 impl PostOption {
     /// Reads options.
-    pub(crate) fn read_all(said: &[String]) -> Result<Vec<Self>, Failure> {
+    pub(crate) fn read_all(said: &[String]) -> Result<Vec<Self>, CliError> {
         said.iter().map(|it| Self::read(it)).collect()
     }
 
-    fn read(said: &str) -> Result<Self, Failure> {
-        let wrong = || Failure::Usage(format!("{said:?} is no option; write NAME=VALUE or PLATFORM:NAME=VALUE"));
+    fn read(said: &str) -> Result<Self, CliError> {
+        let wrong = || CliError::Usage(format!("{said:?} is no option; write NAME=VALUE or PLATFORM:NAME=VALUE"));
         let (name, value) = said.split_once('=').ok_or_else(wrong)?;
         let (platform, name) = match name.split_once(':') {
             Some((platform, name)) => (Some(platform.trim().to_owned()), name),

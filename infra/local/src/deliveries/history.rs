@@ -169,7 +169,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history");
         let first = a_delivery();
-        let second = first.clone().intended(noon());
+        let second = first.clone().open_intent(noon());
         let history = History::open(&path).unwrap();
         history.note(put(first.clone(), 0));
         history.note(put(second.clone(), 1));

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use super::Deliveries;
 use super::history::Record;
 use super::verdict::{Seen, Tone, Verdict};
+use crate::fakes::PublicPosts;
 use crate::sandbox::{self, pages};
-use crate::stand_ins::PublicPosts;
 
 /// Deliveries on the page.
 const SHOWN: usize = 50;
@@ -54,7 +54,7 @@ pub(super) async fn list_deliveries(
     // A query that cannot be read shows the deliveries of all posts.
     let post = wanted.ok().and_then(|Query(it)| it.post);
     let records = deliveries.history.recent(SHOWN, post);
-    let fakes = deliveries.stand_ins.public_posts();
+    let fakes = deliveries.fakes.public_posts();
     let rows = join_all(records.iter().map(|it| row(&deliveries, it, &fakes))).await;
     pages::show(&DeliveriesPage { rows })
 }
@@ -63,7 +63,7 @@ async fn row(deliveries: &Deliveries, record: &Record, fakes: &PublicPosts) -> R
     let post = post_of(deliveries, record).await;
     let (words, account) = post_words(post.as_ref(), record);
     let verdict = deliveries.verdict(record, fakes);
-    let attempts = verdict.delivery.as_ref().filter(|it| it.prepared).map_or(0, |it| it.attempts);
+    let attempts = verdict.delivery.as_ref().filter(|it| it.is_prepared).map_or(0, |it| it.attempts);
     let (said, tone) = verdict.words(deliveries.clock.now());
     Row { said, tone, reference: record.reference.to_string(), words, account, attempts, verdict }
 }
@@ -87,7 +87,7 @@ pub(super) fn post_words(post: Option<&Post>, record: &Record) -> (String, Strin
     let Some(target) = post.target(record.reference.target) else {
         return (shortened(post.text.as_str()), "–".to_owned());
     };
-    let known = platforms::known().iter().find(|it| it.name == target.provider);
+    let known = platforms::platform_infos().iter().find(|it| it.name == target.provider);
     let platform = known.map_or(target.provider.as_str(), |it| it.title);
     let account = target.username.as_ref().map_or_else(|| platform.to_owned(), |it| format!("{it} on {platform}"));
     (shortened(post.text_of(target).as_str()), account)

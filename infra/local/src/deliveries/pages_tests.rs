@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use chrono::TimeDelta;
 use domain::clock::Clock;
-use domain::delivery::{Delivery, Published, Setback};
+use domain::delivery::{AttemptError, Delivery, Published};
 use domain::post::Post;
 use domain::testing::{a_connection, a_post, a_user, noon, text};
 use storage::{DeliveryWrite, PostWrite, PostWritten};
@@ -13,8 +13,8 @@ use tower::ServiceExt;
 use super::{Deliveries, History, Reference, router};
 use crate::clients::Secret;
 use crate::dynamodb;
+use crate::fakes::Fakes;
 use crate::sandbox::Sandbox;
-use crate::stand_ins::StandIns;
 
 struct Rig {
     deliveries: Deliveries,
@@ -29,7 +29,7 @@ impl Rig {
         let user = a_user();
         let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
         let post = Post { text: text("<b>Hello</b> from the harbour"), ..post };
-        Self { deliveries: Deliveries { history, store, network, stand_ins: StandIns::default(), clock }, post }
+        Self { deliveries: Deliveries { history, store, network, fakes: Fakes::default(), clock }, post }
     }
 
     /// Writes the delivery of the post as it is planned.
@@ -38,15 +38,15 @@ impl Rig {
         // Its account is nobody's, so the post is written without targets first.
         let bare = Post { targets: Vec::new(), ..self.post.clone() };
         let put = DeliveryWrite::Put(&delivery);
-        let write = PostWrite { before: None, after: Some(&bare), deliveries: vec![put], kept: None, news: None };
+        let write = PostWrite { before: None, after: Some(&bare), deliveries: vec![put], kept: None, event: None };
         assert_eq!(self.deliveries.store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
         delivery
     }
 
     async fn swap(&self, before: &Delivery, after: Delivery) -> Delivery {
         self.deliveries.clock.advance(TimeDelta::milliseconds(7));
-        let after = after.restamped(before.stamp + 1);
-        self.deliveries.store.swap_delivery(before, &after).await.unwrap();
+        let after = after.with_write_id(before.write_id + 1);
+        self.deliveries.store.replace_delivery(before, &after).await.unwrap();
         after
     }
 
@@ -70,9 +70,10 @@ async fn a_delivery_is_listed_and_its_page_tells_its_steps_in_order() {
     let rig = Rig::new().await;
     assert!(rig.get("/sandbox/deliveries").await.1.contains("Nothing has been scheduled yet"));
     let planned = rig.plan().await;
-    let begun = rig.swap(&planned, planned.clone().intended(noon())).await;
-    let lost = Setback::Unknown { may_still_run: true, retry_at: None, reason: "the answer was cut off".to_owned() };
-    let unknown = rig.swap(&begun, begun.clone().settled(Err(lost), noon(), 0)).await;
+    let begun = rig.swap(&planned, planned.clone().open_intent(noon())).await;
+    let lost =
+        AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "the answer was cut off".to_owned() };
+    let unknown = rig.swap(&begun, begun.clone().record_publish(Err(lost), noon(), 0)).await;
 
     let (_, overview) = rig.get("/sandbox/deliveries").await;
     let page = rig.page_of(&unknown).await;
@@ -91,9 +92,9 @@ async fn a_delivery_is_listed_and_its_page_tells_its_steps_in_order() {
 async fn a_page_of_what_has_ended_stays_as_it_is() {
     let rig = Rig::new().await;
     let planned = rig.plan().await;
-    let begun = rig.swap(&planned, planned.clone().intended(noon())).await;
+    let begun = rig.swap(&planned, planned.clone().open_intent(noon())).await;
     let published = Published::new("7".to_owned(), noon());
-    let ended = rig.swap(&begun, begun.clone().settled(Ok(published), noon(), 0)).await;
+    let ended = rig.swap(&begun, begun.clone().record_publish(Ok(published), noon(), 0)).await;
 
     let page = rig.page_of(&ended).await;
 

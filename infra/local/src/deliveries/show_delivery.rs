@@ -42,7 +42,7 @@ pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(ref
         None => (format!("Post {}", reference.post), String::new()),
     };
     let verdict = match &record {
-        Some(record) => deliveries.verdict(record, &deliveries.stand_ins.public_posts()),
+        Some(record) => deliveries.verdict(record, &deliveries.fakes.public_posts()),
         None => Verdict { seen: Seen::Sandbox(deliveries.network.public_with(&name)), delivery: None, is_void: false },
     };
     let (said, tone) = verdict.words(deliveries.clock.now());
@@ -87,21 +87,21 @@ fn facts(delivery: &Delivery) -> Vec<(&'static str, String)> {
         DeliveryState::Failed { class, .. } => format!("failed: {}", class.as_str()),
     };
     let mut facts = vec![("State", state)];
-    let counted = if delivery.prepared { "Attempts" } else { "Failed preparations" };
+    let counted = if delivery.is_prepared { "Attempts" } else { "Failed preparations" };
     facts.push((counted, delivery.attempts.to_string()));
     if let Some(intent) = &delivery.intent {
         facts.push(("Open", step::open(intent)));
-        facts.push(("Asked", format!("{} times", intent.looks)));
+        facts.push(("Asked", format!("{} times", intent.look_ups)));
     }
     if let DeliveryState::Failed { reason, .. } = &delivery.state {
         facts.push(("Reason", reason.clone()));
     }
-    if let Some(ends) = delivery.lease_ends {
+    if let Some(ends) = delivery.lease_expires_at {
         facts.push(("Held until", time(ends)));
     }
     if delivery.state == DeliveryState::Waiting {
         facts.extend(delivery.note.clone().map(|it| ("Last note", it)));
-        facts.push(("Next look", time(delivery.look_at)));
+        facts.push(("Next look", time(delivery.next_step_at)));
     }
     facts
 }
@@ -109,7 +109,7 @@ fn facts(delivery: &Delivery) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::delivery::Setback;
+    use domain::delivery::AttemptError;
     use domain::testing::{a_delivery, noon};
 
     use super::*;
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn an_open_intent_says_that_it_may_still_take_effect() {
-        let begun = a_delivery().intended(noon());
-        let lost = Setback::Unknown { may_still_run: true, retry_at: None, reason: "cut off".to_owned() };
-        let unknown = begun.clone().settled(Err(lost), noon(), 0);
+        let begun = a_delivery().open_intent(noon());
+        let lost = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "cut off".to_owned() };
+        let unknown = begun.clone().record_publish(Err(lost), noon(), 0);
 
         assert_eq!(fact(&begun, "Held until"), Some(time(noon() + TimeDelta::seconds(90))));
         let open = "attempt 1 of 12:00:00.000 not settled; it may still take effect";
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn what_has_ended_looks_no_more() {
-        let refused = Setback::Refused { reason: "not wanted".to_owned() };
-        let failed = a_delivery().intended(noon()).settled(Err(refused), noon(), 0);
+        let refused = AttemptError::Refused { reason: "not wanted".to_owned() };
+        let failed = a_delivery().open_intent(noon()).record_publish(Err(refused), noon(), 0);
 
         assert_eq!(fact(&failed, "State").as_deref(), Some("failed: refused"));
         assert_eq!(fact(&failed, "Reason").as_deref(), Some("not wanted"));

@@ -24,18 +24,18 @@ pub(super) fn words(before: Option<&Delivery>, after: &Delivery, at: DateTime<Ut
 
 fn first(delivery: &Delivery) -> String {
     let due = time(delivery.publish_at);
-    match (&delivery.intent, delivery.prepared) {
+    match (&delivery.intent, delivery.is_prepared) {
         // An earlier process took the steps before this one; they are not known
         // here.
         (Some(intent), _) => format!("Found with {}.", open(intent)),
         (None, true) => format!("Planned for {due}."),
-        (None, false) => format!("Planned for {due}; its files are sent from {} on.", time(delivery.look_at)),
+        (None, false) => format!("Planned for {due}; its files are sent from {} on.", time(delivery.next_step_at)),
     }
 }
 
 fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
-    let then = if after.look_at <= at { "at once".to_owned() } else { format!("at {}", time(after.look_at)) };
-    let is_taken = after.lease_ends.is_some() && before.lease_ends != after.lease_ends;
+    let then = if after.next_step_at <= at { "at once".to_owned() } else { format!("at {}", time(after.next_step_at)) };
+    let is_taken = after.lease_expires_at.is_some() && before.lease_expires_at != after.lease_expires_at;
     match (&before.intent, &after.intent) {
         (None, Some(intent)) => {
             format!("Attempt {} begins. This is written before the call, so that nobody calls twice.", intent.attempt)
@@ -49,7 +49,9 @@ fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
             format!("Attempt {attempt} made nothing public: {} Goes on {then}.", note(after))
         }
         (None, None) if is_taken => "Prepares: one file, or one look whether it is ready.".to_owned(),
-        (None, None) if after.prepared && !before.prepared => "Prepared. Only the public call is left.".to_owned(),
+        (None, None) if after.is_prepared && !before.is_prepared => {
+            "Prepared. Only the public call is left.".to_owned()
+        }
         (None, None) if after.progress != before.progress => {
             format!("One more step of the preparation is done. Goes on {then}.")
         }
@@ -60,13 +62,13 @@ fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
 /// What became of what follows the publication.
 fn followed(before: &Delivery, after: &Delivery) -> Option<String> {
     let first = before.follow_ups.as_ref()?;
-    let name = first.first();
+    let name = first.first_name();
     match &after.follow_ups {
-        Some(it) if it.names.len() == first.names.len() => match (first.begun_at, it.begun_at) {
+        Some(it) if it.names.len() == first.names.len() => match (first.call_begun_at, it.call_begun_at) {
             (None, Some(_)) => Some(format!(
                 "What follows begins: {name}. This is written before the call, so that nobody calls twice."
             )),
-            (Some(_), None) => Some(format!("What follows, {name}, goes on at {}.", time(after.look_at))),
+            (Some(_), None) => Some(format!("What follows, {name}, goes on at {}.", time(after.next_step_at))),
             _ => None,
         },
         _ => Some(format!("What follows, {name}, is over: done, or never tried again.")),
@@ -100,7 +102,7 @@ fn class_words(class: FailureClass) -> &'static str {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::delivery::{Published, Resolution, Setback};
+    use domain::delivery::{AttemptError, Published, Resolution};
     use domain::testing::{a_delivery, noon};
 
     use super::*;
@@ -112,14 +114,14 @@ mod tests {
     #[test]
     fn a_lost_answer_reads_as_it_went() {
         let planned = a_delivery();
-        let begun = planned.clone().intended(noon());
+        let begun = planned.clone().open_intent(noon());
         let lost =
-            Setback::Unknown { may_still_run: true, retry_at: None, reason: "the answer was cut off".to_owned() };
-        let unknown = begun.clone().settled(Err(lost), noon(), 0);
-        let asking = unknown.clone().held(noon() + TimeDelta::seconds(2));
+            AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "the answer was cut off".to_owned() };
+        let unknown = begun.clone().record_publish(Err(lost), noon(), 0);
+        let asking = unknown.clone().lease(noon() + TimeDelta::seconds(2));
         let published = Published::new("7".to_owned(), noon());
-        let found = Resolution::Public(published);
-        let public = asking.clone().resolved(found, TimeDelta::seconds(80), noon() + TimeDelta::seconds(2), 0);
+        let found = Resolution::Found(published);
+        let public = asking.clone().record_look_up(found, TimeDelta::seconds(80), noon() + TimeDelta::seconds(2), 0);
 
         assert_eq!(words(None, &planned, noon()).unwrap(), "Planned for 12:00:00.000.");
         assert!(said(&planned, &begun).starts_with("Attempt 1 begins."));
@@ -127,50 +129,51 @@ mod tests {
         assert_eq!(said(&begun, &unknown), expected);
         assert_eq!(said(&unknown, &asking), "Asks how attempt 1 ended.");
         assert_eq!(said(&asking, &public), "Noted as public: post 7.");
-        assert_eq!(words(Some(&public), &public.clone().rolled_up(), noon()), None);
+        assert_eq!(words(Some(&public), &public.clone().finish_roll_up(), noon()), None);
     }
 
     #[test]
     fn a_call_that_made_nothing_public_says_when_the_next_one_is() {
-        let begun = a_delivery().intended(noon());
-        let busy = Setback::Busy { retry_at: None, reason: "slow down".to_owned() };
-        let again = begun.clone().settled(Err(busy), noon(), 0);
+        let begun = a_delivery().open_intent(noon());
+        let busy = AttemptError::RetryLater { retry_at: None, reason: "slow down".to_owned() };
+        let again = begun.clone().record_publish(Err(busy), noon(), 0);
 
         assert_eq!(said(&begun, &again), "Attempt 1 made nothing public: slow down. Goes on at 12:00:05.000.");
     }
 
     #[test]
     fn a_failure_is_told_with_its_class() {
-        let begun = a_delivery().intended(noon());
-        let failed = begun.clone().settled(Err(Setback::Refused { reason: "not wanted".to_owned() }), noon(), 0);
+        let begun = a_delivery().open_intent(noon());
+        let failed =
+            begun.clone().record_publish(Err(AttemptError::Refused { reason: "not wanted".to_owned() }), noon(), 0);
 
         assert_eq!(said(&begun, &failed), "Noted as failed (refused for good): not wanted.");
     }
 
     #[test]
     fn what_follows_is_told_from_its_beginning_to_its_end() {
-        let published = a_delivery().intended(noon()).settled(Ok(Published::new("7", noon())), noon(), 0);
-        let published = published.followed_by(vec!["first_comment".to_owned()], noon());
-        let begun = published.clone().follow_up_begun(noon());
-        let busy = Setback::Busy { retry_at: None, reason: "slow down".to_owned() };
-        let again = begun.clone().follow_up_ended(Err(&busy), noon(), 0);
-        let done = begun.clone().follow_up_ended(Ok(()), noon(), 0);
+        let published = a_delivery().open_intent(noon()).record_publish(Ok(Published::new("7", noon())), noon(), 0);
+        let published = published.with_follow_ups(vec!["first_comment".to_owned()], noon());
+        let begun = published.clone().begin_follow_up(noon());
+        let busy = AttemptError::RetryLater { retry_at: None, reason: "slow down".to_owned() };
+        let again = begun.clone().record_follow_up(Err(&busy), noon(), 0);
+        let done = begun.clone().record_follow_up(Ok(()), noon(), 0);
 
         assert!(said(&published, &begun).starts_with("What follows begins: first_comment."));
         assert_eq!(said(&begun, &again), "What follows, first_comment, goes on at 12:00:30.000.");
         assert!(said(&begun, &done).starts_with("What follows, first_comment, is over"));
-        assert_eq!(words(Some(&done), &done.clone().rolled_up(), noon()), None);
+        assert_eq!(words(Some(&done), &done.clone().finish_roll_up(), noon()), None);
     }
 
     #[test]
     fn preparation_is_told_step_by_step() {
-        let planned = Delivery { prepared: false, ..a_delivery() };
-        let taken = planned.clone().held(noon());
-        let one = taken.clone().prepared(Some("1".to_owned()), Some(noon()));
-        let taken_again = one.clone().held(noon());
-        let all = taken_again.clone().prepared(Some("2".to_owned()), None);
-        let busy = Setback::Busy { retry_at: None, reason: "it answered 500".to_owned() };
-        let failed = taken.clone().preparation_failed(busy, noon(), 0);
+        let planned = Delivery { is_prepared: false, ..a_delivery() };
+        let taken = planned.clone().lease(noon());
+        let one = taken.clone().record_preparation(Some("1".to_owned()), Some(noon()));
+        let taken_again = one.clone().lease(noon());
+        let all = taken_again.clone().record_preparation(Some("2".to_owned()), None);
+        let busy = AttemptError::RetryLater { retry_at: None, reason: "it answered 500".to_owned() };
+        let failed = taken.clone().fail_preparation(busy, noon(), 0);
 
         assert!(words(None, &planned, noon()).unwrap().contains("files are sent from 12:00:00.000 on"));
         assert!(said(&planned, &taken).starts_with("Prepares"));

@@ -82,7 +82,7 @@ fn tell_writes(record: &Record, entries: &mut Vec<Entry>) {
         let after = &written.delivery;
         // Within a millisecond, a claim was written before its call, and
         // everything else after one.
-        let is_claim = after.lease_ends.is_some() || before.is_none();
+        let is_claim = after.lease_expires_at.is_some() || before.is_none();
         if let Some(words) = step::words(before, after, written.at) {
             entries.push(Entry::new(written.at, Side::Service, if is_claim { 0 } else { 4 }, words));
         }
@@ -141,7 +141,7 @@ fn around(record: &Record) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
 
 #[cfg(test)]
 mod tests {
-    use domain::delivery::{Published, Setback};
+    use domain::delivery::{AttemptError, Published};
     use domain::testing::{a_delivery, noon};
 
     use super::super::Reference;
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn what_happens_in_one_millisecond_is_told_in_the_order_of_cause_and_effect() {
         let planned = a_delivery();
-        let begun = planned.clone().intended(noon());
-        let ended = begun.clone().settled(Ok(Published::new("7".to_owned(), noon())), noon(), 0);
+        let begun = planned.clone().open_intent(noon());
+        let ended = begun.clone().record_publish(Ok(Published::new("7".to_owned(), noon())), noon(), 0);
         let written = [(ms(-9), &planned), (ms(0), &begun), (ms(0), &ended)];
         let written = written.map(|(at, it)| Written { at, delivery: it.clone() }).to_vec();
         let reference = Reference::of(&planned);
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn calls_for_the_account_are_looked_for_until_the_delivery_has_ended() {
         let planned = a_delivery();
-        let refused = Setback::Refused { reason: "no".to_owned() };
-        let ended = planned.clone().intended(noon()).settled(Err(refused), noon(), 0);
+        let refused = AttemptError::Refused { reason: "no".to_owned() };
+        let ended = planned.clone().open_intent(noon()).record_publish(Err(refused), noon(), 0);
         let record =
             |written| Record { reference: Reference::of(&planned), user: planned.user_id, written, removed_at: None };
         let first = Written { at: ms(-600_000), delivery: planned.clone() };

@@ -119,7 +119,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::delivery::{Published, Setback};
+    use domain::delivery::{AttemptError, Published};
     use domain::testing::{a_delivery, noon};
 
     use super::*;
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_post_on_another_platform_is_public_where_its_fake_shows_it() {
         let at = noon() + TimeDelta::milliseconds(12);
-        let delivery = a_delivery().intended(noon()).settled(Ok(Published::new("at://a/post/1", at)), at, 0);
+        let delivery = a_delivery().open_intent(noon()).record_publish(Ok(Published::new("at://a/post/1", at)), at, 0);
         let late = noon() + TimeDelta::seconds(1);
         let seen = |seen: Seen, delivery: &Delivery| {
             let verdict = Verdict { seen, delivery: Some(delivery.clone()), is_void: false };
@@ -167,9 +167,9 @@ mod tests {
 
     #[test]
     fn what_is_not_public_says_why() {
-        let begun = a_delivery().intended(noon());
-        let refused = Setback::Refused { reason: "no".to_owned() };
-        let failed = begun.clone().settled(Err(refused), noon(), 0);
+        let begun = a_delivery().open_intent(noon());
+        let refused = AttemptError::Refused { reason: "no".to_owned() };
+        let failed = begun.clone().record_publish(Err(refused), noon(), 0);
         let later = noon() + TimeDelta::seconds(1);
 
         for (delivery, now, words) in [

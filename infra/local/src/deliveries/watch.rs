@@ -141,7 +141,7 @@ mod tests {
     use domain::delivery::Delivery;
     use domain::post::Post;
     use domain::testing::{a_connection, a_post, a_user, noon};
-    use storage::{DeliveryWrite, PostWrite, PostWritten, Race, Store};
+    use storage::{DeliveryWrite, PostWrite, PostWritten, Store, WriteOutcome};
 
     use super::super::Reference;
     use super::super::history::Record;
@@ -169,7 +169,7 @@ mod tests {
         }
 
         async fn write(&self, before: Option<&Post>, after: Option<&Post>, delivery: DeliveryWrite<'_>) {
-            let write = PostWrite { before, after, deliveries: vec![delivery], kept: None, news: None };
+            let write = PostWrite { before, after, deliveries: vec![delivery], kept: None, event: None };
             assert_eq!(self.store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
         }
 
@@ -185,8 +185,8 @@ mod tests {
         let bare = Post { targets: Vec::new(), ..rig.post.clone() };
         rig.write(None, Some(&bare), DeliveryWrite::Put(&rig.delivery)).await;
         rig.clock.advance(TimeDelta::seconds(1));
-        let begun = rig.delivery.clone().intended(noon()).restamped(2);
-        assert_eq!(rig.store.swap_delivery(&rig.delivery, &begun).await.unwrap(), Race::Won);
+        let begun = rig.delivery.clone().open_intent(noon()).with_write_id(2);
+        assert_eq!(rig.store.replace_delivery(&rig.delivery, &begun).await.unwrap(), WriteOutcome::Applied);
 
         let written = rig.record().unwrap().written;
 
@@ -197,9 +197,9 @@ mod tests {
     #[tokio::test]
     async fn a_write_that_lost_is_not_noted() {
         let rig = Rig::new().await;
-        let begun = rig.delivery.clone().intended(noon());
+        let begun = rig.delivery.clone().open_intent(noon());
 
-        assert_eq!(rig.store.swap_delivery(&rig.delivery, &begun).await.unwrap(), Race::Lost);
+        assert_eq!(rig.store.replace_delivery(&rig.delivery, &begun).await.unwrap(), WriteOutcome::Conflict);
 
         assert!(rig.record().is_none());
     }

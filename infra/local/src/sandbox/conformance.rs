@@ -16,8 +16,8 @@ use domain::media::MimeType;
 use domain::options::Options;
 use futures::stream;
 use platforms::conformance::echo::with_request;
-use platforms::conformance::network::{self, Decision, PublicMedium, PublicPost, Trouble};
-use platforms::{Answers, AppCredentials};
+use platforms::conformance::network::{self, Decision, InjectedFault, PublicMedium, PublicPost};
+use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
@@ -89,8 +89,8 @@ impl network::Network for Listening {
         Some(AppCredentials::new(CLIENT_ID, CLIENT_SECRET))
     }
 
-    fn answers(&self) -> Answers {
-        Answers::new()
+    fn answers(&self) -> FieldValues {
+        FieldValues::new()
     }
 
     async fn send_back(&self, url: &str, decision: Decision) -> Url {
@@ -104,7 +104,7 @@ impl network::Network for Listening {
         Url::parse(back.headers()["location"].to_str().unwrap()).unwrap()
     }
 
-    fn trouble(&self, call: network::Call, trouble: Trouble, count: usize) {
+    fn trouble(&self, call: network::Call, trouble: InjectedFault, count: usize) {
         let mut faults = self.sandbox.faults();
         let before: Vec<_> =
             faults.armed().iter().filter(|it| it.kind.strikes(operation(call))).map(|it| it.id).collect();
@@ -113,14 +113,14 @@ impl network::Network for Listening {
         }
         let Some(kind) = kind(call, trouble).filter(|_| 0 < count) else { return };
         let delay_ms = match trouble {
-            Trouble::Limited { retry_after } => u64::try_from(retry_after.num_milliseconds()).unwrap(),
+            InjectedFault::Limited { retry_after } => u64::try_from(retry_after.num_milliseconds()).unwrap(),
             _ => 0,
         };
         let count = Some(u32::try_from(count).unwrap());
         faults.arm(Order { id: 0, account: None, kind, count, delay_ms, file: 1 }).unwrap();
     }
 
-    fn can(&self, call: network::Call, trouble: Trouble) -> bool {
+    fn can(&self, call: network::Call, trouble: InjectedFault) -> bool {
         kind(call, trouble).is_some()
     }
 
@@ -198,20 +198,20 @@ fn operation(call: network::Call) -> Operation {
 }
 
 /// The fault that is this trouble, where there is one.
-fn kind(call: network::Call, trouble: Trouble) -> Option<FaultKind> {
+fn kind(call: network::Call, trouble: InjectedFault) -> Option<FaultKind> {
     use network::Call::{LookUp, Publish, Refresh, Upload};
 
     Some(match (call, trouble) {
-        (Publish, Trouble::CutBefore) => FaultKind::LoseCall,
-        (Publish, Trouble::LoseAnswer) => FaultKind::LoseAnswer,
-        (Publish, Trouble::Broken) => FaultKind::ErrorBefore,
-        (Publish, Trouble::BrokenAfter) => FaultKind::ErrorAfter,
-        (Publish, Trouble::Limited { .. }) => FaultKind::RateLimit,
-        (Publish, Trouble::Unwanted) => FaultKind::Refuse,
-        (LookUp, Trouble::Broken) => FaultKind::LookError,
-        (Upload, Trouble::Broken) => FaultKind::MediaError,
-        (Upload, Trouble::Unwanted) => FaultKind::MediaRefuse,
-        (Refresh, Trouble::Unavailable) => FaultKind::RefreshUnreachable,
+        (Publish, InjectedFault::CutBefore) => FaultKind::LoseCall,
+        (Publish, InjectedFault::LoseAnswer) => FaultKind::LoseAnswer,
+        (Publish, InjectedFault::Broken) => FaultKind::ErrorBefore,
+        (Publish, InjectedFault::BrokenAfter) => FaultKind::ErrorAfter,
+        (Publish, InjectedFault::Limited { .. }) => FaultKind::RateLimit,
+        (Publish, InjectedFault::Unwanted) => FaultKind::Refuse,
+        (LookUp, InjectedFault::Broken) => FaultKind::LookError,
+        (Upload, InjectedFault::Broken) => FaultKind::MediaError,
+        (Upload, InjectedFault::Unwanted) => FaultKind::MediaRefuse,
+        (Refresh, InjectedFault::Unavailable) => FaultKind::RefreshUnreachable,
         _ => return None,
     })
 }

@@ -16,7 +16,7 @@ use super::accounts::{Account, BOARDS};
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Post};
 use super::fault_kind::FaultKind;
-use super::faults::Strike;
+use super::faults::InjectedFault;
 use super::record_calls::{CallUnderWay, Said, cut_connection};
 use super::refusal::Refusal;
 
@@ -78,7 +78,7 @@ struct Work {
 }
 
 impl Work {
-    async fn suffer(self, strike: Strike, caller: &Caller) -> Result<Response, Refusal> {
+    async fn suffer(self, strike: InjectedFault, caller: &Caller) -> Result<Response, Refusal> {
         match strike.kind {
             FaultKind::Refuse => {
                 let message = "this content is against the rules of the sandbox";
@@ -102,7 +102,7 @@ impl Work {
         }
     }
 
-    async fn publish_after(self, strike: Strike) -> Result<Response, Refusal> {
+    async fn publish_after(self, strike: InjectedFault) -> Result<Response, Refusal> {
         tokio::time::sleep(strike.delay).await;
         self.publish()
     }

@@ -62,12 +62,12 @@ pub(super) enum InvalidOrder {
 
 /// A fault that strikes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Strike {
+pub(super) struct InjectedFault {
     pub(super) kind: FaultKind,
     pub(super) delay: Duration,
 }
 
-impl Strike {
+impl InjectedFault {
     /// The delay in whole seconds, for `Retry-After`; 2 when there is none.
     pub(super) fn wait_seconds(self) -> u64 {
         let asked = u64::try_from(self.delay.as_millis().div_ceil(1000)).unwrap_or(60);
@@ -78,12 +78,12 @@ impl Strike {
 /// The orders that stand, in the order in which they came. They end with the
 /// process.
 #[derive(Default)]
-pub(super) struct Faults {
+pub(super) struct InjectedFaults {
     armed: Vec<Order>,
     last_id: u64,
 }
 
-impl Faults {
+impl InjectedFaults {
     pub(super) fn arm(&mut self, order: Order) -> Result<(), InvalidOrder> {
         if order.count.is_some_and(|it| !(1..=MAX_COUNT).contains(&it)) {
             return Err(InvalidOrder::Count);
@@ -120,7 +120,7 @@ impl Faults {
 
     /// The fault for such a call of this account, if one is armed. This counts as
     /// one of the calls that its order covers.
-    pub(super) fn take(&mut self, operation: Operation, account: Account) -> Option<Strike> {
+    pub(super) fn take(&mut self, operation: Operation, account: Account) -> Option<InjectedFault> {
         for at in 0..self.armed.len() {
             let order = &mut self.armed[at];
             if !order.kind.strikes(operation) || order.account.is_some_and(|only| only != account) {
@@ -130,7 +130,7 @@ impl Faults {
                 order.file -= 1;
                 continue;
             }
-            let strike = Strike { kind: order.kind, delay: Duration::from_millis(order.delay_ms) };
+            let strike = InjectedFault { kind: order.kind, delay: Duration::from_millis(order.delay_ms) };
             order.count = order.count.map(|it| it - 1);
             if order.count == Some(0) {
                 self.armed.remove(at);
@@ -150,14 +150,14 @@ mod tests {
         Order { id: 0, account, kind, count: Some(count), delay_ms: 0, file: 1 }
     }
 
-    fn kinds(faults: &mut Faults, operation: Operation, account: &str, calls: usize) -> Vec<Option<FaultKind>> {
+    fn kinds(faults: &mut InjectedFaults, operation: Operation, account: &str, calls: usize) -> Vec<Option<FaultKind>> {
         let account = Account::find(account).unwrap();
         (0..calls).map(|_| faults.take(operation, account).map(|it| it.kind)).collect()
     }
 
     #[test]
     fn an_order_strikes_as_often_as_it_says() {
-        let mut faults = Faults::default();
+        let mut faults = InjectedFaults::default();
         faults.arm(order(None, FaultKind::Refuse, 2)).unwrap();
         faults.arm(order(None, FaultKind::Slow, 1)).unwrap();
 
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn an_order_without_a_count_strikes_until_it_is_switched_off() {
-        let mut faults = Faults::default();
+        let mut faults = InjectedFaults::default();
         faults.arm(Order { count: None, ..order(None, FaultKind::Busy, 1) }).unwrap();
 
         assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 50), [Some(FaultKind::Busy); 50]);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn an_order_for_one_account_leaves_the_others_alone() {
-        let mut faults = Faults::default();
+        let mut faults = InjectedFaults::default();
         faults.arm(order(Some("meadow"), FaultKind::Revoke, 1)).unwrap();
 
         assert_eq!(kinds(&mut faults, Operation::Publish, "harbour", 1), [None]);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_order_waits_for_the_calls_it_is_about() {
-        let mut faults = Faults::default();
+        let mut faults = InjectedFaults::default();
         faults.arm(order(None, FaultKind::RefuseRefresh, 1)).unwrap();
         faults.arm(order(None, FaultKind::MediaRefuse, 1)).unwrap();
         faults.arm(order(None, FaultKind::LookError, 1)).unwrap();
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn files_before_the_one_that_is_named_pass() {
-        let mut faults = Faults::default();
+        let mut faults = InjectedFaults::default();
         faults.arm(Order { file: 3, ..order(None, FaultKind::MediaError, 2) }).unwrap();
 
         let struck = kinds(&mut faults, Operation::Upload, "meadow", 5);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn clearing_one_account_leaves_the_orders_of_others_and_of_all() {
-        let mut faults = Faults::default();
+        let mut faults = InjectedFaults::default();
         for account in [Some("meadow"), Some("harbour"), None] {
             faults.arm(order(account, FaultKind::Slow, 1)).unwrap();
         }
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn orders_are_bounded() {
-        let mut faults = Faults::default();
+        let mut faults = InjectedFaults::default();
         assert_eq!(faults.arm(order(None, FaultKind::Slow, 0)), Err(InvalidOrder::Count));
         assert_eq!(faults.arm(order(None, FaultKind::Slow, 10_001)), Err(InvalidOrder::Count));
         let long = Order { delay_ms: 60_001, ..order(None, FaultKind::Slow, 1) };

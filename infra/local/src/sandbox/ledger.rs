@@ -7,29 +7,29 @@ use std::path::Path;
 use super::SandboxError;
 use super::fact::Fact;
 use super::journal::Journal;
-use super::world::World;
+use super::world::SandboxState;
 
 /// Keeps the world and its journal in step.
 pub(super) struct Ledger {
-    world: World,
+    world: SandboxState,
     journal: Option<Journal>,
 }
 
 impl Ledger {
     /// A world that is forgotten at the end.
     pub(super) fn in_memory() -> Self {
-        Self { world: World::default(), journal: None }
+        Self { world: SandboxState::default(), journal: None }
     }
 
     /// The world that the journal at `path` tells of.
     pub(super) fn open(path: &Path) -> Result<Self, SandboxError> {
-        let mut world = World::default();
+        let mut world = SandboxState::default();
         let journal = Journal::open(path, |fact| world.apply(fact))?;
         Ok(Self { world, journal: Some(journal) })
     }
 
     /// What is true now.
-    pub(super) fn world(&self) -> &World {
+    pub(super) fn world(&self) -> &SandboxState {
         &self.world
     }
 

@@ -24,14 +24,14 @@ use super::fact::{Fact, Medium};
 use super::fault_kind::FaultKind;
 use super::record_calls::{CallUnderWay, Said};
 use super::refusal::Refusal;
-use super::world::World;
+use super::world::SandboxState;
 
 /// Bytes of one file.
 const MAX_FILE: usize = 64 * 1024 * 1024;
 
 /// Removes files that no fact tells of: a process that ended during an upload
 /// left them behind.
-pub(super) fn remove_unknown_files(media_dir: &FsPath, world: &World) -> io::Result<()> {
+pub(super) fn remove_unknown_files(media_dir: &FsPath, world: &SandboxState) -> io::Result<()> {
     for entry in std::fs::read_dir(media_dir)? {
         let entry = entry?;
         let known = entry.file_name().to_str().is_some_and(|it| world.medium(it).is_some());

@@ -18,7 +18,7 @@ use super::caller::{Caller, PROFILE};
 use super::fact::Post;
 use super::record_calls::{CallUnderWay, Said};
 use super::refusal::Refusal;
-use super::world::World;
+use super::world::SandboxState;
 use super::{Sandbox, timestamp};
 
 /// Posts in one piece of the complete list.
@@ -145,7 +145,7 @@ fn piece(sandbox: &Sandbox, start: usize, next: usize, end: usize) -> Bytes {
     format!("{before}{}{after}", posts.join(",")).into()
 }
 
-fn public_post(sandbox: &Sandbox, world: &World, id: usize, post: &Post) -> Value {
+fn public_post(sandbox: &Sandbox, world: &SandboxState, id: usize, post: &Post) -> Value {
     let media = post.media.iter().filter_map(|id| {
         let medium = world.medium(id)?;
         let url = sandbox.url(&format!("media/{id}"));

@@ -11,7 +11,7 @@ use futures::stream;
 use super::Sandbox;
 use super::accounts::Account;
 use super::calls::{End, How};
-use super::faults::Strike;
+use super::faults::InjectedFault;
 use super::operation::Operation;
 
 /// A call under way: its handler tells it what it learns.
@@ -64,7 +64,7 @@ impl CallUnderWay {
     }
 
     /// The fault that was ordered for it, if there is one.
-    pub(super) fn strike(&self, account: Account) -> Option<Strike> {
+    pub(super) fn strike(&self, account: Account) -> Option<InjectedFault> {
         let strike = self.sandbox.faults().take(self.operation, account)?;
         tracing::info!(kind = strike.kind.name(), account = account.handle(), "a fault strikes");
         let mut calls = self.sandbox.calls();

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::accounts::Account;
 use super::fact::Post;
-use super::world::World;
+use super::world::SandboxState;
 use super::{Sandbox, pages, timestamp};
 
 /// Posts on one page.
@@ -56,7 +56,7 @@ struct MediumView {
 }
 
 impl PostView {
-    fn new(world: &World, id: usize, post: &Post) -> Self {
+    fn new(world: &SandboxState, id: usize, post: &Post) -> Self {
         let media = post.media.iter().filter_map(|id| {
             let is_video = world.medium(id)?.mime_type.starts_with("video/");
             Some(MediumView { id: id.clone(), is_video, alt_text: post.alt_texts.get(id).cloned() })
@@ -120,7 +120,7 @@ fn show_posts(sandbox: &Sandbox, account: Option<Account>, window: Result<Query<
 }
 
 /// One more than a page, which tells whether another page follows.
-fn newest(world: &World, account: Option<Account>, before: Option<usize>) -> Vec<PostView> {
+fn newest(world: &SandboxState, account: Option<Account>, before: Option<usize>) -> Vec<PostView> {
     let end = before.map_or(usize::MAX, |it| it.saturating_sub(1)).min(world.posts().len());
     let posts = world.posts()[..end].iter().enumerate().rev();
     posts

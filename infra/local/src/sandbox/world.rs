@@ -9,7 +9,7 @@ use super::fact::{Allowed, Comment, Fact, Medium, Post, TokenPair};
 
 /// The state that all facts so far add up to.
 #[derive(Default)]
-pub(super) struct World {
+pub(super) struct SandboxState {
     codes: HashMap<String, Allowed>,
     grants: HashMap<u64, Grant>,
     last_grant: u64,
@@ -41,7 +41,7 @@ struct Access {
     ends_at: DateTime<Utc>,
 }
 
-impl World {
+impl SandboxState {
     /// Applies a fact. Whether it may happen was decided before it was written
     /// down.
     pub(super) fn apply(&mut self, fact: Fact) {

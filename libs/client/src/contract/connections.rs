@@ -64,7 +64,7 @@ pub struct RuleCondition {
     pub or_absent: bool,
 }
 
-/// A hand-off that has begun.
+/// A connect flow that has begun.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectionRequest {
     /// Names this request.
@@ -77,7 +77,7 @@ pub struct ConnectionRequest {
     pub poll_url: String,
 }
 
-/// How a hand-off stands.
+/// How a connect flow stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ConnectionRequestStatus {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use domain::media::human_size;
-use outbound::{Outbound, Refusal};
+use egress::{Egress, Refusal};
 
 /// Why a file was not fetched, in words for the user who gave the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +57,7 @@ impl FetchError {
     /// What a failure of the HTTP client means. If our resolver refused the
     /// host, its reason is the answer.
     pub(super) fn from_client(error: reqwest::Error) -> Self {
-        if let Some(refusal) = Outbound::refusal(&error) {
+        if let Some(refusal) = Egress::refusal(&error) {
             return refusal.into();
         }
         // Users' URLs may carry signatures.

@@ -6,14 +6,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::transitions::jittered;
-use super::{Delivery, Next, Setback, State};
+use super::{AttemptError, Delivery, NextStep, State};
 
 /// For how long after the publication, or after its post was told, what follows
 /// is tried.
-pub const FOLLOW_UP_WITHIN: TimeDelta = TimeDelta::hours(1);
+pub const FOLLOW_UP_WINDOW: TimeDelta = TimeDelta::hours(1);
 
 /// How often each thing that follows is tried.
-const MOST_TRIES: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 /// Between the first try and the second; four times as long each time after that.
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(30);
 
@@ -30,7 +30,7 @@ pub struct FollowUps {
     pub attempts: u32,
     /// When a call for it was begun whose end is not known.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
-    pub begun_at: Option<DateTime<Utc>>,
+    pub call_begun_at: Option<DateTime<Utc>>,
     /// When whatever is left is given up.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub ends_at: DateTime<Utc>,
@@ -38,13 +38,13 @@ pub struct FollowUps {
 
 impl FollowUps {
     /// The one that comes next.
-    pub fn first(&self) -> &str {
+    pub fn first_name(&self) -> &str {
         self.names.first().map_or("", String::as_str)
     }
 
     /// What comes next: never the same call again while nobody knows how it ended.
-    pub(super) fn next(&self, now: DateTime<Utc>) -> Next {
-        if self.begun_at.is_some() || self.ends_at <= now { Next::LeaveFollowUp } else { Next::FollowUp }
+    pub(super) fn next_step(&self, now: DateTime<Utc>) -> NextStep {
+        if self.call_begun_at.is_some() || self.ends_at <= now { NextStep::EndFollowUp } else { NextStep::FollowUp }
     }
 }
 
@@ -52,10 +52,10 @@ impl Delivery {
     /// The same with what follows its publication, if it is public. It is not
     /// out of the due index before that has ended.
     #[must_use]
-    pub fn followed_by(mut self, names: Vec<String>, now: DateTime<Utc>) -> Self {
+    pub fn with_follow_ups(mut self, names: Vec<String>, now: DateTime<Utc>) -> Self {
         if matches!(self.state, State::Published(_)) && !names.is_empty() {
-            let ends_at = now + FOLLOW_UP_WITHIN;
-            self.follow_ups = Some(FollowUps { names, progress: None, attempts: 0, begun_at: None, ends_at });
+            let ends_at = now + FOLLOW_UP_WINDOW;
+            self.follow_ups = Some(FollowUps { names, progress: None, attempts: 0, call_begun_at: None, ends_at });
         }
         self
     }
@@ -64,18 +64,18 @@ impl Delivery {
     /// written before the call, so that whoever finds it later does not make it
     /// again.
     #[must_use]
-    pub fn follow_up_begun(mut self, now: DateTime<Utc>) -> Self {
+    pub fn begin_follow_up(mut self, now: DateTime<Utc>) -> Self {
         if let Some(it) = &mut self.follow_ups {
-            it.begun_at = Some(now);
+            it.call_begun_at = Some(now);
         }
-        self.held(now)
+        self.lease(now)
     }
 
     /// One step of the first thing that follows is done; the next one comes then.
     #[must_use]
-    pub fn follow_up_went_on(mut self, progress: String, at: DateTime<Utc>) -> Self {
+    pub fn continue_follow_up(mut self, progress: String, at: DateTime<Utc>) -> Self {
         if let Some(it) = &mut self.follow_ups {
-            (it.progress, it.attempts, it.begun_at) = (Some(progress), 0, None);
+            (it.progress, it.attempts, it.call_begun_at) = (Some(progress), 0, None);
         }
         self.wait_until(at, None)
     }
@@ -83,24 +83,24 @@ impl Delivery {
     /// The first thing that follows is done, or it, or a call for it, failed. It
     /// is tried again where the call is known to have had no effect, a few times.
     #[must_use]
-    pub fn follow_up_ended(mut self, ended: Result<(), &Setback>, now: DateTime<Utc>, jitter: u32) -> Self {
+    pub fn record_follow_up(mut self, ended: Result<(), &AttemptError>, now: DateTime<Utc>, jitter: u32) -> Self {
         let Some(it) = &mut self.follow_ups else { return self };
         let retry_at = match ended {
-            Err(Setback::Busy { retry_at, .. }) => *retry_at,
-            Err(Setback::Disconnected { .. }) => None,
-            Err(Setback::Stale { .. }) => {
+            Err(AttemptError::RetryLater { retry_at, .. }) => *retry_at,
+            Err(AttemptError::Unauthorized { .. }) => None,
+            Err(AttemptError::PreparationExpired { .. }) => {
                 it.progress = None;
                 None
             }
             // It is done, was done before, is refused, or its outcome is unknown.
-            _ => return self.follow_up_left(now),
+            _ => return self.end_follow_up(now),
         };
-        let wait = jittered(FIRST_WAIT * (1 << (2 * it.attempts.min(MOST_TRIES))), jitter);
+        let wait = jittered(FIRST_WAIT * (1 << (2 * it.attempts.min(MAX_ATTEMPTS))), jitter);
         let again_at = retry_at.map_or(now + wait, |at| at.max(now + wait));
         it.attempts += 1;
-        it.begun_at = None;
-        if MOST_TRIES <= it.attempts || it.ends_at <= again_at {
-            return self.follow_up_left(now);
+        it.call_begun_at = None;
+        if MAX_ATTEMPTS <= it.attempts || it.ends_at <= again_at {
+            return self.end_follow_up(now);
         }
         self.wait_until(again_at, None)
     }
@@ -108,19 +108,19 @@ impl Delivery {
     /// The first thing that follows is done with, however it ended; all of them,
     /// when their time is over.
     #[must_use]
-    pub fn follow_up_left(mut self, now: DateTime<Utc>) -> Self {
-        self.lease_ends = None;
+    pub fn end_follow_up(mut self, now: DateTime<Utc>) -> Self {
+        self.lease_expires_at = None;
         self.follow_ups = self.follow_ups.filter(|it| now < it.ends_at && 1 < it.names.len()).map(|mut it| {
             it.names.remove(0);
-            FollowUps { progress: None, attempts: 0, begun_at: None, ..it }
+            FollowUps { progress: None, attempts: 0, call_begun_at: None, ..it }
         });
         self
     }
 
     /// Nothing that follows can be done any more: its account is gone.
     #[must_use]
-    pub fn follow_ups_given_up(mut self) -> Self {
-        self.lease_ends = None;
+    pub fn drop_follow_ups(mut self) -> Self {
+        self.lease_expires_at = None;
         self.follow_ups = None;
         self
     }
@@ -129,7 +129,7 @@ impl Delivery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delivery::{LEASE, Published};
+    use crate::delivery::{LEASE_DURATION, Published};
     use crate::testing::{a_delivery, noon};
 
     fn seconds(count: i64) -> TimeDelta {
@@ -138,91 +138,91 @@ mod tests {
 
     fn published(names: &[&str]) -> Delivery {
         let published = Published::new("p1", noon());
-        let delivery = a_delivery().intended(noon()).settled(Ok(published), noon(), 0);
-        delivery.followed_by(names.iter().map(|it| (*it).to_owned()).collect(), noon())
+        let delivery = a_delivery().open_intent(noon()).record_publish(Ok(published), noon(), 0);
+        delivery.with_follow_ups(names.iter().map(|it| (*it).to_owned()).collect(), noon())
     }
 
     fn names(delivery: &Delivery) -> Vec<String> {
         delivery.follow_ups.clone().map(|it| it.names).unwrap_or_default()
     }
 
-    fn busy(retry_at: Option<DateTime<Utc>>) -> Setback {
-        Setback::Busy { retry_at, reason: "busy".to_owned() }
+    fn busy(retry_at: Option<DateTime<Utc>>) -> AttemptError {
+        AttemptError::RetryLater { retry_at, reason: "busy".to_owned() }
     }
 
     #[test]
     fn what_follows_comes_one_after_the_other_and_then_the_post_is_told() {
         let delivery = published(&["comment", "playlist"]);
-        assert_eq!(delivery.next(noon()), Next::FollowUp);
+        assert_eq!(delivery.next_step(noon()), NextStep::FollowUp);
 
-        let begun = delivery.follow_up_begun(noon());
-        assert_eq!(begun.next(noon() + seconds(1)), Next::Held(noon() + LEASE));
-        let halfway = begun.follow_up_went_on("uploaded".to_owned(), noon() + seconds(9));
-        assert_eq!(halfway.next(noon()), Next::Wait(noon() + seconds(9)));
+        let begun = delivery.begin_follow_up(noon());
+        assert_eq!(begun.next_step(noon() + seconds(1)), NextStep::Leased(noon() + LEASE_DURATION));
+        let halfway = begun.continue_follow_up("uploaded".to_owned(), noon() + seconds(9));
+        assert_eq!(halfway.next_step(noon()), NextStep::Wait(noon() + seconds(9)));
         let at = noon() + seconds(9);
-        let one = halfway.follow_up_begun(at).follow_up_ended(Ok(()), at, 0);
-        assert_eq!((names(&one), one.next(at)), (vec!["playlist".to_owned()], Next::FollowUp));
+        let one = halfway.begin_follow_up(at).record_follow_up(Ok(()), at, 0);
+        assert_eq!((names(&one), one.next_step(at)), (vec!["playlist".to_owned()], NextStep::FollowUp));
         assert_eq!(one.follow_ups.as_ref().unwrap().progress, None, "that was the other's");
-        let all = one.follow_up_begun(at).follow_up_ended(Ok(()), at, 0);
+        let all = one.begin_follow_up(at).record_follow_up(Ok(()), at, 0);
 
-        assert_eq!((names(&all), all.next(at)), (vec![], Next::RollUp));
-        assert_eq!(all.rolled_up().next(at), Next::Nothing);
+        assert_eq!((names(&all), all.next_step(at)), (vec![], NextStep::RollUp));
+        assert_eq!(all.finish_roll_up().next_step(at), NextStep::Nothing);
     }
 
     #[test]
     fn nothing_follows_what_is_not_public() {
-        let follows = |it: Delivery| it.followed_by(vec!["comment".to_owned()], noon()).follow_ups;
+        let follows = |it: Delivery| it.with_follow_ups(vec!["comment".to_owned()], noon()).follow_ups;
 
         assert_eq!(follows(a_delivery()), None);
-        let refused = Setback::Refused { reason: "no".to_owned() };
-        assert_eq!(follows(a_delivery().intended(noon()).settled(Err(refused), noon(), 0)), None);
-        assert_eq!(published(&[]).next(noon()), Next::RollUp);
+        let refused = AttemptError::Refused { reason: "no".to_owned() };
+        assert_eq!(follows(a_delivery().open_intent(noon()).record_publish(Err(refused), noon(), 0)), None);
+        assert_eq!(published(&[]).next_step(noon()), NextStep::RollUp);
     }
 
     #[test]
     fn a_call_of_which_nobody_knows_how_it_ended_is_not_made_again() {
-        let begun = published(&["comment", "playlist"]).follow_up_begun(noon());
-        let unknown = Setback::Unknown { may_still_run: false, retry_at: None, reason: "no answer".to_owned() };
-        assert_eq!(names(&begun.clone().follow_up_ended(Err(&unknown), noon(), 0)), ["playlist"]);
+        let begun = published(&["comment", "playlist"]).begin_follow_up(noon());
+        let unknown = AttemptError::Unknown { may_still_run: false, retry_at: None, reason: "no answer".to_owned() };
+        assert_eq!(names(&begun.clone().record_follow_up(Err(&unknown), noon(), 0)), ["playlist"]);
 
         // Its worker died.
-        let later = noon() + LEASE;
-        assert_eq!(begun.next(later), Next::LeaveFollowUp);
-        assert_eq!(names(&begun.follow_up_left(later)), ["playlist"]);
+        let later = noon() + LEASE_DURATION;
+        assert_eq!(begun.next_step(later), NextStep::EndFollowUp);
+        assert_eq!(names(&begun.end_follow_up(later)), ["playlist"]);
     }
 
     #[test]
     fn what_had_no_effect_is_tried_a_few_times_within_the_hour() {
         let (mut delivery, mut now, mut tries) = (published(&["comment"]), noon(), 0);
-        while delivery.next(now) == Next::FollowUp {
+        while delivery.next_step(now) == NextStep::FollowUp {
             tries += 1;
-            delivery = delivery.follow_up_begun(now).follow_up_ended(Err(&busy(None)), now, 1023);
-            now = now.max(delivery.look_at);
+            delivery = delivery.begin_follow_up(now).record_follow_up(Err(&busy(None)), now, 1023);
+            now = now.max(delivery.next_step_at);
         }
-        assert_eq!((tries, delivery.next(now)), (MOST_TRIES, Next::RollUp));
-        assert!(now < noon() + FOLLOW_UP_WITHIN, "{now}");
+        assert_eq!((tries, delivery.next_step(now)), (MAX_ATTEMPTS, NextStep::RollUp));
+        assert!(now < noon() + FOLLOW_UP_WINDOW, "{now}");
 
         let told =
-            |at| published(&["comment"]).follow_up_begun(noon()).follow_up_ended(Err(&busy(Some(at))), noon(), 0);
-        assert_eq!(told(noon() + seconds(600)).next(noon()), Next::Wait(noon() + seconds(600)));
-        assert_eq!(names(&told(noon() + FOLLOW_UP_WITHIN)), Vec::<String>::new(), "too late for it");
-        let stale = Setback::Stale { reason: "expired".to_owned() };
-        let halfway = published(&["comment"]).follow_up_begun(noon()).follow_up_went_on("1".to_owned(), noon());
-        let anew = halfway.follow_up_begun(noon()).follow_up_ended(Err(&stale), noon(), 0);
+            |at| published(&["comment"]).begin_follow_up(noon()).record_follow_up(Err(&busy(Some(at))), noon(), 0);
+        assert_eq!(told(noon() + seconds(600)).next_step(noon()), NextStep::Wait(noon() + seconds(600)));
+        assert_eq!(names(&told(noon() + FOLLOW_UP_WINDOW)), Vec::<String>::new(), "too late for it");
+        let stale = AttemptError::PreparationExpired { reason: "expired".to_owned() };
+        let halfway = published(&["comment"]).begin_follow_up(noon()).continue_follow_up("1".to_owned(), noon());
+        let anew = halfway.begin_follow_up(noon()).record_follow_up(Err(&stale), noon(), 0);
         assert_eq!(anew.follow_ups.unwrap().progress, None);
     }
 
     #[test]
     fn what_was_not_done_in_its_time_is_left() {
         let delivery = published(&["comment", "playlist"]);
-        let late = noon() + FOLLOW_UP_WITHIN;
+        let late = noon() + FOLLOW_UP_WINDOW;
 
-        assert_eq!(delivery.next(late), Next::LeaveFollowUp);
-        assert_eq!(delivery.clone().follow_up_left(late).next(late), Next::RollUp);
-        assert_eq!(delivery.clone().follow_ups_given_up().next(noon()), Next::RollUp);
+        assert_eq!(delivery.next_step(late), NextStep::EndFollowUp);
+        assert_eq!(delivery.clone().end_follow_up(late).next_step(late), NextStep::RollUp);
+        assert_eq!(delivery.clone().drop_follow_ups().next_step(noon()), NextStep::RollUp);
         // A post that is told later has its hour after that.
         let told_at = noon() + seconds(7_200);
-        let told = delivery.told_at(told_at);
-        assert_eq!((told.next(late), told.next(told_at)), (Next::Wait(told_at), Next::FollowUp));
+        let told = delivery.defer_roll_up(told_at);
+        assert_eq!((told.next_step(late), told.next_step(told_at)), (NextStep::Wait(told_at), NextStep::FollowUp));
     }
 }

@@ -27,7 +27,7 @@ impl Published {
     /// The same with where people see it, as the platform says. What is no link,
     /// or an endless one, is left out.
     #[must_use]
-    pub fn seen_at(self, url: Option<String>) -> Self {
+    pub fn with_url(self, url: Option<String>) -> Self {
         Self { url: url.filter(|it| is_web_address(it)), ..self }
     }
 }
@@ -43,27 +43,27 @@ pub enum Claim {
 
 /// Why a call to a platform did not bring a public post.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setback {
+pub enum AttemptError {
     /// It does not want this post, and never will.
     Refused {
         /// The platform's words, for the user.
         reason: String,
     },
     /// It did nothing, and may later.
-    Busy {
+    RetryLater {
         /// Not before this, when it says so.
         retry_at: Option<DateTime<Utc>>,
         /// For the user.
         reason: String,
     },
     /// It did nothing: the grant is gone.
-    Disconnected {
+    Unauthorized {
         /// For the user.
         reason: String,
     },
     /// It did nothing, because it no longer knows what was prepared: that is
     /// to be prepared anew.
-    Stale {
+    PreparationExpired {
         /// For the user.
         reason: String,
     },
@@ -84,14 +84,14 @@ pub enum Setback {
     },
 }
 
-impl Setback {
+impl AttemptError {
     /// Why, for the user.
     pub fn into_reason(self) -> String {
         match self {
             Self::Refused { reason }
-            | Self::Busy { reason, .. }
-            | Self::Disconnected { reason }
-            | Self::Stale { reason }
+            | Self::RetryLater { reason, .. }
+            | Self::Unauthorized { reason }
+            | Self::PreparationExpired { reason }
             | Self::Duplicate { reason }
             | Self::Unknown { reason, .. } => reason,
         }
@@ -99,12 +99,12 @@ impl Setback {
 
     /// The same with its reason in other words.
     #[must_use]
-    pub fn in_words(mut self, other: impl FnOnce(String) -> String) -> Self {
+    pub fn map_reason(mut self, other: impl FnOnce(String) -> String) -> Self {
         match &mut self {
             Self::Refused { reason }
-            | Self::Busy { reason, .. }
-            | Self::Disconnected { reason }
-            | Self::Stale { reason }
+            | Self::RetryLater { reason, .. }
+            | Self::Unauthorized { reason }
+            | Self::PreparationExpired { reason }
             | Self::Duplicate { reason }
             | Self::Unknown { reason, .. } => *reason = other(std::mem::take(reason)),
         }
@@ -116,16 +116,16 @@ impl Setback {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// It is public.
-    Public(Published),
+    Found(Published),
     /// A post that looks like it is public, and no delivery has claimed it. It
     /// may still be another's, whose worker is about to claim it.
-    Recognised(Published),
+    Candidate(Published),
     /// The platform does not list it. Once the call can no longer take effect, this permits another call. A list may
     /// lag, so the outcome of the call stays unknown.
-    NotThere,
+    NotFound,
     /// It is certainly not public: the call was never made, or the platform's own record of what the call was to publish
     /// shows that it did not. Once the call can no longer take effect, this permits another call and settles the outcome.
-    Absent,
+    NotPublished,
     /// The platform took the call, and then did not want the post: processing it
     /// failed, or somebody looked at it. It is not public and will not become so,
     /// and sending it again would end the same way.
@@ -134,17 +134,17 @@ pub enum Resolution {
         reason: String,
     },
     /// It cannot be said now; ask again.
-    Unclear {
+    Pending {
         /// For the user.
         reason: String,
     },
     /// It cannot be said now: the grant is gone.
-    Disconnected {
+    Unauthorized {
         /// For the user.
         reason: String,
     },
     /// It can never be said.
-    Unknowable {
+    Undeterminable {
         /// Where the user can look.
         advice: String,
     },
@@ -153,15 +153,15 @@ pub enum Resolution {
 impl Resolution {
     /// The same with what it tells the user in other words.
     #[must_use]
-    pub fn in_words(mut self, other: impl FnOnce(String) -> String) -> Self {
+    pub fn map_reason(mut self, other: impl FnOnce(String) -> String) -> Self {
         match &mut self {
             Self::Refused { reason: words }
-            | Self::Unclear { reason: words }
-            | Self::Disconnected { reason: words }
-            | Self::Unknowable { advice: words } => {
+            | Self::Pending { reason: words }
+            | Self::Unauthorized { reason: words }
+            | Self::Undeterminable { advice: words } => {
                 *words = other(std::mem::take(words));
             }
-            Self::Public(_) | Self::Recognised(_) | Self::NotThere | Self::Absent => {}
+            Self::Found(_) | Self::Candidate(_) | Self::NotFound | Self::NotPublished => {}
         }
         self
     }
@@ -169,20 +169,20 @@ impl Resolution {
 
 /// What has to be known of a platform before it is asked what became of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Looks {
+pub struct LookUpPolicy {
     /// How long a call that was cut off may still take effect over there; before that,
     /// "not there" is not believed.
-    pub settles: TimeDelta,
+    pub settle_time: TimeDelta,
     /// Whether each look costs money. Then there are two for a call at most that find
     /// nothing: one soon, and one when it can no longer take effect. After a
-    /// [`Setback::Duplicate`] the pause between two looks doubles each time.
-    pub are_paid: bool,
+    /// [`AttemptError::Duplicate`] the pause between two looks doubles each time.
+    pub is_billed: bool,
 }
 
 /// Looks that cost nothing.
-impl From<TimeDelta> for Looks {
+impl From<TimeDelta> for LookUpPolicy {
     fn from(settles: TimeDelta) -> Self {
-        Self { settles, are_paid: false }
+        Self { settle_time: settles, is_billed: false }
     }
 }
 
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_no_link_is_left_out() {
-        let seen = |url: &str| Published::new("1", noon()).seen_at(Some(url.to_owned())).url;
+        let seen = |url: &str| Published::new("1", noon()).with_url(Some(url.to_owned())).url;
 
         assert_eq!(seen("https://harbour.example/@boat/1").as_deref(), Some("https://harbour.example/@boat/1"));
         assert_eq!(seen("javascript:alert(1)"), None);

@@ -9,12 +9,12 @@ fn seconds(count: i64) -> TimeDelta {
     TimeDelta::seconds(count)
 }
 
-fn busy() -> Setback {
-    Setback::Busy { retry_at: None, reason: "busy".to_owned() }
+fn busy() -> AttemptError {
+    AttemptError::RetryLater { retry_at: None, reason: "busy".to_owned() }
 }
 
-fn unknown(may_still_run: bool) -> Setback {
-    Setback::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() }
+fn unknown(may_still_run: bool) -> AttemptError {
+    AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() }
 }
 
 fn published() -> Published {
@@ -25,67 +25,67 @@ fn published() -> Published {
 fn a_delivery_waits_for_its_time() {
     let delivery = a_delivery();
 
-    assert_eq!(delivery.next(noon() - seconds(1)), Next::Wait(noon()));
-    assert_eq!(delivery.next(noon()), Next::Publish);
+    assert_eq!(delivery.next_step(noon() - seconds(1)), NextStep::Wait(noon()));
+    assert_eq!(delivery.next_step(noon()), NextStep::Publish);
 }
 
 #[test]
 fn a_delivery_held_by_a_worker_is_left_alone_until_the_lease_ends() {
-    let delivery = a_delivery().intended(noon());
+    let delivery = a_delivery().open_intent(noon());
 
-    assert_eq!(delivery.next(noon()), Next::Held(noon() + LEASE));
-    assert_eq!(delivery.next(noon() + LEASE), Next::Resolve);
+    assert_eq!(delivery.next_step(noon()), NextStep::Leased(noon() + LEASE_DURATION));
+    assert_eq!(delivery.next_step(noon() + LEASE_DURATION), NextStep::LookUp);
 }
 
 #[test]
 fn a_busy_platform_is_asked_again_after_the_first_wait() {
-    let delivery = a_delivery().intended(noon()).settled(Err(busy()), noon(), 0);
+    let delivery = a_delivery().open_intent(noon()).record_publish(Err(busy()), noon(), 0);
 
-    assert_eq!(delivery.next(noon() + FIRST_WAIT - seconds(1)), Next::Wait(noon() + FIRST_WAIT));
-    assert_eq!(delivery.next(noon() + FIRST_WAIT), Next::Publish);
+    assert_eq!(delivery.next_step(noon() + FIRST_RETRY_WAIT - seconds(1)), NextStep::Wait(noon() + FIRST_RETRY_WAIT));
+    assert_eq!(delivery.next_step(noon() + FIRST_RETRY_WAIT), NextStep::Publish);
 }
 
 #[test]
 fn a_platform_can_make_us_wait_longer_but_not_shorter() {
     let later = noon() + seconds(90);
-    let asked = |retry_at| Setback::Busy { retry_at: Some(retry_at), reason: "busy".to_owned() };
-    let settled = |retry_at| a_delivery().intended(noon()).settled(Err(asked(retry_at)), noon(), 0);
+    let asked = |retry_at| AttemptError::RetryLater { retry_at: Some(retry_at), reason: "busy".to_owned() };
+    let settled = |retry_at| a_delivery().open_intent(noon()).record_publish(Err(asked(retry_at)), noon(), 0);
 
-    assert_eq!(settled(later).look_at, later);
-    assert_eq!(settled(noon()).look_at, noon() + FIRST_WAIT);
+    assert_eq!(settled(later).next_step_at, later);
+    assert_eq!(settled(noon()).next_step_at, noon() + FIRST_RETRY_WAIT);
 }
 
 #[test]
 fn an_unknown_outcome_is_never_sent_again_blindly() {
-    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
 
-    assert_eq!(delivery.next(noon() + seconds(3600)), Next::Resolve);
-    assert_eq!(delivery.next(noon() + GIVE_UP_AFTER), Next::Resolve);
+    assert_eq!(delivery.next_step(noon() + seconds(3600)), NextStep::LookUp);
+    assert_eq!(delivery.next_step(noon() + RETRY_WINDOW), NextStep::LookUp);
 }
 
 #[test]
 fn not_there_is_believed_only_when_the_call_can_no_longer_take_effect() {
-    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
-    let asked = |at| delivery.clone().resolved(Resolution::NotThere, seconds(60), at, 0);
+    let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
+    let asked = |at| delivery.clone().record_look_up(Resolution::NotFound, seconds(60), at, 0);
 
-    let certain = noon() + CALL_WITHIN + seconds(60);
+    let certain = noon() + PUBLISH_CALL_DELAY + seconds(60);
     assert!(asked(certain - seconds(1)).intent.is_some());
     assert!(asked(certain).intent.is_none());
-    assert_eq!(asked(noon() + seconds(75)).next(noon() + seconds(75)), Next::Publish);
+    assert_eq!(asked(noon() + seconds(75)).next_step(noon() + seconds(75)), NextStep::Publish);
 }
 
 #[test]
 fn after_an_answer_not_there_is_believed_at_once() {
-    let delivery = a_delivery().intended(noon()).settled(Err(unknown(false)), noon(), 0);
-    let asked = delivery.resolved(Resolution::NotThere, seconds(60), noon() + seconds(2), 0);
+    let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(false)), noon(), 0);
+    let asked = delivery.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(2), 0);
 
     assert!(asked.intent.is_none());
 }
 
 #[test]
 fn what_cannot_be_known_ends_with_a_word_that_it_may_be_public() {
-    let advice = || Resolution::Unknowable { advice: "look at the account".to_owned() };
-    let delivery = a_delivery().intended(noon()).resolved(advice(), seconds(60), noon(), 0);
+    let advice = || Resolution::Undeterminable { advice: "look at the account".to_owned() };
+    let delivery = a_delivery().open_intent(noon()).record_look_up(advice(), seconds(60), noon(), 0);
 
     let State::Failed { reason, class: FailureClass::MayBePublic } = delivery.state else {
         panic!("{:?}", delivery.state)
@@ -95,117 +95,125 @@ fn what_cannot_be_known_ends_with_a_word_that_it_may_be_public() {
 
 #[test]
 fn a_delivery_gives_up_a_day_after_its_time() {
-    let late = noon() + GIVE_UP_AFTER;
-    let delivery = a_delivery().intended(noon()).settled(Err(busy()), noon(), 0);
+    let late = noon() + RETRY_WINDOW;
+    let delivery = a_delivery().open_intent(noon()).record_publish(Err(busy()), noon(), 0);
 
-    assert_eq!(delivery.next(late), Next::GiveUp);
-    let State::Failed { reason, class: FailureClass::GivenUp } = delivery.given_up().state else { panic!() };
+    assert_eq!(delivery.next_step(late), NextStep::GiveUp);
+    let State::Failed { reason, class: FailureClass::GivenUp } = delivery.give_up().state else { panic!() };
     assert!(reason.contains("busy"), "{reason}");
 }
 
-fn busy_until(at: DateTime<Utc>) -> Setback {
-    Setback::Busy { retry_at: Some(at), reason: "the quota of the day is used up".to_owned() }
+fn busy_until(at: DateTime<Utc>) -> AttemptError {
+    AttemptError::RetryLater { retry_at: Some(at), reason: "the quota of the day is used up".to_owned() }
 }
 
 #[test]
 fn a_time_beyond_the_day_extends_the_retrying() {
-    let opens_at = noon() + GIVE_UP_AFTER + seconds(7_200);
-    let waiting = a_delivery().intended(noon()).settled(Err(busy_until(opens_at)), noon(), 0);
+    let opens_at = noon() + RETRY_WINDOW + seconds(7_200);
+    let waiting = a_delivery().open_intent(noon()).record_publish(Err(busy_until(opens_at)), noon(), 0);
 
-    assert!(waiting.was_set_back(), "its user may change it");
-    assert_eq!(waiting.next(noon() + GIVE_UP_AFTER), Next::Wait(opens_at));
-    assert_eq!(waiting.next(opens_at), Next::Publish);
-    let ends_at = opens_at + LAST_CHANCE;
-    assert_eq!(waiting.next(ends_at), Next::GiveUp);
+    assert!(waiting.is_waiting_after_error(), "its user may change it");
+    assert_eq!(waiting.next_step(noon() + RETRY_WINDOW), NextStep::Wait(opens_at));
+    assert_eq!(waiting.next_step(opens_at), NextStep::Publish);
+    let ends_at = opens_at + FINAL_RETRY_WINDOW;
+    assert_eq!(waiting.next_step(ends_at), NextStep::GiveUp);
 
     // Also when the platform then names a later one, and whatever was forgotten meanwhile.
     let later = opens_at + seconds(3_600);
-    let again = waiting.clone().intended(opens_at).settled(Err(busy_until(later)), opens_at, 0);
-    assert_eq!((again.next(ends_at), again.next(later)), (Next::Wait(later), Next::Publish));
-    let latest = busy_until(noon() + LATEST_OPENING + seconds(1));
-    let over = again.intended(later).settled(Err(latest), later, 0);
-    assert_eq!(over.next(later + LAST_CHANCE), Next::GiveUp);
-    let stale = Setback::Stale { reason: "a file has expired".to_owned() };
-    let anew = waiting.clone().intended(opens_at).settled(Err(stale), opens_at, 0);
-    let at = anew.look_at;
-    assert_eq!((anew.next(at), anew.prepared(None, None).next(at)), (Next::Prepare, Next::Publish));
+    let again = waiting.clone().open_intent(opens_at).record_publish(Err(busy_until(later)), opens_at, 0);
+    assert_eq!((again.next_step(ends_at), again.next_step(later)), (NextStep::Wait(later), NextStep::Publish));
+    let latest = busy_until(noon() + EXTENDED_RETRY_WINDOW + seconds(1));
+    let over = again.open_intent(later).record_publish(Err(latest), later, 0);
+    assert_eq!(over.next_step(later + FINAL_RETRY_WINDOW), NextStep::GiveUp);
+    let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
+    let anew = waiting.clone().open_intent(opens_at).record_publish(Err(stale), opens_at, 0);
+    let at = anew.next_step_at;
+    assert_eq!(
+        (anew.next_step(at), anew.record_preparation(None, None).next_step(at)),
+        (NextStep::Prepare, NextStep::Publish)
+    );
     // An answer that is lost then is asked about as long as that.
-    let unclear = || Resolution::Unclear { reason: "down".to_owned() };
-    let lost = waiting.intended(opens_at).settled(Err(unknown(false)), opens_at, 0);
-    assert_eq!(lost.clone().resolved(unclear(), seconds(60), opens_at + seconds(2), 0).state, State::Waiting);
-    let State::Failed { class, .. } = lost.resolved(unclear(), seconds(60), ends_at, 0).state else { panic!() };
+    let unclear = || Resolution::Pending { reason: "down".to_owned() };
+    let lost = waiting.open_intent(opens_at).record_publish(Err(unknown(false)), opens_at, 0);
+    assert_eq!(lost.clone().record_look_up(unclear(), seconds(60), opens_at + seconds(2), 0).state, State::Waiting);
+    let State::Failed { class, .. } = lost.record_look_up(unclear(), seconds(60), ends_at, 0).state else { panic!() };
     assert_eq!(class, FailureClass::MayBePublic);
 }
 
 #[test]
 fn a_time_that_is_too_far_or_our_own_extends_nothing() {
-    let ends_at = noon() + GIVE_UP_AFTER;
-    let too_far = busy_until(noon() + LATEST_OPENING + seconds(1));
-    assert_eq!(a_delivery().intended(noon()).settled(Err(too_far), noon(), 0).next(ends_at), Next::GiveUp);
+    let ends_at = noon() + RETRY_WINDOW;
+    let too_far = busy_until(noon() + EXTENDED_RETRY_WINDOW + seconds(1));
+    assert_eq!(
+        a_delivery().open_intent(noon()).record_publish(Err(too_far), noon(), 0).next_step(ends_at),
+        NextStep::GiveUp
+    );
     let in_time = busy_until(ends_at - seconds(1));
-    assert_eq!(a_delivery().intended(noon()).settled(Err(in_time), noon(), 0).ends_at(), ends_at);
+    assert_eq!(a_delivery().open_intent(noon()).record_publish(Err(in_time), noon(), 0).gives_up_at(), ends_at);
     let late = ends_at - seconds(10);
-    assert_eq!(a_delivery().not_called(busy(), late, 0).ends_at(), ends_at);
-    assert_eq!(a_delivery().intended(late).settled(Err(busy()), late, 1023).ends_at(), ends_at);
+    assert_eq!(a_delivery().skip_publish(busy(), late, 0).gives_up_at(), ends_at);
+    assert_eq!(a_delivery().open_intent(late).record_publish(Err(busy()), late, 1023).gives_up_at(), ends_at);
     // What comes before the public call meets quotas, too.
-    let unprepared = Delivery { prepared: false, ..a_delivery() };
-    let waiting = unprepared.preparation_failed(busy_until(ends_at), noon(), 0);
-    assert_eq!(waiting.next(ends_at), Next::Prepare);
+    let unprepared = Delivery { is_prepared: false, ..a_delivery() };
+    let waiting = unprepared.fail_preparation(busy_until(ends_at), noon(), 0);
+    assert_eq!(waiting.next_step(ends_at), NextStep::Prepare);
 }
 
 #[test]
 fn what_was_taken_and_then_refused_is_over_at_once() {
-    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     let refused = Resolution::Refused { reason: "the video could not be processed".to_owned() };
-    let ended = delivery.resolved(refused, seconds(60), noon() + seconds(2), 0);
+    let ended = delivery.record_look_up(refused, seconds(60), noon() + seconds(2), 0);
 
     let State::Failed { reason, class: FailureClass::Refused } = &ended.state else { panic!("{:?}", ended.state) };
     assert_eq!(reason, "the video could not be processed");
-    assert_eq!(ended.next(noon() + seconds(2)), Next::RollUp);
+    assert_eq!(ended.next_step(noon() + seconds(2)), NextStep::RollUp);
 }
 
 #[test]
 fn a_lost_grant_is_looked_at_again_soon_and_then_rarely() {
-    let gone = || Setback::Disconnected { reason: "connect the account again".to_owned() };
-    let wait = |now: DateTime<Utc>| a_delivery().settled(Err(gone()), now, 0).look_at - now;
+    let gone = || AttemptError::Unauthorized { reason: "connect the account again".to_owned() };
+    let wait = |now: DateTime<Utc>| a_delivery().record_publish(Err(gone()), now, 0).next_step_at - now;
 
-    assert_eq!(wait(noon()), RECONNECTION_LOOK);
-    assert_eq!(wait(noon() + seconds(36_000)), LONGEST_RECONNECTION_LOOK);
+    assert_eq!(wait(noon()), FIRST_RECONNECTION_CHECK);
+    assert_eq!(wait(noon() + seconds(36_000)), MAX_RECONNECTION_CHECK);
 }
 
 #[test]
 fn a_step_taken_in_time_leaves_the_due_index_alone() {
-    let published = a_delivery().held(noon()).intended(noon()).settled(Ok(published()), noon() + seconds(1), 0);
+    let published =
+        a_delivery().lease(noon()).open_intent(noon()).record_publish(Ok(published()), noon() + seconds(1), 0);
 
-    assert_eq!((published.due_at, published.look_at), (Some(noon()), noon()));
-    assert_eq!(published.next(noon() + seconds(1)), Next::RollUp);
+    assert_eq!((published.due_at, published.next_step_at), (Some(noon()), noon()));
+    assert_eq!(published.next_step(noon() + seconds(1)), NextStep::RollUp);
 }
 
 #[test]
 fn a_post_is_told_of_an_end_later_when_it_was_put_off_and_of_nothing_else() {
     let later = noon() + seconds(600);
-    let ended = a_delivery().intended(noon()).settled(Ok(published()), noon(), 0).told_at(later);
+    let ended = a_delivery().open_intent(noon()).record_publish(Ok(published()), noon(), 0).defer_roll_up(later);
 
-    assert_eq!(ended.next(noon()), Next::Wait(later));
-    assert_eq!(ended.next(later), Next::RollUp);
-    assert!(ended.rolled_up().next(noon()) == Next::Nothing);
-    assert_eq!(a_delivery().told_at(later).look_at, noon(), "it has not ended");
+    assert_eq!(ended.next_step(noon()), NextStep::Wait(later));
+    assert_eq!(ended.next_step(later), NextStep::RollUp);
+    assert!(ended.finish_roll_up().next_step(noon()) == NextStep::Nothing);
+    assert_eq!(a_delivery().defer_roll_up(later).next_step_at, noon(), "it has not ended");
 }
 
 #[test]
 fn what_the_tick_may_not_see_in_time_is_put_on_the_queue_by_its_writer() {
     let delivery = a_delivery();
 
-    assert!(delivery.is_imminent(noon() - HINT_AHEAD));
-    assert!(!delivery.is_imminent(noon() - HINT_AHEAD - seconds(1)));
-    let ended = delivery.intended(noon()).settled(Ok(published()), noon(), 0).told_at(noon() + seconds(9_000));
+    assert!(delivery.is_imminent(noon() - ENQUEUE_WINDOW));
+    assert!(!delivery.is_imminent(noon() - ENQUEUE_WINDOW - seconds(1)));
+    let ended =
+        delivery.open_intent(noon()).record_publish(Ok(published()), noon(), 0).defer_roll_up(noon() + seconds(9_000));
     assert!(ended.is_imminent(noon()), "the tick does not plan it at all");
-    assert!(!ended.rolled_up().is_imminent(noon()));
+    assert!(!ended.finish_roll_up().is_imminent(noon()));
 }
 
 #[test]
 fn a_failed_preparation_is_never_unknown() {
-    let delivery = a_delivery().held(noon()).preparation_failed(unknown(true), noon(), 0);
+    let delivery = a_delivery().lease(noon()).fail_preparation(unknown(true), noon(), 0);
 
     assert!(delivery.intent.is_none());
     assert_eq!(delivery.state, State::Waiting);
@@ -213,77 +221,84 @@ fn a_failed_preparation_is_never_unknown() {
 
 #[test]
 fn what_has_gone_stale_is_prepared_anew_ever_more_rarely() {
-    let stale = || Setback::Stale { reason: "a file has expired".to_owned() };
+    let stale = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
     let ready = Delivery { progress: Some("uploaded".to_owned()), ..a_delivery() };
-    let once = ready.intended(noon()).settled(Err(stale()), noon(), 0);
+    let once = ready.open_intent(noon()).record_publish(Err(stale()), noon(), 0);
 
-    assert_eq!((once.prepared, &once.progress, &once.intent), (false, &None, &None));
-    assert!(once.was_set_back(), "nothing of it is public");
-    let at = noon() + FIRST_WAIT;
-    assert_eq!((once.next(noon()), once.next(at)), (Next::Wait(at), Next::Prepare));
-    let twice = once.prepared(Some("again".to_owned()), None).intended(at).settled(Err(stale()), at, 0);
-    assert_eq!(twice.look_at, at + FIRST_WAIT * 2);
-    assert_eq!(twice.next(noon() + GIVE_UP_AFTER), Next::GiveUp);
+    assert_eq!((once.is_prepared, &once.progress, &once.intent), (false, &None, &None));
+    assert!(once.is_waiting_after_error(), "nothing of it is public");
+    let at = noon() + FIRST_RETRY_WAIT;
+    assert_eq!((once.next_step(noon()), once.next_step(at)), (NextStep::Wait(at), NextStep::Prepare));
+    let twice =
+        once.record_preparation(Some("again".to_owned()), None).open_intent(at).record_publish(Err(stale()), at, 0);
+    assert_eq!(twice.next_step_at, at + FIRST_RETRY_WAIT * 2);
+    assert_eq!(twice.next_step(noon() + RETRY_WINDOW), NextStep::GiveUp);
 }
 
 #[test]
 fn what_goes_stale_before_a_public_call_is_not_begun_and_yet_waits_ever_longer() {
-    let stale = || Setback::Stale { reason: "a file has expired".to_owned() };
-    let unprepared = Delivery { prepared: false, ..a_delivery() };
-    let once = unprepared.preparation_failed(stale(), noon(), 0);
-    let twice = once.clone().prepared(None, Some(noon())).preparation_failed(stale(), noon(), 0);
+    let stale = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
+    let unprepared = Delivery { is_prepared: false, ..a_delivery() };
+    let once = unprepared.fail_preparation(stale(), noon(), 0);
+    let twice = once.clone().record_preparation(None, Some(noon())).fail_preparation(stale(), noon(), 0);
 
-    assert!(!once.begun && !twice.begun && !twice.may_have_arrived());
-    assert!(once.look_at < twice.look_at, "{} {}", once.look_at, twice.look_at);
-    assert!(!twice.clone().prepared(None, None).was_set_back(), "it goes out at its time");
-    assert!(twice.prepared(None, None).intended(noon()).settled(Err(busy()), noon(), 0).was_set_back());
+    assert!(!once.has_begun && !twice.has_begun && !twice.may_have_published());
+    assert!(once.next_step_at < twice.next_step_at, "{} {}", once.next_step_at, twice.next_step_at);
+    assert!(!twice.clone().record_preparation(None, None).is_waiting_after_error(), "it goes out at its time");
+    assert!(
+        twice
+            .record_preparation(None, None)
+            .open_intent(noon())
+            .record_publish(Err(busy()), noon(), 0)
+            .is_waiting_after_error()
+    );
 }
 
 #[test]
 fn only_a_call_in_doubt_may_have_had_an_effect() {
-    let nothing = || a_delivery().intended(noon());
-    let gone = Setback::Disconnected { reason: "revoked".to_owned() };
-    let stale = Setback::Stale { reason: "a file has expired".to_owned() };
+    let nothing = || a_delivery().open_intent(noon());
+    let gone = AttemptError::Unauthorized { reason: "revoked".to_owned() };
+    let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
     for setback in [busy(), gone, stale] {
-        let settled = nothing().settled(Err(setback.clone()), noon(), 0);
-        assert!(settled.begun && !settled.may_have_arrived(), "{setback:?}");
+        let settled = nothing().record_publish(Err(setback.clone()), noon(), 0);
+        assert!(settled.has_begun && !settled.may_have_published(), "{setback:?}");
     }
-    let not_there = |it: Delivery| it.resolved(Resolution::NotThere, seconds(60), noon() + seconds(99), 0);
-    let answered = not_there(nothing().settled(Err(unknown(false)), noon(), 0));
+    let not_there = |it: Delivery| it.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(99), 0);
+    let answered = not_there(nothing().record_publish(Err(unknown(false)), noon(), 0));
     let died = not_there(nothing());
     for in_doubt in [answered, died] {
-        assert!(in_doubt.may_have_arrived() && in_doubt.intent.is_none());
-        let anew = in_doubt.intended(noon()).settled(Err(busy()), noon(), 0).prepared(None, None);
-        assert!(anew.may_have_arrived(), "what came of an earlier call is as doubtful as before");
+        assert!(in_doubt.may_have_published() && in_doubt.intent.is_none());
+        let anew = in_doubt.open_intent(noon()).record_publish(Err(busy()), noon(), 0).record_preparation(None, None);
+        assert!(anew.may_have_published(), "what came of an earlier call is as doubtful as before");
     }
 }
 
 #[test]
 fn a_look_up_starts_at_the_first_call_whose_outcome_was_unknown() {
     let at = |s| noon() + seconds(s);
-    let not_there = |it: Delivery, s| it.resolved(Resolution::NotThere, seconds(60), at(s), 0);
+    let not_there = |it: Delivery, s| it.record_look_up(Resolution::NotFound, seconds(60), at(s), 0);
 
     // The first call had no effect.
-    let second = a_delivery().intended(noon()).settled(Err(busy()), noon(), 0).intended(at(5));
-    assert_eq!(second.in_doubt_since(), Some(at(5)));
-    let lost = second.settled(Err(unknown(true)), at(6), 0);
+    let second = a_delivery().open_intent(noon()).record_publish(Err(busy()), noon(), 0).open_intent(at(5));
+    assert_eq!(second.unknown_outcome_since(), Some(at(5)));
+    let lost = second.record_publish(Err(unknown(true)), at(6), 0);
     // The list is behind: the post of the second call is not in it.
-    let third = not_there(lost, 80).intended(at(81));
-    assert_eq!(third.in_doubt_since(), Some(at(5)));
+    let third = not_there(lost, 80).open_intent(at(81));
+    assert_eq!(third.unknown_outcome_since(), Some(at(5)));
     let made_by_the_second = Published { at: at(6), ..published() };
-    let found = third.resolved(Resolution::Public(made_by_the_second.clone()), seconds(60), at(90), 0);
+    let found = third.record_look_up(Resolution::Found(made_by_the_second.clone()), seconds(60), at(90), 0);
     assert_eq!(found.state, State::Published(made_by_the_second));
-    assert_eq!(found.in_doubt_since(), None, "nothing is in doubt any more");
+    assert_eq!(found.unknown_outcome_since(), None, "nothing is in doubt any more");
 
     // The worker of the first call died.
-    let second = not_there(a_delivery().intended(noon()), 99).intended(at(100));
-    assert_eq!(second.in_doubt_since(), Some(noon()));
+    let second = not_there(a_delivery().open_intent(noon()), 99).open_intent(at(100));
+    assert_eq!(second.unknown_outcome_since(), Some(noon()));
 }
 
 /// The first call is lost, and a look-up finds no post.
 fn not_found_after_a_lost_call() -> Delivery {
-    let lost = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
-    lost.resolved(Resolution::NotThere, seconds(60), noon() + seconds(80), 0)
+    let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
+    lost.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(80), 0)
 }
 
 fn assert_may_be_public(delivery: &Delivery, last: &str) {
@@ -295,90 +310,91 @@ fn assert_may_be_public(delivery: &Delivery, last: &str) {
 
 #[test]
 fn refusal_after_an_unsettled_unknown_outcome_may_be_public() {
-    let refused = || Setback::Refused { reason: "not polite enough".to_owned() };
+    let refused = || AttemptError::Refused { reason: "not polite enough".to_owned() };
     let (unlisted, at) = (not_found_after_a_lost_call(), noon() + seconds(90));
 
-    assert_may_be_public(&unlisted.clone().intended(at).settled(Err(refused()), at, 0), "not polite enough");
+    assert_may_be_public(&unlisted.clone().open_intent(at).record_publish(Err(refused()), at, 0), "not polite enough");
     // The second call is accepted, and its post is refused later.
     let later = Resolution::Refused { reason: "not after all".to_owned() };
-    let second = unlisted.clone().intended(at).settled(Err(unknown(false)), at, 0);
-    assert_may_be_public(&second.resolved(later, seconds(60), at, 0), "not after all");
+    let second = unlisted.clone().open_intent(at).record_publish(Err(unknown(false)), at, 0);
+    assert_may_be_public(&second.record_look_up(later, seconds(60), at, 0), "not after all");
     // A file has expired, and its successor is refused.
-    let stale = Setback::Stale { reason: "a file has expired".to_owned() };
-    let expired = unlisted.intended(at).settled(Err(stale), at, 0);
-    assert_may_be_public(&expired.preparation_failed(refused(), at, 0), "not polite enough");
+    let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
+    let expired = unlisted.open_intent(at).record_publish(Err(stale), at, 0);
+    assert_may_be_public(&expired.fail_preparation(refused(), at, 0), "not polite enough");
 }
 
 #[test]
 fn giving_up_after_an_unsettled_unknown_outcome_may_be_public() {
     let at = noon() + seconds(90);
-    let waiting = not_found_after_a_lost_call().intended(at).settled(Err(busy()), at, 0);
+    let waiting = not_found_after_a_lost_call().open_intent(at).record_publish(Err(busy()), at, 0);
 
-    assert_may_be_public(&waiting.given_up(), "busy");
+    assert_may_be_public(&waiting.give_up(), "busy");
 }
 
 #[test]
 fn proof_of_absence_settles_the_unknown_outcome() {
-    let refused = || Setback::Refused { reason: "not polite enough".to_owned() };
+    let refused = || AttemptError::Refused { reason: "not polite enough".to_owned() };
     let at = |s| noon() + seconds(s);
     let class = |delivery: Delivery| match delivery.state {
         State::Failed { class, .. } => class,
         other => panic!("{other:?}"),
     };
-    let lost = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
-    let early = lost.clone().resolved(Resolution::Absent, seconds(60), at(2), 0);
-    assert!(early.may_have_arrived() && early.intent.is_some(), "the call may still take effect");
-    let absent = lost.resolved(Resolution::Absent, seconds(60), at(80), 0);
-    assert!(!absent.may_have_arrived() && absent.intent.is_none());
-    assert_eq!(absent.next(absent.look_at), Next::Publish);
+    let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
+    let early = lost.clone().record_look_up(Resolution::NotPublished, seconds(60), at(2), 0);
+    assert!(early.may_have_published() && early.intent.is_some(), "the call may still take effect");
+    let absent = lost.record_look_up(Resolution::NotPublished, seconds(60), at(80), 0);
+    assert!(!absent.may_have_published() && absent.intent.is_none());
+    assert_eq!(absent.next_step(absent.next_step_at), NextStep::Publish);
 
-    let ended = absent.intended(at(90)).settled(Err(refused()), at(90), 0);
+    let ended = absent.open_intent(at(90)).record_publish(Err(refused()), at(90), 0);
     assert_eq!(class(ended), FailureClass::Refused);
 
     // It says nothing about an earlier call, which may have been for other uploads.
-    let second = not_found_after_a_lost_call().intended(at(90)).settled(Err(unknown(false)), at(91), 0);
-    let absent = second.resolved(Resolution::Absent, seconds(60), at(95), 0);
-    assert_eq!(absent.in_doubt_since(), Some(noon()));
-    assert_may_be_public(&absent.intended(at(99)).settled(Err(refused()), at(99), 0), "not polite enough");
+    let second = not_found_after_a_lost_call().open_intent(at(90)).record_publish(Err(unknown(false)), at(91), 0);
+    let absent = second.record_look_up(Resolution::NotPublished, seconds(60), at(95), 0);
+    assert_eq!(absent.unknown_outcome_since(), Some(noon()));
+    assert_may_be_public(&absent.open_intent(at(99)).record_publish(Err(refused()), at(99), 0), "not polite enough");
 }
 
 /// The platform blocks the account for two hours, and does not say whether it took the post.
 #[test]
 fn time_that_the_platform_names_with_an_unknown_outcome_holds_the_next_call_back() {
     let opens_at = noon() + seconds(7_200);
-    let blocked = Setback::Unknown { may_still_run: false, retry_at: Some(opens_at), reason: "blocked".to_owned() };
-    let lost = a_delivery().intended(noon()).settled(Err(blocked), noon(), 0);
-    assert_eq!(lost.next(noon() + seconds(2)), Next::Resolve, "it is looked up at once");
+    let blocked =
+        AttemptError::Unknown { may_still_run: false, retry_at: Some(opens_at), reason: "blocked".to_owned() };
+    let lost = a_delivery().open_intent(noon()).record_publish(Err(blocked), noon(), 0);
+    assert_eq!(lost.next_step(noon() + seconds(2)), NextStep::LookUp, "it is looked up at once");
 
-    let not_there = lost.resolved(Resolution::NotThere, seconds(60), noon() + seconds(2), 0);
+    let not_there = lost.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(2), 0);
 
-    assert_eq!(not_there.next(opens_at - seconds(1)), Next::Wait(opens_at));
-    assert_eq!(not_there.next(opens_at), Next::Publish);
+    assert_eq!(not_there.next_step(opens_at - seconds(1)), NextStep::Wait(opens_at));
+    assert_eq!(not_there.next_step(opens_at), NextStep::Publish);
 }
 
-fn duplicate() -> Setback {
-    Setback::Duplicate { reason: "you said that already".to_owned() }
+fn duplicate() -> AttemptError {
+    AttemptError::Duplicate { reason: "you said that already".to_owned() }
 }
 
 #[test]
 fn a_duplicate_is_looked_up_until_its_time_is_over_and_not_sent_again() {
-    for asking in [Looks::from(seconds(60)), Looks { settles: seconds(60), are_paid: true }] {
-        let lost = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    for asking in [LookUpPolicy::from(seconds(60)), LookUpPolicy { settle_time: seconds(60), is_billed: true }] {
+        let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
         let mut now = noon() + seconds(80);
-        let again = lost.resolved(Resolution::NotThere, asking, now, 0).intended(now);
-        let mut delivery = again.settled(Err(duplicate()), now, 0);
+        let again = lost.record_look_up(Resolution::NotFound, asking, now, 0).open_intent(now);
+        let mut delivery = again.record_publish(Err(duplicate()), now, 0);
         let (mut looks, mut longest) = (0, TimeDelta::zero());
         while delivery.state == State::Waiting {
-            assert_eq!(delivery.next(delivery.look_at), Next::Resolve);
-            (looks, longest) = (looks + 1, longest.max(delivery.look_at - now));
-            now = delivery.look_at;
-            delivery = delivery.resolved(Resolution::NotThere, asking, now, 1023);
+            assert_eq!(delivery.next_step(delivery.next_step_at), NextStep::LookUp);
+            (looks, longest) = (looks + 1, longest.max(delivery.next_step_at - now));
+            now = delivery.next_step_at;
+            delivery = delivery.record_look_up(Resolution::NotFound, asking, now, 1023);
         }
 
-        assert_eq!(now, noon() + GIVE_UP_AFTER);
+        assert_eq!(now, noon() + RETRY_WINDOW);
         let State::Failed { reason, class: FailureClass::MayBePublic } = delivery.state else { panic!() };
         assert!(reason.starts_with("The post may be public. ") && reason.contains("duplicate"), "{reason}");
-        if asking.are_paid {
+        if asking.is_billed {
             assert!((10..=20).contains(&looks), "{looks} looks that cost money");
         } else {
             assert!(longest <= seconds(640), "{longest}");
@@ -388,13 +404,18 @@ fn a_duplicate_is_looked_up_until_its_time_is_over_and_not_sent_again() {
 
 #[test]
 fn a_duplicate_is_published_once_its_platform_lists_it() {
-    let lost = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     let at = noon() + seconds(80);
-    let again = lost.resolved(Resolution::NotThere, seconds(60), at, 0).intended(at);
-    let late = again.settled(Err(duplicate()), at, 0).resolved(Resolution::NotThere, seconds(60), at + seconds(2), 0);
+    let again = lost.record_look_up(Resolution::NotFound, seconds(60), at, 0).open_intent(at);
+    let late = again.record_publish(Err(duplicate()), at, 0).record_look_up(
+        Resolution::NotFound,
+        seconds(60),
+        at + seconds(2),
+        0,
+    );
 
-    assert_eq!((late.next(late.look_at), late.in_doubt_since()), (Next::Resolve, Some(noon())));
-    let found = late.clone().resolved(Resolution::Public(published()), seconds(60), late.look_at, 0);
+    assert_eq!((late.next_step(late.next_step_at), late.unknown_outcome_since()), (NextStep::LookUp, Some(noon())));
+    let found = late.clone().record_look_up(Resolution::Found(published()), seconds(60), late.next_step_at, 0);
 
     assert_eq!(found.state, State::Published(published()));
 }
@@ -402,21 +423,21 @@ fn a_duplicate_is_published_once_its_platform_lists_it() {
 /// Preparation publishes nothing, so its errors never mean an unknown outcome.
 #[test]
 fn a_duplicate_of_preparation_is_tried_again() {
-    let delivery = Delivery { prepared: false, ..a_delivery() }.preparation_failed(duplicate(), noon(), 0);
+    let delivery = Delivery { is_prepared: false, ..a_delivery() }.fail_preparation(duplicate(), noon(), 0);
 
-    assert_eq!(delivery.next(delivery.look_at), Next::Prepare);
-    assert!(!delivery.may_have_arrived());
+    assert_eq!(delivery.next_step(delivery.next_step_at), NextStep::Prepare);
+    assert!(!delivery.may_have_published());
 }
 
 #[test]
 fn a_call_that_asking_may_have_made_again_is_given_its_time() {
-    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     let unclear = |at| {
-        let answer = Resolution::Unclear { reason: "no answer".to_owned() };
-        delivery.clone().resolved(answer, seconds(60), at, 0).look_at - at
+        let answer = Resolution::Pending { reason: "no answer".to_owned() };
+        delivery.clone().record_look_up(answer, seconds(60), at, 0).next_step_at - at
     };
 
-    let certain = CALL_WITHIN + seconds(60);
+    let certain = PUBLISH_CALL_DELAY + seconds(60);
     assert!(unclear(noon() + seconds(2)) < seconds(60));
     assert_eq!(unclear(noon() + certain - seconds(3)), seconds(3), "no adapter repeats a call before that");
     assert_eq!(unclear(noon() + certain), seconds(60));
@@ -424,12 +445,15 @@ fn a_call_that_asking_may_have_made_again_is_given_its_time() {
 
 #[test]
 fn a_look_that_is_paid_is_repeated_once_when_nothing_can_come_any_more() {
-    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
-    let (first_at, settles) = (noon() + FIRST_LOOK, seconds(60));
-    let not_there = |looks| delivery.clone().resolved(Resolution::NotThere, looks, first_at, 0).look_at;
+    let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
+    let (first_at, settles) = (noon() + FIRST_LOOK_UP_WAIT, seconds(60));
+    let not_there = |looks| delivery.clone().record_look_up(Resolution::NotFound, looks, first_at, 0).next_step_at;
 
-    assert!(not_there(Looks { settles, are_paid: false }) < first_at + settles);
-    assert_eq!(not_there(Looks { settles, are_paid: true }), noon() + CALL_WITHIN + settles);
+    assert!(not_there(LookUpPolicy { settle_time: settles, is_billed: false }) < first_at + settles);
+    assert_eq!(
+        not_there(LookUpPolicy { settle_time: settles, is_billed: true }),
+        noon() + PUBLISH_CALL_DELAY + settles
+    );
 }
 
 #[derive(Clone, Debug)]
@@ -443,35 +467,36 @@ enum Fact {
 fn what_looks_like_it_is_believed_when_no_other_has_claimed_it_for_long_enough() {
     let seen = |delivery: Delivery, id: &str, now| {
         let there = Published::new(id.to_owned(), now);
-        delivery.resolved(Resolution::Recognised(there), seconds(60), now, 0)
+        delivery.record_look_up(Resolution::Candidate(there), seconds(60), now, 0)
     };
-    let believes =
-        |delivery: &Delivery, id: &str, now| delivery.believes(&Published::new(id.to_owned(), now), seconds(60), now);
-    let first_at = noon() + FIRST_LOOK;
-    let delivery = a_delivery().intended(noon()).settled(Err(unknown(false)), noon(), 0);
+    let believes = |delivery: &Delivery, id: &str, now| {
+        delivery.accepts_candidate(&Published::new(id.to_owned(), now), seconds(60), now)
+    };
+    let first_at = noon() + FIRST_LOOK_UP_WAIT;
+    let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(false)), noon(), 0);
 
     let delivery = seen(delivery, "p1", first_at);
-    assert_eq!(delivery.next(first_at), Next::Wait(first_at + UNCLAIMED_FOR));
-    assert!(!believes(&delivery, "p1", first_at + UNCLAIMED_FOR - seconds(1)));
-    assert!(believes(&delivery, "p1", first_at + UNCLAIMED_FOR));
-    assert!(!believes(&delivery, "p2", first_at + UNCLAIMED_FOR), "another one");
+    assert_eq!(delivery.next_step(first_at), NextStep::Wait(first_at + CANDIDATE_WAIT));
+    assert!(!believes(&delivery, "p1", first_at + CANDIDATE_WAIT - seconds(1)));
+    assert!(believes(&delivery, "p1", first_at + CANDIDATE_WAIT));
+    assert!(!believes(&delivery, "p2", first_at + CANDIDATE_WAIT), "another one");
 
     // Not while its own call may still take effect.
-    let under_way = seen(a_delivery().intended(noon()), "p1", noon());
-    assert_eq!(under_way.look_at, noon() + UNCLAIMED_FOR.max(CALL_WITHIN + seconds(60)));
+    let under_way = seen(a_delivery().open_intent(noon()), "p1", noon());
+    assert_eq!(under_way.next_step_at, noon() + CANDIDATE_WAIT.max(PUBLISH_CALL_DELAY + seconds(60)));
     let long = seconds(100);
-    assert!(!under_way.believes(&published(), long, noon() + UNCLAIMED_FOR));
-    assert!(under_way.believes(&published(), long, noon() + CALL_WITHIN + long));
+    assert!(!under_way.accepts_candidate(&published(), long, noon() + CANDIDATE_WAIT));
+    assert!(under_way.accepts_candidate(&published(), long, noon() + PUBLISH_CALL_DELAY + long));
 
     // Another delivery has claimed the first, and now this is the one: anew.
-    let second_at = first_at + UNCLAIMED_FOR;
+    let second_at = first_at + CANDIDATE_WAIT;
     let delivery = seen(delivery, "p2", second_at);
     assert!(!believes(&delivery, "p2", second_at));
     // Being asked in vain in between loses nothing.
-    let unclear = Resolution::Unclear { reason: "down".to_owned() };
+    let unclear = Resolution::Pending { reason: "down".to_owned() };
     let delivery =
-        seen(delivery.resolved(unclear, seconds(60), second_at + seconds(9), 0), "p2", second_at + seconds(20));
-    assert!(believes(&delivery, "p2", second_at + UNCLAIMED_FOR));
+        seen(delivery.record_look_up(unclear, seconds(60), second_at + seconds(9), 0), "p2", second_at + seconds(20));
+    assert!(believes(&delivery, "p2", second_at + CANDIDATE_WAIT));
 }
 
 #[test]
@@ -479,11 +504,12 @@ fn no_clock_makes_a_post_earlier_than_its_call_or_later_than_now() {
     let now = noon() + seconds(3);
     for (told, at) in [(-3600, noon()), (0, noon()), (2, noon() + seconds(2)), (3600, now)] {
         let told = Published { at: noon() + seconds(told), ..published() };
-        let State::Published(direct) = a_delivery().intended(noon()).settled(Ok(told.clone()), now, 0).state else {
+        let State::Published(direct) = a_delivery().open_intent(noon()).record_publish(Ok(told.clone()), now, 0).state
+        else {
             panic!("not published")
         };
         assert_eq!(direct.at, at, "{told:?}");
-        let looked_up = a_delivery().intended(noon()).resolved(Resolution::Public(told), seconds(60), now, 0);
+        let looked_up = a_delivery().open_intent(noon()).record_look_up(Resolution::Found(told), seconds(60), now, 0);
         assert_eq!(looked_up.state, State::Published(direct));
     }
 }
@@ -491,13 +517,13 @@ fn no_clock_makes_a_post_earlier_than_its_call_or_later_than_now() {
 #[test]
 fn what_is_unclear_is_asked_again_when_the_call_can_no_longer_take_effect() {
     let settles = seconds(60);
-    let mut delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 1023);
+    let mut delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 1023);
     let mut now = noon();
-    while now < noon() + CALL_WITHIN + settles {
-        now = delivery.look_at;
-        delivery = delivery.resolved(Resolution::Unclear { reason: "?".to_owned() }, settles, now, 1023);
+    while now < noon() + PUBLISH_CALL_DELAY + settles {
+        now = delivery.next_step_at;
+        delivery = delivery.record_look_up(Resolution::Pending { reason: "?".to_owned() }, settles, now, 1023);
     }
-    assert_eq!(now, noon() + CALL_WITHIN + settles);
+    assert_eq!(now, noon() + PUBLISH_CALL_DELAY + settles);
 }
 
 fn facts() -> impl Strategy<Value = Vec<Fact>> {
@@ -523,41 +549,41 @@ proptest! {
         for fact in facts {
             match fact {
                 Fact::Wait(seconds) => now += TimeDelta::seconds(seconds),
-                Fact::Settle(which) if delivery.next(now) == Next::Publish => {
+                Fact::Settle(which) if delivery.next_step(now) == NextStep::Publish => {
                     prop_assert!(!may_be_public && !is_duplicate);
                     prop_assert!(delivery.publish_at <= now);
-                    let intended = delivery.intended(now);
+                    let intended = delivery.open_intent(now);
                     let attempt = match which {
                         0 => Ok(published()),
                         1 => Err(busy()),
-                        2 => Err(Setback::Disconnected { reason: "gone".to_owned() }),
-                        3 => Err(Setback::Refused { reason: "no".to_owned() }),
-                        4 => Err(Setback::Stale { reason: "expired".to_owned() }),
+                        2 => Err(AttemptError::Unauthorized { reason: "gone".to_owned() }),
+                        3 => Err(AttemptError::Refused { reason: "no".to_owned() }),
+                        4 => Err(AttemptError::PreparationExpired { reason: "expired".to_owned() }),
                         5 => Err(duplicate()),
                         _ => Err(unknown(true)),
                     };
-                    is_duplicate = matches!(attempt, Err(Setback::Duplicate { .. }));
-                    may_be_public = matches!(attempt, Err(Setback::Unknown { .. })) || is_duplicate;
-                    delivery = intended.settled(attempt, now, jitter);
+                    is_duplicate = matches!(attempt, Err(AttemptError::Duplicate { .. }));
+                    may_be_public = matches!(attempt, Err(AttemptError::Unknown { .. })) || is_duplicate;
+                    delivery = intended.record_publish(attempt, now, jitter);
                 }
-                Fact::Resolve(which) if delivery.next(now) == Next::Resolve => {
+                Fact::Resolve(which) if delivery.next_step(now) == NextStep::LookUp => {
                     let answer = match which {
-                        0 => Resolution::Public(published()),
-                        1 => Resolution::NotThere,
-                        2 => Resolution::Unclear { reason: "down".to_owned() },
-                        3 => Resolution::Recognised(published()),
+                        0 => Resolution::Found(published()),
+                        1 => Resolution::NotFound,
+                        2 => Resolution::Pending { reason: "down".to_owned() },
+                        3 => Resolution::Candidate(published()),
                         4 => Resolution::Refused { reason: "not wanted".to_owned() },
-                        5 => Resolution::Absent,
-                        _ => Resolution::Unknowable { advice: "look".to_owned() },
+                        5 => Resolution::NotPublished,
+                        _ => Resolution::Undeterminable { advice: "look".to_owned() },
                     };
-                    let is_not_found = answer == Resolution::NotThere;
-                    delivery = delivery.resolved(answer, seconds(60), now, jitter);
+                    let is_not_found = answer == Resolution::NotFound;
+                    delivery = delivery.record_look_up(answer, seconds(60), now, jitter);
                     may_be_public &= delivery.intent.is_some();
                     was_not_found |= is_not_found && delivery.intent.is_none();
                 }
-                Fact::Settle(_) if delivery.next(now) == Next::Prepare => {
+                Fact::Settle(_) if delivery.next_step(now) == NextStep::Prepare => {
                     prop_assert!(!may_be_public);
-                    delivery = delivery.prepared(None, None);
+                    delivery = delivery.record_preparation(None, None);
                 }
                 Fact::Settle(_) | Fact::Resolve(_) => {}
             }

@@ -3,9 +3,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    CALL_WITHIN, Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FOLLOW_UP_WITHIN, FailureClass, Intent,
-    LATEST_OPENING, LEASE, LONGEST_PAUSE, LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Looks, Published,
-    RECONNECTION_LOOK, Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
+    AttemptError, CANDIDATE_WAIT, Candidate, Delivery, EXTENDED_RETRY_WINDOW, FIRST_LOOK_UP_WAIT, FIRST_POSTPONEMENT,
+    FIRST_RECONNECTION_CHECK, FIRST_RETRY_WAIT, FOLLOW_UP_WINDOW, FailureClass, Intent, LEASE_DURATION, LookUpPolicy,
+    MAX_POSTPONEMENT, MAX_PREPARATION_PAUSE, MAX_RECONNECTION_CHECK, MAX_RETRY_WAIT, PUBLISH_CALL_DELAY, Published,
+    Resolution, State,
 };
 
 /// How often the pause between two look-ups doubles: up to 512 s.
@@ -28,15 +29,15 @@ impl Delivery {
     /// random one, so that a writer who did not hear the answer recognises its
     /// own write, and never takes another's for it.
     #[must_use]
-    pub fn restamped(mut self, stamp: u64) -> Self {
-        self.stamp = stamp;
+    pub fn with_write_id(mut self, write_id: u64) -> Self {
+        self.write_id = write_id;
         self
     }
 
     /// Held by one worker, for preparation or to ask the platform.
     #[must_use]
-    pub fn held(mut self, now: DateTime<Utc>) -> Self {
-        self.lease_ends = Some(now + LEASE);
+    pub fn lease(mut self, now: DateTime<Utc>) -> Self {
+        self.lease_expires_at = Some(now + LEASE_DURATION);
         self
     }
 
@@ -44,9 +45,9 @@ impl Delivery {
     /// It is written before the call, so that whoever finds it later knows that
     /// the call may have been made, and asks the platform.
     #[must_use]
-    pub fn intended(mut self, now: DateTime<Utc>) -> Self {
+    pub fn open_intent(mut self, now: DateTime<Utc>) -> Self {
         self.attempts += 1;
-        self.begun = true;
+        self.has_begun = true;
         let attempt = self.attempts;
         self.intent = Some(Intent {
             attempt,
@@ -54,47 +55,49 @@ impl Delivery {
             may_still_run: true,
             retry_at: None,
             is_duplicate: false,
-            looks: 0,
-            seen: None,
+            look_ups: 0,
+            candidate: None,
         });
-        self.held(now)
+        self.lease(now)
     }
 
     /// Preparation got this far; `again_at` is when it can go on, `None` when
     /// nothing is left to prepare.
     #[must_use]
-    pub fn prepared(mut self, progress: Option<String>, again_at: Option<DateTime<Utc>>) -> Self {
+    pub fn record_preparation(mut self, progress: Option<String>, again_at: Option<DateTime<Utc>>) -> Self {
         self.progress = progress;
         self.attempts = 0;
         self.note = None;
-        self.prepared = again_at.is_none();
-        let look_at = again_at.unwrap_or(self.publish_at);
-        self.wait_until(look_at, None)
+        self.is_prepared = again_at.is_none();
+        let next_step_at = again_at.unwrap_or(self.publish_at);
+        self.wait_until(next_step_at, None)
     }
 
     /// A step before the public call met a setback: nothing is public.
     #[must_use]
-    pub fn preparation_failed(self, setback: Setback, now: DateTime<Utc>, jitter: u32) -> Self {
+    pub fn fail_preparation(self, setback: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
         let mut counted = self;
         counted.attempts += 1;
         let setback = match setback {
             // Nothing that comes before the public call can make a post public.
-            Setback::Duplicate { reason } | Setback::Unknown { reason, .. } => Setback::Busy { retry_at: None, reason },
+            AttemptError::Duplicate { reason } | AttemptError::Unknown { reason, .. } => {
+                AttemptError::RetryLater { retry_at: None, reason }
+            }
             it => it,
         };
-        counted.settled(Err(setback), now, jitter)
+        counted.record_publish(Err(setback), now, jitter)
     }
 
     /// The public call has ended, or its connection is known not to work.
     ///
     /// A platform can make us wait longer than we would, never shorter.
     #[must_use]
-    pub fn settled(mut self, attempt: Result<Published, Setback>, now: DateTime<Utc>, jitter: u32) -> Self {
+    pub fn record_publish(mut self, attempt: Result<Published, AttemptError>, now: DateTime<Utc>, jitter: u32) -> Self {
         let wait = self.back_off(jitter);
         match attempt {
             Ok(published) => self.published(published, now),
-            Err(Setback::Refused { reason }) => self.failed(reason, FailureClass::Refused),
-            Err(Setback::Busy { retry_at, reason }) => {
+            Err(AttemptError::Refused { reason }) => self.failed(reason, FailureClass::Refused),
+            Err(AttemptError::RetryLater { retry_at, reason }) => {
                 self.intent = None;
                 if let Some(at) = retry_at.filter(|it| self.opens_late(*it)) {
                     self.opens_at = Some(at);
@@ -102,35 +105,35 @@ impl Delivery {
                 let again_at = retry_at.map_or(now + wait, |it| it.max(now + wait));
                 self.try_again(again_at, reason, now)
             }
-            Err(Setback::Disconnected { reason }) => {
+            Err(AttemptError::Unauthorized { reason }) => {
                 self.intent = None;
                 let waited = now - self.publish_at;
-                let wait = (waited / 10).clamp(RECONNECTION_LOOK, LONGEST_RECONNECTION_LOOK);
+                let wait = (waited / 10).clamp(FIRST_RECONNECTION_CHECK, MAX_RECONNECTION_CHECK);
                 self.try_again(now + wait, reason, now)
             }
-            Err(Setback::Stale { reason }) => {
+            Err(AttemptError::PreparationExpired { reason }) => {
                 self.intent = None;
-                self.prepared = false;
+                self.is_prepared = false;
                 self.progress = None;
                 self.attempts = 0;
                 self.restarts += 1;
                 self.try_again(now + wait, reason, now)
             }
-            Err(Setback::Duplicate { reason }) => {
-                self.doubted_since = self.in_doubt_since();
+            Err(AttemptError::Duplicate { reason }) => {
+                self.unknown_since = self.unknown_outcome_since();
                 if let Some(intent) = &mut self.intent {
                     intent.may_still_run = false;
                     intent.is_duplicate = true;
                 }
-                self.wait_until(now + FIRST_LOOK, Some(reason))
+                self.wait_until(now + FIRST_LOOK_UP_WAIT, Some(reason))
             }
-            Err(Setback::Unknown { may_still_run, retry_at, reason }) => {
-                self.doubted_since = self.in_doubt_since();
+            Err(AttemptError::Unknown { may_still_run, retry_at, reason }) => {
+                self.unknown_since = self.unknown_outcome_since();
                 if let Some(intent) = &mut self.intent {
                     intent.may_still_run = may_still_run;
                     intent.retry_at = retry_at;
                 }
-                self.wait_until(now + FIRST_LOOK, Some(reason))
+                self.wait_until(now + FIRST_LOOK_UP_WAIT, Some(reason))
             }
         }
     }
@@ -138,88 +141,94 @@ impl Delivery {
     /// The platform could not even be called. An open intent stays open: that
     /// nobody can be asked says nothing of how the last call ended.
     #[must_use]
-    pub fn not_called(self, setback: Setback, now: DateTime<Utc>, jitter: u32) -> Self {
+    pub fn skip_publish(self, setback: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
         if self.intent.is_some() {
-            let unclear = Resolution::Unclear { reason: setback.into_reason() };
-            return self.resolved(unclear, TimeDelta::zero(), now, jitter);
+            let unclear = Resolution::Pending { reason: setback.into_reason() };
+            return self.record_look_up(unclear, TimeDelta::zero(), now, jitter);
         }
         match setback {
             // No call is counted, so the wait grows with the lateness instead.
-            Setback::Busy { retry_at: None, reason } => {
-                let wait = ((now - self.publish_at) / 10).min(LONGEST_PAUSE).max(self.back_off(jitter));
+            AttemptError::RetryLater { retry_at: None, reason } => {
+                let wait = ((now - self.publish_at) / 10).min(MAX_PREPARATION_PAUSE).max(self.back_off(jitter));
                 self.try_again(now + wait, reason, now)
             }
-            setback => self.settled(Err(setback), now, jitter),
+            setback => self.record_publish(Err(setback), now, jitter),
         }
     }
 
     /// The platform was asked about the open intent.
     #[must_use]
-    pub fn resolved(mut self, answer: Resolution, asking: impl Into<Looks>, now: DateTime<Utc>, jitter: u32) -> Self {
-        let Looks { settles, are_paid } = asking.into();
+    pub fn record_look_up(
+        mut self,
+        answer: Resolution,
+        asking: impl Into<LookUpPolicy>,
+        now: DateTime<Utc>,
+        jitter: u32,
+    ) -> Self {
+        let LookUpPolicy { settle_time: settles, is_billed: are_paid } = asking.into();
         // Also where its worker died and nobody had said so yet.
-        self.doubted_since = self.in_doubt_since();
-        let ends_at = self.ends_at();
+        self.unknown_since = self.unknown_outcome_since();
+        let ends_at = self.gives_up_at();
         let Some(intent) = &mut self.intent else { return self };
-        intent.looks += 1;
-        let (certain_at, retry_at) = (intent.certain_at(settles), intent.retry_at);
+        intent.look_ups += 1;
+        let (certain_at, retry_at) = (intent.settled_at(settles), intent.retry_at);
         let most_doublings = if intent.is_duplicate && are_paid { MOST_PAID_DOUBLINGS } else { MOST_DOUBLINGS };
-        let look_again = now + jittered(FIRST_LOOK * (1 << intent.looks.min(most_doublings)), jitter);
-        let look_again = if intent.at + CALL_WITHIN + settles <= now {
+        let look_again = now + jittered(FIRST_LOOK_UP_WAIT * (1 << intent.look_ups.min(most_doublings)), jitter);
+        let look_again = if intent.at + PUBLISH_CALL_DELAY + settles <= now {
             // From here on the adapter may have made the same call again by itself.
             look_again.max(now + settles)
         } else if now < certain_at {
             // Whatever can be decided is, as soon as the call can no longer take effect.
-            look_again.min(certain_at).max(now + FIRST_LOOK)
+            look_again.min(certain_at).max(now + FIRST_LOOK_UP_WAIT)
         } else {
             look_again
         };
-        let is_absent = answer == Resolution::Absent;
+        let is_absent = answer == Resolution::NotPublished;
         let answer = match answer {
-            Resolution::Absent | Resolution::NotThere if intent.is_duplicate => {
-                Resolution::Unclear { reason: NOT_LISTED.to_owned() }
+            Resolution::NotPublished | Resolution::NotFound if intent.is_duplicate => {
+                Resolution::Pending { reason: NOT_LISTED.to_owned() }
             }
             answer => answer,
         };
         match answer {
-            Resolution::Public(published) => self.published(published, now),
-            Resolution::Recognised(Published { platform_post_id, .. }) => {
-                let known = intent.seen.take().filter(|it| it.platform_post_id == platform_post_id);
-                let seen = known.unwrap_or(Sighting { platform_post_id, at: now });
-                let believed_at = certain_at.max(seen.at + UNCLAIMED_FOR);
-                intent.seen = Some(seen);
+            Resolution::Found(published) => self.published(published, now),
+            Resolution::Candidate(Published { platform_post_id, .. }) => {
+                let known = intent.candidate.take().filter(|it| it.platform_post_id == platform_post_id);
+                let seen = known.unwrap_or(Candidate { platform_post_id, at: now });
+                let believed_at = certain_at.max(seen.at + CANDIDATE_WAIT);
+                intent.candidate = Some(seen);
                 self.wait_until(
-                    believed_at.max(now + FIRST_LOOK),
+                    believed_at.max(now + FIRST_LOOK_UP_WAIT),
                     Some("A post like this one is there. Making sure that no other post made it.".to_owned()),
                 )
             }
-            Resolution::Absent | Resolution::NotThere if certain_at <= now => {
+            Resolution::NotPublished | Resolution::NotFound if certain_at <= now => {
                 if is_absent {
                     self.settle_call();
                 }
                 self.intent = None;
                 let wait = self.back_off(jitter);
                 // The time for asking has already passed as waiting.
-                let again_at = now.max(certain_at + wait.min(FIRST_WAIT)).max(retry_at.unwrap_or(now));
+                let again_at = now.max(certain_at + wait.min(FIRST_RETRY_WAIT)).max(retry_at.unwrap_or(now));
                 self.try_again(again_at, "The last attempt did not arrive. Trying again.".to_owned(), now)
             }
-            Resolution::Absent | Resolution::NotThere => self.wait_until(
-                if are_paid { certain_at } else { look_again.min(certain_at) }.max(now + FIRST_LOOK),
+            Resolution::NotPublished | Resolution::NotFound => self.wait_until(
+                if are_paid { certain_at } else { look_again.min(certain_at) }.max(now + FIRST_LOOK_UP_WAIT),
                 Some("Waiting to be sure that the last attempt did not arrive.".to_owned()),
             ),
             Resolution::Refused { reason } => {
                 self.settle_call();
                 self.failed(reason, FailureClass::Refused)
             }
-            Resolution::Unclear { reason } | Resolution::Disconnected { reason } if self.ends_at() <= now => {
+            Resolution::Pending { reason } | Resolution::Unauthorized { reason } if self.gives_up_at() <= now => {
                 let reason = format!("The post may be public. {reason}");
                 self.failed(reason, FailureClass::MayBePublic)
             }
-            Resolution::Unclear { reason } | Resolution::Disconnected { reason } => {
+            Resolution::Pending { reason } | Resolution::Unauthorized { reason } => {
                 // A wait beyond the end would only make the end late.
                 self.wait_until(look_again.min(ends_at.max(now + settles)), Some(reason))
             }
-            Resolution::Unknowable { advice } => {
+            Resolution::Undeterminable { advice } => {
                 let reason = format!("The post may be public: {advice}");
                 self.failed(reason, FailureClass::MayBePublic)
             }
@@ -229,8 +238,8 @@ impl Delivery {
     /// Its step is not taken now, because too many are being taken for the same
     /// user or host. That is no attempt: whatever is known of it stays so.
     #[must_use]
-    pub fn put_off(self, now: DateTime<Utc>, jitter: u32) -> Self {
-        let wait = ((now - self.publish_at).abs() / 2).clamp(FIRST_PUT_OFF, LONGEST_PUT_OFF);
+    pub fn reschedule(self, now: DateTime<Utc>, jitter: u32) -> Self {
+        let wait = ((now - self.publish_at).abs() / 2).clamp(FIRST_POSTPONEMENT, MAX_POSTPONEMENT);
         let note = "Many of your posts are being sent, or its server is slow. It goes out as soon as there is room.";
         let note = (self.state == State::Waiting).then(|| note.to_owned());
         self.wait_until(now + jittered(wait, jitter), note)
@@ -238,9 +247,9 @@ impl Delivery {
 
     /// Its time is over.
     #[must_use]
-    pub fn given_up(self) -> Self {
+    pub fn give_up(self) -> Self {
         let last = self.note.clone().unwrap_or_else(|| "It could not be sent.".to_owned());
-        let hours = (self.ends_at() - self.publish_at).num_hours();
+        let hours = (self.gives_up_at() - self.publish_at).num_hours();
         let reason = format!("Given up {hours} hours after its time; give the post a new one to try again. {last}");
         self.failed(reason, FailureClass::GivenUp)
     }
@@ -248,19 +257,19 @@ impl Delivery {
     /// It has ended, and its post is told later: in an hour of many posts the
     /// public calls come first. What follows it comes after that.
     #[must_use]
-    pub fn told_at(mut self, at: DateTime<Utc>) -> Self {
+    pub fn defer_roll_up(mut self, at: DateTime<Utc>) -> Self {
         if self.state != State::Waiting {
-            self.look_at = at;
+            self.next_step_at = at;
         }
         if let Some(it) = &mut self.follow_ups {
-            it.ends_at = it.ends_at.max(at + FOLLOW_UP_WITHIN);
+            it.ends_at = it.ends_at.max(at + FOLLOW_UP_WINDOW);
         }
         self
     }
 
     /// It has ended and its post says so: nobody needs to look any more.
     #[must_use]
-    pub fn rolled_up(mut self) -> Self {
+    pub fn finish_roll_up(mut self) -> Self {
         self.due_at = None;
         self
     }
@@ -268,20 +277,20 @@ impl Delivery {
     /// Clamps the platform's timestamp to the range from the first call that may have
     /// made the post to now.
     fn published(self, published: Published, now: DateTime<Utc>) -> Self {
-        let begun_at = self.in_doubt_since().unwrap_or(published.at);
+        let begun_at = self.unknown_outcome_since().unwrap_or(published.at);
         let at = published.at.min(now).max(begun_at);
         self.ended(State::Published(Published { at, ..published }))
     }
 
     /// The open call certainly had no effect. An earlier one may have had, and may have been for other uploads.
     fn settle_call(&mut self) {
-        if self.doubted_since == self.intent.as_ref().map(|it| it.at) {
-            self.doubted_since = None;
+        if self.unknown_since == self.intent.as_ref().map(|it| it.at) {
+            self.unknown_since = None;
         }
     }
 
     fn failed(self, reason: String, class: FailureClass) -> Self {
-        let (reason, class) = match (class, self.doubted_since) {
+        let (reason, class) = match (class, self.unknown_since) {
             (FailureClass::Refused | FailureClass::GivenUp, Some(_)) => {
                 (format!("{UNSETTLED} {reason}"), FailureClass::MayBePublic)
             }
@@ -293,37 +302,37 @@ impl Delivery {
     fn ended(mut self, state: State) -> Self {
         self.state = state;
         self.intent = None;
-        self.doubted_since = None;
-        self.lease_ends = None;
+        self.unknown_since = None;
+        self.lease_expires_at = None;
         self
     }
 
     fn try_again(self, at: DateTime<Utc>, reason: String, now: DateTime<Utc>) -> Self {
-        let ends = self.ends_at();
+        let ends = self.gives_up_at();
         if ends <= now {
             let noted = Self { note: Some(reason), ..self };
-            return noted.given_up();
+            return noted.give_up();
         }
         // A wait beyond the end would only make the end late.
         self.wait_until(at.min(ends), Some(reason))
     }
 
     pub(super) fn wait_until(mut self, at: DateTime<Utc>, note: Option<String>) -> Self {
-        self.look_at = at;
+        self.next_step_at = at;
         self.due_at = Some(at);
-        self.lease_ends = None;
+        self.lease_expires_at = None;
         self.note = note.or(self.note);
         self
     }
 
     /// Whether a time that the platform named extends the retrying.
     fn opens_late(&self, at: DateTime<Utc>) -> bool {
-        self.ends_at() <= at && at <= self.publish_at + LATEST_OPENING
+        self.gives_up_at() <= at && at <= self.publish_at + EXTENDED_RETRY_WINDOW
     }
 
     fn back_off(&self, jitter: u32) -> TimeDelta {
         let doublings = self.attempts.saturating_add(self.restarts).saturating_sub(1).min(10);
-        jittered((FIRST_WAIT * (1 << doublings)).min(LONGEST_WAIT), jitter)
+        jittered((FIRST_RETRY_WAIT * (1 << doublings)).min(MAX_RETRY_WAIT), jitter)
     }
 }
 

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 pub use self::form::{AddressForm, TextForm};
 use self::form::{address_schema, is_address};
 use super::{OptionValue, Options};
-use crate::faults::Faults;
-use crate::near::nearest;
+use crate::suggestion::suggest;
+use crate::validation_errors::ValidationErrors;
 
 /// An option of a platform.
 #[derive(Clone, Copy, Debug)]
@@ -385,17 +385,17 @@ impl Vocabulary {
         platform: &str,
         given: impl IntoIterator<Item = &'n str>,
         field: &str,
-        faults: &mut Faults,
+        faults: &mut ValidationErrors,
     ) {
         let known = || self.options(platform).iter().map(|it| it.name);
         for name in given.into_iter().filter(|name| known().all(|it| it != *name)) {
-            let near = nearest(name, known()).map_or_else(String::new, |it| format!("; did you mean {it}?"));
+            let near = suggest(name, known()).map_or_else(String::new, |it| format!("; did you mean {it}?"));
             faults.add(format_args!("{field}.{name}"), format_args!("is not an option of {platform}{near}"));
         }
     }
 
     /// Notes each value that this platform does not take, and what is missing.
-    pub fn check_values(&self, platform: &str, given: &Options, field: &str, faults: &mut Faults) {
+    pub fn check_values(&self, platform: &str, given: &Options, field: &str, faults: &mut ValidationErrors) {
         for spec in self.options(platform) {
             let fault = match given.get(spec.name) {
                 Some(value) => spec.fault(value).or_else(|| spec.misfit(given)),

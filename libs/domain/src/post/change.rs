@@ -6,11 +6,11 @@ use super::request::{Accounts, Changes, NamedMedium, NewPost, NewTarget, largest
 use super::status::{PostStatus, TargetStatus};
 use super::target::{aim, carried};
 use super::{MAX_TEXT_BYTES, Post};
-use crate::faults::Faults;
 use crate::id::{ConnectionId, Ids};
 use crate::media::{AltText, Attachment};
 use crate::text::PostText;
 use crate::user::User;
+use crate::validation_errors::ValidationErrors;
 
 impl Post {
     /// A new post: a draft, or scheduled when it has a time. `files` are those
@@ -22,7 +22,7 @@ impl Post {
         accounts: &Accounts,
         ids: &Ids,
         now: DateTime<Utc>,
-    ) -> Result<Self, Faults> {
+    ) -> Result<Self, ValidationErrors> {
         let mut faults = new.faults;
         let targets = aim(&new.targets, &[], files, accounts, ids, &mut faults);
         let post = Self {
@@ -30,7 +30,7 @@ impl Post {
             post_id: ids.fresh(),
             revision: 1,
             written_by: new.authority,
-            stamp: 1,
+            write_id: 1,
             text: new.text,
             status: PostStatus::Draft,
             scheduled_at: None,
@@ -57,7 +57,7 @@ impl Post {
         accounts: &Accounts,
         ids: &Ids,
         now: DateTime<Utc>,
-    ) -> Result<Self, Faults> {
+    ) -> Result<Self, ValidationErrors> {
         self.check_changeable()?;
         let mut faults = changes.faults;
         let mut files = added;
@@ -118,7 +118,7 @@ impl Post {
         accounts: &Accounts,
         named: &[NewTarget],
         needs_credentials: impl Fn(ConnectionId) -> bool,
-        faults: &mut Faults,
+        faults: &mut ValidationErrors,
     ) -> Self {
         // When targets were named but cannot be used, that is a fault already.
         let none_named = faults.iter().all(|(field, _)| !field.starts_with("platforms"));
@@ -158,7 +158,7 @@ impl Post {
         self
     }
 
-    fn unscheduled(mut self, faults: &mut Faults) -> Self {
+    fn unscheduled(mut self, faults: &mut ValidationErrors) -> Self {
         if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
             faults.add_sentence(
                 "scheduled_at",
@@ -174,7 +174,7 @@ impl Post {
         self
     }
 
-    fn keep_published(&self, targets: &[NewTarget], faults: &mut Faults) {
+    fn keep_published(&self, targets: &[NewTarget], faults: &mut ValidationErrors) {
         for published in self.targets.iter().filter(|it| it.status == TargetStatus::Published) {
             let Some(named) = targets.iter().find(|it| it.connection_id == published.connection_id) else {
                 let id = published.connection_id;
@@ -205,7 +205,7 @@ impl Post {
 
     /// Checks the size of all texts. The error is on the field that `largest` names: the largest text
     /// of the request.
-    fn check_size(&self, largest: impl FnOnce() -> Option<String>, faults: &mut Faults) {
+    fn check_size(&self, largest: impl FnOnce() -> Option<String>, faults: &mut ValidationErrors) {
         let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
         let texts = overrides.chain([&self.text]).map(PostText::as_str);
         let described = self.files().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::{Accounts, Post, PostStatus, Target, TargetStatus};
-use crate::budget::{Budgets, Change, Charge, Mills, Month, Purse};
+use crate::budget::{BudgetKey, Budgets, Change, Charge, MilliDollars, Month};
 use crate::failure::FailureClass;
 use crate::id::TargetId;
 
@@ -50,11 +50,11 @@ impl Target {
 
 /// How the counts of a user change when a post is written over another. What is spent is
 /// not given back, and not counted again while its target stays as it is.
-pub fn changes(before: Option<&Post>, after: Option<&Post>) -> BTreeMap<Purse, Change> {
+pub fn changes(before: Option<&Post>, after: Option<&Post>) -> BTreeMap<BudgetKey, Change> {
     let (before, after) = (charged_targets(before), charged_targets(after));
     let mut changes = BTreeMap::new();
     let mut count = |target: &Target, charge: Charge, by: i64| {
-        let purse = Purse { platform: target.provider.clone(), month: charge.month };
+        let purse = BudgetKey { platform: target.provider.clone(), month: charge.month };
         let change = changes.entry(purse).or_insert(Change { by: 0, budget: charge.budget });
         change.by += by;
         if 0 < by {
@@ -80,7 +80,7 @@ fn charged_targets(post: Option<&Post>) -> BTreeMap<TargetId, (&Target, Charge)>
     targets.iter().filter_map(|it| Some((it.target_id, (it, it.charge?)))).collect()
 }
 
-fn signed(cost: Mills) -> i64 {
+fn signed(cost: MilliDollars) -> i64 {
     i64::try_from(cost.get()).unwrap_or(i64::MAX)
 }
 

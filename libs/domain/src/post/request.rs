@@ -6,11 +6,11 @@ use chrono::{DateTime, Utc};
 
 use super::Authority;
 use crate::connection::Connection;
-use crate::faults::Faults;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
 use crate::options::NamedOptions;
 use crate::text::PostText;
+use crate::validation_errors::ValidationErrors;
 
 /// A file as a client names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub struct NewPost {
     /// What its caller may write.
     pub authority: Authority,
     /// What was wrong with the request as it was read. No post comes of it then.
-    pub faults: Faults,
+    pub faults: ValidationErrors,
 }
 
 /// What a client changes in a post. `None` leaves a field unchanged.
@@ -103,7 +103,7 @@ pub struct Changes {
     /// What its caller may write.
     pub authority: Authority,
     /// What was wrong with the request as it was read. No post comes of it then.
-    pub faults: Faults,
+    pub faults: ValidationErrors,
 }
 
 /// The accounts that a request names, as far as they belong to its user.

@@ -9,11 +9,11 @@ use super::request::{Accounts, NamedMedium, NewTarget};
 use super::status::TargetStatus;
 use crate::budget::Charge;
 use crate::failure::FailureClass;
-use crate::faults::Faults;
 use crate::id::{ConnectionId, Ids, TargetId};
 use crate::media::Attachment;
 use crate::options::Options;
 use crate::text::PostText;
+use crate::validation_errors::ValidationErrors;
 
 /// One account that a post is aimed at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub(super) fn aim(
     files: &[Attachment],
     accounts: &Accounts,
     ids: &Ids,
-    faults: &mut Faults,
+    faults: &mut ValidationErrors,
 ) -> Vec<Target> {
     let mut targets = Vec::new();
     let mut seen = BTreeSet::new();

@@ -7,7 +7,7 @@ use crate::options::OptionValue;
 use crate::rules::{Rule, Rules};
 use crate::testing::{a_connection, a_new_post, a_post, a_user, accounts, an_attachment, ids, noon, text};
 
-fn fields(faults: &Faults) -> Vec<&str> {
+fn fields(faults: &ValidationErrors) -> Vec<&str> {
     faults.iter().map(|it| it.0).collect()
 }
 
@@ -300,7 +300,7 @@ fn what_is_public_keeps_its_files_when_those_of_the_post_change() {
 
 #[test]
 fn accounts_that_could_not_be_read_are_not_missed_as_well() {
-    let unreadable = Faults::one("platforms.0.connected_account_id", "must be a whole number");
+    let unreadable = ValidationErrors::one("platforms.0.connected_account_id", "must be a whole number");
     let new = NewPost { faults: unreadable, ..a_new_post(Some(noon()), &[]) };
 
     let faults = Post::create(new, &[], &a_user(), &Accounts::new(), &ids(), noon()).unwrap_err();

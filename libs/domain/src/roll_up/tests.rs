@@ -4,11 +4,11 @@
 use chrono::TimeDelta;
 
 use super::*;
-use crate::delivery::{Published, Resolution, Setback};
+use crate::delivery::{AttemptError, Published, Resolution};
 use crate::failure::FailureClass;
-use crate::faults::Faults;
 use crate::post::{Accounts, Changes, NewTarget};
 use crate::testing::{a_connection, a_post, a_user, accounts, ids, noon, text};
+use crate::validation_errors::ValidationErrors;
 
 fn delivery_of(post: &Post, target: &Target) -> Delivery {
     Delivery::new(post, target, None, 1, noon())
@@ -16,12 +16,12 @@ fn delivery_of(post: &Post, target: &Target) -> Delivery {
 
 fn published(delivery: Delivery) -> Delivery {
     let published = Published::new("p1".to_owned(), noon());
-    delivery.intended(noon()).settled(Ok(published), noon(), 0)
+    delivery.open_intent(noon()).record_publish(Ok(published), noon(), 0)
 }
 
 fn refused(delivery: Delivery) -> Delivery {
-    let setback = Setback::Refused { reason: "not wanted".to_owned() };
-    delivery.intended(noon()).settled(Err(setback), noon(), 0)
+    let setback = AttemptError::Refused { reason: "not wanted".to_owned() };
+    delivery.open_intent(noon()).record_publish(Err(setback), noon(), 0)
 }
 
 /// A post of which one target is public and the other has failed, and its
@@ -38,7 +38,7 @@ fn refused_delivery(post: &Post) -> Delivery {
     refused(delivery_of(post, &post.targets[0]))
 }
 
-fn fields(faults: &Faults) -> Vec<&str> {
+fn fields(faults: &ValidationErrors) -> Vec<&str> {
     faults.iter().map(|it| it.0).collect()
 }
 
@@ -48,9 +48,9 @@ fn a_post_whose_preparation_went_stale_can_still_be_changed() {
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
     let delivery = Delivery::new(&post, &post.targets[0], Some(TimeDelta::minutes(1)), 1, noon());
-    let stale = Setback::Stale { reason: "a file has expired".to_owned() };
+    let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
 
-    let told = post.rolled_up(&[delivery.preparation_failed(stale, noon(), 0)], noon());
+    let told = post.rolled_up(&[delivery.fail_preparation(stale, noon(), 0)], noon());
 
     assert_eq!((told.status, told.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
     told.change(Changes::default(), vec![], &accounts(&connections), &ids(), noon()).unwrap();
@@ -62,12 +62,14 @@ fn what_waits_with_nothing_in_doubt_can_be_changed_taken_back_and_deleted() {
     let user = a_user();
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
-    let calling = delivery_of(&post, &post.targets[0]).intended(noon());
+    let calling = delivery_of(&post, &post.targets[0]).open_intent(noon());
     let shown = post.rolled_up(std::slice::from_ref(&calling), noon());
     assert_eq!((shown.status, shown.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
     let reason = || "nothing went out".to_owned();
-    for setback in [Setback::Disconnected { reason: reason() }, Setback::Busy { retry_at: None, reason: reason() }] {
-        let told = shown.rolled_up(&[calling.clone().settled(Err(setback), noon(), 0)], noon());
+    for setback in
+        [AttemptError::Unauthorized { reason: reason() }, AttemptError::RetryLater { retry_at: None, reason: reason() }]
+    {
+        let told = shown.rolled_up(&[calling.clone().record_publish(Err(setback), noon(), 0)], noon());
 
         assert_eq!((told.status, told.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
         assert_eq!(told.targets[0].error_message.as_deref(), Some("nothing went out"));
@@ -76,8 +78,8 @@ fn what_waits_with_nothing_in_doubt_can_be_changed_taken_back_and_deleted() {
         let draft = told.change(back, vec![], &accounts(&connections), &ids(), noon()).unwrap();
         assert_eq!((draft.status, draft.marked().len()), (PostStatus::Draft, 0));
     }
-    let unknown = Setback::Unknown { may_still_run: false, retry_at: None, reason: reason() };
-    let doubted = shown.rolled_up(&[calling.settled(Err(unknown), noon(), 0)], noon());
+    let unknown = AttemptError::Unknown { may_still_run: false, retry_at: None, reason: reason() };
+    let doubted = shown.rolled_up(&[calling.record_publish(Err(unknown), noon(), 0)], noon());
     assert_eq!((doubted.status, doubted.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
 }
 
@@ -86,13 +88,13 @@ fn beside_a_target_that_may_be_public_nothing_can_be_changed_while_another_waits
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
-    let lost = Setback::Unknown { may_still_run: false, retry_at: None, reason: "no answer".to_owned() };
-    let doubted = delivery_of(&post, &post.targets[0]).intended(noon()).settled(Err(lost), noon(), 0);
-    let unknowable = Resolution::Unknowable { advice: "look at the account".to_owned() };
-    let in_doubt = doubted.resolved(unknowable, TimeDelta::zero(), noon(), 0);
+    let lost = AttemptError::Unknown { may_still_run: false, retry_at: None, reason: "no answer".to_owned() };
+    let doubted = delivery_of(&post, &post.targets[0]).open_intent(noon()).record_publish(Err(lost), noon(), 0);
+    let unknowable = Resolution::Undeterminable { advice: "look at the account".to_owned() };
+    let in_doubt = doubted.record_look_up(unknowable, TimeDelta::zero(), noon(), 0);
     assert!(matches!(in_doubt.state, State::Failed { class: FailureClass::MayBePublic, .. }), "{in_doubt:?}");
-    let busy = Setback::Busy { retry_at: None, reason: "later".to_owned() };
-    let waits = delivery_of(&post, &post.targets[1]).intended(noon()).settled(Err(busy), noon(), 0);
+    let busy = AttemptError::RetryLater { retry_at: None, reason: "later".to_owned() };
+    let waits = delivery_of(&post, &post.targets[1]).open_intent(noon()).record_publish(Err(busy), noon(), 0);
 
     let told = post.rolled_up(&[in_doubt, waits], noon());
 
@@ -110,8 +112,8 @@ fn beside_a_public_target_one_that_waits_can_be_dropped_and_one_about_to_go_out_
     let next = delivery_of(&post, &post.targets[1]);
     assert_eq!(post.rolled_up(&[public.clone(), next.clone()], noon()).status, PostStatus::Publishing);
 
-    let gone = Setback::Disconnected { reason: "connect it again".to_owned() };
-    let struck = next.intended(noon()).settled(Err(gone), noon(), 0);
+    let gone = AttemptError::Unauthorized { reason: "connect it again".to_owned() };
+    let struck = next.open_intent(noon()).record_publish(Err(gone), noon(), 0);
     let told = post.rolled_up(&[public, struck], noon());
     assert_eq!(told.status, PostStatus::Scheduled);
     assert!(told.check_deletable().is_err(), "a part of it is public");
@@ -205,9 +207,9 @@ fn rolling_up_twice_changes_nothing_more() {
 fn a_target_that_has_ended_is_not_told_what_was_so_before() {
     let user = a_user();
     let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
-    let waiting = Delivery::new(&post, &post.targets[0], None, 1, noon()).intended(noon());
+    let waiting = Delivery::new(&post, &post.targets[0], None, 1, noon()).open_intent(noon());
     let published = Published::new("p1".to_owned(), noon());
-    let told = post.rolled_up(&[waiting.clone().settled(Ok(published), noon(), 0)], noon());
+    let told = post.rolled_up(&[waiting.clone().record_publish(Ok(published), noon(), 0)], noon());
     // As if another target were still on its way.
     let told = Post { status: PostStatus::Publishing, ..told };
 

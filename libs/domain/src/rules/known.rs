@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Stored<T> {
+enum StoredRule<T> {
     Known(T),
     Unknown(IgnoredAny),
 }
@@ -16,10 +16,10 @@ enum Stored<T> {
 /// by a newer one that was rolled back. A rule that is not checked here is
 /// still enforced by the platform itself.
 pub(super) fn known<'de, D: Deserializer<'de>, T: Deserialize<'de>>(stored: D) -> Result<Vec<T>, D::Error> {
-    let stored = Vec::<Stored<T>>::deserialize(stored)?;
+    let stored = Vec::<StoredRule<T>>::deserialize(stored)?;
     let known = stored.into_iter().filter_map(|it| match it {
-        Stored::Known(known) => Some(known),
-        Stored::Unknown(IgnoredAny) => None,
+        StoredRule::Known(known) => Some(known),
+        StoredRule::Unknown(IgnoredAny) => None,
     });
     Ok(known.collect())
 }

@@ -58,7 +58,7 @@ fn a_breach_names_platform_limit_and_figure() {
     let breaches = rules().breaches(&text(&"x".repeat(501)), &[], &Options::default());
 
     let message = "Sandbox takes at most 500 characters, this has 501".to_owned();
-    assert_eq!(breaches, [Breach { rule: "max_text", field: "content".into(), message }]);
+    assert_eq!(breaches, [RuleViolation { rule: "max_text", field: "content".into(), message }]);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_content_warning_may_have_a_limit_of_its_own() {
     let message = "Example takes at most 5 characters as a content warning, this has 6".to_owned();
     assert_eq!(
         breaches("boats!"),
-        [Breach { rule: "max_content_warning", field: "options.content_warning".into(), message }]
+        [RuleViolation { rule: "max_content_warning", field: "options.content_warning".into(), message }]
     );
     assert_eq!(messages(&rules, &"x".repeat(10), &[]), Vec::<String>::new());
 }

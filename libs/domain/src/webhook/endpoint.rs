@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::address::EndpointUrl;
-use super::answer::Answer;
 use super::kind::EventKind;
+use super::response::EndpointResponse;
 use crate::event::Event;
 use crate::id::{UserId, WebhookId};
 use crate::name::ClientName;
@@ -79,7 +79,7 @@ pub struct Creator {
 
 /// Where a user wants to be told of events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Endpoint {
+pub struct WebhookEndpoint {
     /// Whose.
     pub user_id: UserId,
     /// Its id.
@@ -112,7 +112,7 @@ pub struct Endpoint {
     pub revision: u64,
 }
 
-impl Endpoint {
+impl WebhookEndpoint {
     /// A new one, which is unverified.
     pub fn new(
         user_id: UserId,
@@ -169,7 +169,7 @@ impl Endpoint {
 
     /// The same with what its owner changed.
     #[must_use]
-    pub fn changed(
+    pub fn with_changes(
         &self,
         url: Option<EndpointUrl>,
         events: Option<Vec<EventKind>>,
@@ -200,7 +200,13 @@ impl Endpoint {
     /// `is_last` is one after which its notice is given up: single failures, days apart,
     /// say nothing of an endpoint that has taken the notices in between. A test that is
     /// accepted verifies the endpoint; one that fails changes nothing, unless it is answered 410.
-    pub fn heard(&self, kind: EventKind, answer: &Answer, is_last: bool, now: DateTime<Utc>) -> Option<Self> {
+    pub fn record_response(
+        &self,
+        kind: EventKind,
+        answer: &EndpointResponse,
+        is_last: bool,
+        now: DateTime<Utc>,
+    ) -> Option<Self> {
         if self.is_disabled() {
             return None;
         }
@@ -258,21 +264,25 @@ mod tests {
 
     const KIND: EventKind = EventKind::PostPublished;
 
-    fn answered(status: u16) -> Answer {
-        Answer { status: Some(status), ..Answer::none("", 0) }
+    fn answered(status: u16) -> EndpointResponse {
+        EndpointResponse { status: Some(status), ..EndpointResponse::none("", 0) }
     }
 
     #[test]
     fn five_days_of_failures_end_it_and_one_success_begins_anew() {
-        let first = an_endpoint().heard(KIND, &answered(500), false, noon()).unwrap();
+        let first = an_endpoint().record_response(KIND, &answered(500), false, noon()).unwrap();
         assert_eq!(first.failing_since, Some(noon()));
-        assert_eq!(first.heard(KIND, &answered(500), true, noon() + TimeDelta::days(4)), None);
-        let accepted = first.heard(KIND, &answered(204), false, noon() + TimeDelta::days(4)).unwrap();
+        assert_eq!(first.record_response(KIND, &answered(500), true, noon() + TimeDelta::days(4)), None);
+        let accepted = first.record_response(KIND, &answered(204), false, noon() + TimeDelta::days(4)).unwrap();
         assert_eq!(accepted.failing_since, None);
-        assert_eq!(accepted.heard(KIND, &answered(200), false, noon()), None, "nothing changes");
+        assert_eq!(accepted.record_response(KIND, &answered(200), false, noon()), None, "nothing changes");
 
-        assert_eq!(first.heard(KIND, &answered(302), false, noon() + DISABLED_AFTER), None, "it is tried again");
-        let ended = first.heard(KIND, &answered(302), true, noon() + DISABLED_AFTER).unwrap();
+        assert_eq!(
+            first.record_response(KIND, &answered(302), false, noon() + DISABLED_AFTER),
+            None,
+            "it is tried again"
+        );
+        let ended = first.record_response(KIND, &answered(302), true, noon() + DISABLED_AFTER).unwrap();
         assert_eq!(ended.disabled_reason, Some(DisabledReason::Failing));
         assert!(!ended.wants(EventKind::PostPublished));
         let event = ended.disabled_event().unwrap();
@@ -281,16 +291,16 @@ mod tests {
 
     #[test]
     fn gone_is_the_end_at_once_until_its_owner_says_otherwise() {
-        let gone = an_endpoint().heard(KIND, &answered(410), false, noon()).unwrap();
+        let gone = an_endpoint().record_response(KIND, &answered(410), false, noon()).unwrap();
         assert_eq!(gone.disabled_reason, Some(DisabledReason::Gone));
-        assert_eq!(gone.heard(KIND, &answered(500), true, noon()), None);
-        let back = gone.changed(None, None, Some(false), noon());
+        assert_eq!(gone.record_response(KIND, &answered(500), true, noon()), None);
+        let back = gone.with_changes(None, None, Some(false), noon());
         assert!(back.wants(EventKind::PostFailed) && back.disabled_event().is_none());
     }
 
     #[test]
     fn what_its_owner_disables_is_no_event() {
-        let off = an_endpoint().changed(None, None, Some(true), noon());
+        let off = an_endpoint().with_changes(None, None, Some(true), noon());
         assert!(off.is_disabled() && off.disabled_event().is_none());
     }
 
@@ -298,16 +308,16 @@ mod tests {
     fn an_endpoint_is_told_of_what_it_chose_and_else_of_everything() {
         let all = an_endpoint();
         assert!(EventKind::ALL.into_iter().all(|it| all.wants(it)));
-        let some = all.changed(None, Some(vec![EventKind::PostFailed]), None, noon());
+        let some = all.with_changes(None, Some(vec![EventKind::PostFailed]), None, noon());
         assert!(some.wants(EventKind::PostFailed) && !some.wants(EventKind::PostPublished));
     }
 
     #[test]
     fn another_place_has_not_failed_yet() {
-        let failing = an_endpoint().heard(KIND, &answered(500), false, noon()).unwrap();
-        let same = failing.changed(Some(failing.url.clone()), None, None, noon());
+        let failing = an_endpoint().record_response(KIND, &answered(500), false, noon()).unwrap();
+        let same = failing.with_changes(Some(failing.url.clone()), None, None, noon());
         assert_eq!(same.failing_since, Some(noon()));
-        let moved = failing.changed(EndpointUrl::parse("https://b.example").ok(), None, None, noon());
+        let moved = failing.with_changes(EndpointUrl::parse("https://b.example").ok(), None, None, noon());
         assert_eq!(moved.failing_since, None);
     }
 
@@ -316,22 +326,22 @@ mod tests {
         let (test, event) = (EventKind::WebhookTest, EventKind::PostPublished);
         let verified = an_endpoint();
         let other = EndpointUrl::parse("https://b.example").ok();
-        let moved = verified.changed(other, None, None, noon());
+        let moved = verified.with_changes(other, None, None, noon());
         assert_eq!((verified.status(), moved.status()), (EndpointStatus::Enabled, EndpointStatus::Unverified));
         assert!(!moved.wants(event) && !moved.accepts(event) && moved.accepts(test));
 
-        assert_eq!(moved.heard(test, &answered(500), true, noon()), None);
-        assert_eq!(moved.heard(event, &answered(204), true, noon()), None, "an event verifies nothing");
-        let again = moved.heard(test, &answered(204), true, noon()).unwrap();
+        assert_eq!(moved.record_response(test, &answered(500), true, noon()), None);
+        assert_eq!(moved.record_response(event, &answered(204), true, noon()), None, "an event verifies nothing");
+        let again = moved.record_response(test, &answered(204), true, noon()).unwrap();
         assert!(again.wants(event) && again.accepts(event));
-        assert_eq!(again.heard(test, &answered(204), true, noon()), None, "nothing changes");
-        assert_eq!(again.changed(Some(again.url.clone()), None, None, noon()).status(), EndpointStatus::Enabled);
+        assert_eq!(again.record_response(test, &answered(204), true, noon()), None, "nothing changes");
+        assert_eq!(again.with_changes(Some(again.url.clone()), None, None, noon()).status(), EndpointStatus::Enabled);
 
-        let off = moved.changed(None, None, Some(true), noon());
+        let off = moved.with_changes(None, None, Some(true), noon());
         assert_eq!(off.status(), EndpointStatus::Disabled);
         assert!(!off.accepts(test));
-        assert_eq!(off.changed(None, None, Some(false), noon()).status(), EndpointStatus::Unverified);
-        let gone = moved.heard(test, &answered(410), true, noon()).unwrap();
+        assert_eq!(off.with_changes(None, None, Some(false), noon()).status(), EndpointStatus::Unverified);
+        let gone = moved.record_response(test, &answered(410), true, noon()).unwrap();
         assert_eq!(gone.disabled_reason, Some(DisabledReason::Gone));
     }
 }

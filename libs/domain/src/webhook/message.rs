@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::kind::EventKind;
-use super::secret::Secret;
+use super::secret::WebhookSecret;
 use super::signing_key::SigningKey;
 use crate::id::WebhookId;
 use crate::token;
@@ -53,7 +53,7 @@ impl fmt::Display for MessageId {
 
 /// An event for an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct WebhookMessage {
     /// Its id.
     #[serde(rename = "message_id")]
     pub id: MessageId,
@@ -63,7 +63,7 @@ pub struct Message {
     pub body: String,
 }
 
-impl Message {
+impl WebhookMessage {
     /// The event with this detail, as the bus has it, for one endpoint; `None` if the detail lacks `id` or
     /// `occurred_at`.
     ///
@@ -86,7 +86,7 @@ impl Message {
 
     /// The header `webhook-signature` of an attempt at this time: one signature
     /// for each secret of the endpoint, and that of the deployment.
-    pub fn signatures(&self, at: DateTime<Utc>, secrets: &[Secret], key: &SigningKey) -> String {
+    pub fn signatures(&self, at: DateTime<Utc>, secrets: &[WebhookSecret], key: &SigningKey) -> String {
         let content = format!("{}.{}.{}", self.id, at.timestamp(), self.body);
         let shared = secrets.iter().map(|it| it.sign(&content));
         shared.chain([key.sign(&content)]).collect::<Vec<_>>().join(" ")
@@ -100,14 +100,14 @@ mod tests {
 
     use super::*;
 
-    fn message() -> Message {
+    fn message() -> WebhookMessage {
         let at = "2026-11-21T12:00:00.000Z";
         let detail =
             json!({ "id": "post.published:7:2", "occurred_at": at, "user_id": "5", "post_id": 7, "sequence": 2 });
-        Message::of(EventKind::PostPublished, WebhookId::parse("9").unwrap(), &detail).unwrap()
+        WebhookMessage::of(EventKind::PostPublished, WebhookId::parse("9").unwrap(), &detail).unwrap()
     }
 
-    fn headers(message: &Message, at: DateTime<Utc>, signatures: &str) -> HeaderMap {
+    fn headers(message: &WebhookMessage, at: DateTime<Utc>, signatures: &str) -> HeaderMap {
         let headers = [
             ("webhook-id", message.id.to_string()),
             ("webhook-timestamp", at.timestamp().to_string()),
@@ -119,11 +119,11 @@ mod tests {
     #[test]
     fn whoever_has_either_secret_verifies_what_was_signed_with_both() {
         let (message, at) = (message(), Utc::now());
-        let (new, old, other) = (Secret::random(), Secret::random(), Secret::random());
+        let (new, old, other) = (WebhookSecret::random(), WebhookSecret::random(), WebhookSecret::random());
         let signatures = message.signatures(at, &[new.clone(), old.clone()], &SigningKey::random());
         let headers = headers(&message, at, &signatures);
 
-        let verified = |it: &Secret, body: &str| {
+        let verified = |it: &WebhookSecret, body: &str| {
             let theirs = Webhook::new(it.expose()).unwrap();
             theirs.verify(body.as_bytes(), &headers).is_ok()
         };

@@ -15,9 +15,9 @@ const BYTES: usize = 32;
 
 /// The secret that an endpoint shares with us: `whsec_` and base64.
 #[derive(Clone, Debug)]
-pub struct Secret(SecretString);
+pub struct WebhookSecret(SecretString);
 
-impl Secret {
+impl WebhookSecret {
     /// A new one.
     pub fn random() -> Self {
         let bytes = Zeroizing::new(random_bytes::<BYTES>());
@@ -54,19 +54,19 @@ mod tests {
     #[test]
     fn a_signature_is_that_of_the_specifications_libraries() {
         // Source: `libraries/go/webhook_symmetric_test.go`, the same in all of them.
-        let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned().into()).unwrap();
+        let secret = WebhookSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned().into()).unwrap();
         let content = r#"msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}"#;
         assert_eq!(secret.sign(content), "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 
     #[test]
     fn what_is_kept_is_read_again_and_prints_nothing() {
-        let secret = Secret::random();
-        let again = Secret::parse(secret.expose().to_owned().into()).unwrap();
+        let secret = WebhookSecret::random();
+        let again = WebhookSecret::parse(secret.expose().to_owned().into()).unwrap();
         assert_eq!(again.sign("x"), secret.sign("x"));
         assert!(!format!("{secret:?}").contains("whsec_"));
         for wrong in ["", "whsec_", "whsec_AAAA", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_é"] {
-            assert!(Secret::parse(wrong.to_owned().into()).is_none(), "{wrong}");
+            assert!(WebhookSecret::parse(wrong.to_owned().into()).is_none(), "{wrong}");
         }
     }
 }

@@ -11,23 +11,23 @@ pub const MAX_REPLACED: usize = 4;
 
 /// The secrets of an endpoint, sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Secrets {
+pub struct WebhookSecrets {
     /// The newest.
     pub newest: Vec<u8>,
     /// Those before it, the latest first.
-    pub replaced: Vec<Replaced>,
+    pub replaced: Vec<ReplacedSecret>,
 }
 
 /// A secret that another has replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replaced {
+pub struct ReplacedSecret {
     /// The secret, sealed.
     pub sealed: Vec<u8>,
     /// Until when it signs.
     pub until: DateTime<Utc>,
 }
 
-impl Secrets {
+impl WebhookSecrets {
     /// The first one.
     pub fn new(sealed: Vec<u8>) -> Self {
         Self { newest: sealed, replaced: Vec::new() }
@@ -37,7 +37,7 @@ impl Secrets {
     /// replaced: whoever rotates again, because the answer was lost, breaks nothing.
     #[must_use]
     pub fn rotated(self, sealed: Vec<u8>, now: DateTime<Utc>) -> Self {
-        let last = Replaced { sealed: self.newest, until: now + ROTATION };
+        let last = ReplacedSecret { sealed: self.newest, until: now + ROTATION };
         let before = self.replaced.into_iter().filter(|it| now < it.until);
         Self { newest: sealed, replaced: std::iter::once(last).chain(before).take(MAX_REPLACED).collect() }
     }
@@ -59,14 +59,14 @@ mod tests {
     use super::*;
     use crate::testing::noon;
 
-    fn signing(secrets: &Secrets, now: DateTime<Utc>) -> Vec<u8> {
+    fn signing(secrets: &WebhookSecrets, now: DateTime<Utc>) -> Vec<u8> {
         secrets.signing(now).flatten().copied().collect()
     }
 
     #[test]
     fn a_replaced_secret_signs_for_a_day_whatever_replaces_the_next() {
         let later = |hours| noon() + TimeDelta::hours(hours);
-        let secrets = Secrets::new(vec![1]);
+        let secrets = WebhookSecrets::new(vec![1]);
         assert_eq!(secrets.previous_until(noon()), None);
 
         let secrets = secrets.rotated(vec![2], noon()).rotated(vec![3], later(1));
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_message_has_five_signatures_at_most() {
-        let secrets = (2..=9).fold(Secrets::new(vec![1]), |it, next| it.rotated(vec![next], noon()));
+        let secrets = (2..=9).fold(WebhookSecrets::new(vec![1]), |it, next| it.rotated(vec![next], noon()));
         assert_eq!(signing(&secrets, noon()), [9, 8, 7, 6, 5]);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::media::MimeType;
 use domain::rules::{Counting, FileRule, Rule, Rules};
 use http::Method;
@@ -107,7 +107,7 @@ pub(super) fn rules(videos: Videos, takes_galleries: bool) -> Rules {
 
 /// Somebody's profile. Where it cannot be read within this time, it is one without
 /// a name and a picture.
-pub(super) async fn profile(http: &HttpClients, appview: &Url, who: &Identity, within: Duration) -> Profile {
+pub(super) async fn profile(http: &HttpClients, appview: &Url, who: &Identity, within: Duration) -> AccountInfo {
     let asked = async {
         match from_appview(http, appview, who).await {
             Some(shown) => shown,
@@ -115,7 +115,7 @@ pub(super) async fn profile(http: &HttpClients, appview: &Url, who: &Identity, w
         }
     };
     let shown = timeout(within, asked).await.unwrap_or_default();
-    Profile {
+    AccountInfo {
         account_id: who.did.as_str().to_owned(),
         username: who.handle.as_ref().map(|it| it.as_str().to_owned()),
         display_name: shown.display_name.map(|it| start_of(&it, MAX_NAME_BYTES).to_owned()).filter(|it| !it.is_empty()),

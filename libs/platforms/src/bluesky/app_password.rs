@@ -21,7 +21,7 @@ use super::pds::address;
 use super::reply::{Reply, Silence};
 use super::session::REFRESH_WITHIN;
 use crate::account::Credentials;
-use crate::handoff::{HandOffRefusal, RefreshRefusal};
+use crate::connect_flow::{ConnectError, RefreshError};
 use crate::http_clients::{ANSWER_WITHIN, HttpClients};
 
 /// How long an access token lasts where it does not say.
@@ -54,7 +54,7 @@ impl Tokens {
     /// To act for the account.
     pub(super) fn into_credentials(self, extra: Option<SecretString>, now: DateTime<Utc>) -> Credentials {
         let expires_at = Some(self.expires_at(now));
-        Credentials { refresh_token: Some(self.refresh_jwt), expires_at, extra, ..Credentials::of(self.access_jwt) }
+        Credentials { refresh_token: Some(self.refresh_jwt), expires_at, extra, ..Credentials::new(self.access_jwt) }
     }
 
     fn expires_at(&self, now: DateTime<Utc>) -> DateTime<Utc> {
@@ -78,27 +78,27 @@ pub(super) async fn sign_in(
     pds: &Url,
     did: &Did,
     password: &SecretString,
-) -> Result<Tokens, HandOffRefusal> {
+) -> Result<Tokens, ConnectError> {
     let url = address(pds, "com.atproto.server.createSession");
     let body = json!({"identifier": did, "password": password.expose_secret().trim()});
     let reply = Reply::to(http.to_named(Method::POST, url).map_err(Silence::from)?.json(&body)).await?;
-    let wrong = |message: &str| HandOffRefusal::Field { name: FIELD, message: message.to_owned() };
+    let wrong = |message: &str| ConnectError::Field { name: FIELD, message: message.to_owned() };
     match (reply.status, reply.error().as_deref()) {
         (it, _) if it.is_success() => {}
         (_, Some("AuthFactorTokenRequired")) => return Err(wrong(OWN_PASSWORD)),
-        (_, Some("AccountTakedown")) => return Err(HandOffRefusal::Refused(reply.words())),
+        (_, Some("AccountTakedown")) => return Err(ConnectError::Refused(reply.words())),
         (StatusCode::UNAUTHORIZED, Some(_)) => {
             return Err(wrong("This password is wrong. Make a new app password under Settings, App passwords."));
         }
         (it, Some(_)) if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
-            return Err(HandOffRefusal::Refused(reply.words()));
+            return Err(ConnectError::Refused(reply.words()));
         }
-        _ => return Err(HandOffRefusal::Unreachable),
+        _ => return Err(ConnectError::Unreachable),
     }
-    let tokens: Tokens = reply.json().ok_or(HandOffRefusal::Unreachable)?;
+    let tokens: Tokens = reply.json().ok_or(ConnectError::Unreachable)?;
     if tokens.did != did.as_str() {
         end(http, pds, &tokens.refresh_jwt).await.ok();
-        return Err(HandOffRefusal::Refused("its server opened another account".to_owned()));
+        return Err(ConnectError::Refused("its server opened another account".to_owned()));
     }
     let is_own_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
     if is_own_password || tokens.active == Some(false) {
@@ -108,7 +108,7 @@ pub(super) async fn sign_in(
     match &tokens.status {
         _ if is_own_password => Err(wrong(OWN_PASSWORD)),
         Some(status) if tokens.active == Some(false) => {
-            Err(HandOffRefusal::Refused(format!("this account is not active ({status})")))
+            Err(ConnectError::Refused(format!("this account is not active ({status})")))
         }
         _ => Ok(tokens),
     }
@@ -118,16 +118,16 @@ const OWN_PASSWORD: &str = "This is the password of the account itself, which no
      App passwords, and type that one.";
 
 /// New tokens for a refresh token.
-pub(super) async fn refresh(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
+pub(super) async fn refresh(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshError> {
     let reply = as_bearer(http, pds, "com.atproto.server.refreshSession", token, REFRESH_WITHIN).await?;
     if reply.status.is_success() {
-        let unreadable = || RefreshRefusal::Unreachable("it answered in another form".to_owned());
+        let unreadable = || RefreshError::Unreachable("it answered in another form".to_owned());
         return reply.json().ok_or_else(unreadable);
     }
     Err(not_refreshed(&reply))
 }
 
-fn not_refreshed(reply: &Reply) -> RefreshRefusal {
+fn not_refreshed(reply: &Reply) -> RefreshError {
     match (reply.status, reply.error().as_deref()) {
         (
             _,
@@ -142,8 +142,8 @@ fn not_refreshed(reply: &Reply) -> RefreshRefusal {
             ),
         )
         // The request holds nothing but the token, so only that can be invalid.
-        | (StatusCode::BAD_REQUEST, Some("InvalidRequest")) => RefreshRefusal::Gone(reply.words()),
-        _ => RefreshRefusal::Unreachable(reply.words()),
+        | (StatusCode::BAD_REQUEST, Some("InvalidRequest")) => RefreshError::Gone(reply.words()),
+        _ => RefreshError::Unreachable(reply.words()),
     }
 }
 
@@ -183,10 +183,10 @@ mod tests {
             (400, "AccountTakedown"),
         ] {
             let refusal = refusal(status, json!({"error": error}).to_string());
-            assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{status} {error}");
+            assert!(matches!(refusal, RefreshError::Gone(_)), "{status} {error}");
         }
         for (status, body) in [(400, "<html>"), (429, r#"{"error":"RateLimitExceeded"}"#), (502, "")] {
-            assert!(matches!(refusal(status, body.to_owned()), RefreshRefusal::Unreachable(_)), "{status} {body}");
+            assert!(matches!(refusal(status, body.to_owned()), RefreshError::Unreachable(_)), "{status} {body}");
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::reply::{Reply, Silence};
-use crate::handoff::HandOffRefusal;
+use crate::connect_flow::ConnectError;
 use crate::http_clients::HttpClients;
 
 /// What we need of a server's metadata (RFC 8414).
@@ -32,30 +32,30 @@ pub(super) struct ProtectedResource {
 
 impl AuthorizationServer {
     /// The one that gives out tokens for this PDS.
-    pub(super) async fn of_pds(http: &HttpClients, pds: &Url) -> Result<Self, HandOffRefusal> {
+    pub(super) async fn of_pds(http: &HttpClients, pds: &Url) -> Result<Self, ConnectError> {
         let resource: ProtectedResource = document(http, pds, "/.well-known/oauth-protected-resource").await?;
         match resource.authorization_servers.as_slice() {
             [server] if resource.resource.origin() == pds.origin() => Self::at(http, server).await,
-            _ => Err(HandOffRefusal::Unreachable),
+            _ => Err(ConnectError::Unreachable),
         }
     }
 
     /// The one at this address.
-    pub(super) async fn at(http: &HttpClients, server: &Url) -> Result<Self, HandOffRefusal> {
+    pub(super) async fn at(http: &HttpClients, server: &Url) -> Result<Self, ConnectError> {
         let found: Self = document(http, server, "/.well-known/oauth-authorization-server").await?;
         // Whoever names another issuer wants an answer that is meant for that one.
         if found.issuer != server.origin().ascii_serialization() {
-            return Err(HandOffRefusal::Refused("its server names another one as the issuer".to_owned()));
+            return Err(ConnectError::Refused("its server names another one as the issuer".to_owned()));
         }
         Ok(found)
     }
 }
 
-async fn document<T: DeserializeOwned>(http: &HttpClients, server: &Url, path: &str) -> Result<T, HandOffRefusal> {
-    let url = server.join(path).map_err(|_| HandOffRefusal::Unreachable)?;
+async fn document<T: DeserializeOwned>(http: &HttpClients, server: &Url, path: &str) -> Result<T, ConnectError> {
+    let url = server.join(path).map_err(|_| ConnectError::Unreachable)?;
     let reply = Reply::to(http.to_named(Method::GET, url).map_err(Silence::from)?).await?;
     match reply.status {
-        StatusCode::OK => reply.json().ok_or(HandOffRefusal::Unreachable),
-        _ => Err(HandOffRefusal::Unreachable),
+        StatusCode::OK => reply.json().ok_or(ConnectError::Unreachable),
+        _ => Err(ConnectError::Unreachable),
     }
 }

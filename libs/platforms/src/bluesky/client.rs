@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use url::{Host, Url, form_urlencoded};
 
 use super::client_key::NamedKey;
-use crate::handoff::OurAddresses;
-use crate::not_now::NotNow;
+use crate::connect_flow::CallbackUrls;
+use crate::dependency_error::DependencyError;
 
 /// How much we ask to be allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl Extent {
     }
 
     /// The address of the document that names this scope.
-    fn document(self, here: &OurAddresses) -> String {
+    fn document(self, here: &CallbackUrls) -> String {
         match self {
             Self::Posts => here.client_document.clone(),
             Self::Everything => format!("{}?{EVERYTHING}", here.client_document),
@@ -80,7 +80,7 @@ impl Client {
     }
 
     /// The one that has a document.
-    pub(super) fn of(here: &OurAddresses, key: NamedKey, extent: Extent) -> Self {
+    pub(super) fn of(here: &CallbackUrls, key: NamedKey, extent: Extent) -> Self {
         Self { id: extent.document(here), extent, key: Some(key) }
     }
 
@@ -91,7 +91,11 @@ impl Client {
 
     /// The fields of a form by which the client authenticates itself to the server
     /// with this issuer (RFC 7523).
-    pub(super) fn said_to(&self, issuer: &str, now: DateTime<Utc>) -> Result<Vec<(&'static str, String)>, NotNow> {
+    pub(super) fn said_to(
+        &self,
+        issuer: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<(&'static str, String)>, DependencyError> {
         let mut form = vec![("client_id", self.id.clone())];
         if let Some(NamedKey { kid, key }) = &self.key {
             let claims = json!({
@@ -111,7 +115,7 @@ impl Client {
 }
 
 /// Whether nobody but this machine can reach us.
-pub(super) fn is_at_loopback(here: &OurAddresses) -> bool {
+pub(super) fn is_at_loopback(here: &CallbackUrls) -> bool {
     let Ok(origin) = Url::parse(&here.origin) else { return false };
     let is_loopback = match origin.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -124,7 +128,7 @@ pub(super) fn is_at_loopback(here: &OurAddresses) -> bool {
 
 /// Where the person comes back to. For a client at loopback, servers accept an
 /// address here, but not the name `localhost`.
-pub(super) fn redirect_uri(here: &OurAddresses) -> String {
+pub(super) fn redirect_uri(here: &CallbackUrls) -> String {
     match Url::parse(&here.redirect_uri) {
         Ok(mut url) if is_at_loopback(here) && url.host_str() == Some("localhost") => {
             match url.set_host(Some("127.0.0.1")) {
@@ -138,7 +142,7 @@ pub(super) fn redirect_uri(here: &OurAddresses) -> String {
 
 /// Our document at the address that `here` names, with these keys; `None` where there
 /// is none.
-pub(super) fn document(here: &OurAddresses, name: &str, keys: &[NamedKey]) -> Option<Value> {
+pub(super) fn document(here: &CallbackUrls, name: &str, keys: &[NamedKey]) -> Option<Value> {
     let extent = match here.client_document.split_once('?') {
         None => Extent::Posts,
         Some((_, query)) if query == EVERYTHING => Extent::Everything,
@@ -170,11 +174,11 @@ mod tests {
 
     #[test]
     fn at_loopback_the_redirect_names_the_address_and_the_id_says_everything() {
-        let here = OurAddresses::of("http://localhost:8080", "bluesky");
+        let here = CallbackUrls::of("http://localhost:8080", "bluesky");
         assert!(is_at_loopback(&here));
-        assert!(is_at_loopback(&OurAddresses::of("http://127.0.0.1:8080", "bluesky")));
-        assert!(!is_at_loopback(&OurAddresses::of("https://localhost", "bluesky")));
-        assert!(!is_at_loopback(&OurAddresses::of("https://social.example", "bluesky")));
+        assert!(is_at_loopback(&CallbackUrls::of("http://127.0.0.1:8080", "bluesky")));
+        assert!(!is_at_loopback(&CallbackUrls::of("https://localhost", "bluesky")));
+        assert!(!is_at_loopback(&CallbackUrls::of("https://social.example", "bluesky")));
 
         let redirect_uri = redirect_uri(&here);
         assert_eq!(redirect_uri, "http://127.0.0.1:8080/connect/callback/bluesky");
@@ -188,20 +192,20 @@ mod tests {
 
     #[test]
     fn there_is_a_document_for_each_extent_and_no_other() {
-        let here = OurAddresses::of("https://social.example", "bluesky");
+        let here = CallbackUrls::of("https://social.example", "bluesky");
         for extent in [Extent::Posts, Extent::Everything] {
-            let here = OurAddresses { client_document: extent.document(&here), ..here.clone() };
+            let here = CallbackUrls { client_document: extent.document(&here), ..here.clone() };
             let document = document(&here, "Ours", &[]).unwrap();
             assert_eq!(document["client_id"], here.client_document);
             assert_eq!(document["scope"], extent.scope());
         }
         let client_document = format!("{}?scope=nothing", here.client_document);
-        assert_eq!(document(&OurAddresses { client_document, ..here }, "Ours", &[]), None);
+        assert_eq!(document(&CallbackUrls { client_document, ..here }, "Ours", &[]), None);
     }
 
     #[test]
     fn elsewhere_it_signs_and_shows_only_public_halves() {
-        let here = OurAddresses::of("https://social.example", "bluesky");
+        let here = CallbackUrls::of("https://social.example", "bluesky");
         let key = || NamedKey { kid: "k1".to_owned(), key: SigningKey::generate().unwrap() };
 
         let form = Client::of(&here, key(), Extent::Posts).said_to("https://pds.example", noon()).unwrap();

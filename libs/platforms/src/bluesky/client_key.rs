@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::signing_key::SigningKey;
-use crate::not_now::NotNow;
-use crate::vault::{Keeping, Kept, Vault};
+use crate::dependency_error::DependencyError;
+use crate::vault::{Retention, Vault, VaultSecret};
 
 /// Where they are kept.
 const NAME: &str = "bluesky client key";
@@ -28,7 +28,7 @@ struct Keys {
 }
 
 impl NamedKey {
-    fn generate() -> Result<Self, NotNow> {
+    fn generate() -> Result<Self, DependencyError> {
         let kid = format!("{:016x}", domain::token::random_u64());
         Ok(Self { kid, key: SigningKey::generate()? })
     }
@@ -45,25 +45,25 @@ impl NamedKey {
 
 /// All keys of this deployment, oldest first; the first one is made when it is
 /// first asked for.
-pub(super) async fn all(vault: &dyn Vault) -> Result<Vec<NamedKey>, NotNow> {
+pub(super) async fn all(vault: &dyn Vault) -> Result<Vec<NamedKey>, DependencyError> {
     if let Some(kept) = vault.find(NAME).await? {
         return read(&kept);
     }
-    let made = serde_json::to_string(&Keys { keys: vec![NamedKey::generate()?] }).map_err(|_| NotNow)?;
+    let made = serde_json::to_string(&Keys { keys: vec![NamedKey::generate()?] }).map_err(|_| DependencyError)?;
     // Where two processes make a key at the same time, the vault keeps one, and
     // both go on with that.
-    read(&vault.keep(NAME, SecretString::from(made), None, Keeping::Always).await?)
+    read(&vault.keep(NAME, SecretString::from(made), None, Retention::Always).await?)
 }
 
 /// The key that signs.
-pub(super) async fn newest(vault: &dyn Vault) -> Result<NamedKey, NotNow> {
-    all(vault).await?.pop().ok_or(NotNow)
+pub(super) async fn newest(vault: &dyn Vault) -> Result<NamedKey, DependencyError> {
+    all(vault).await?.pop().ok_or(DependencyError)
 }
 
-fn read(kept: &Kept) -> Result<Vec<NamedKey>, NotNow> {
+fn read(kept: &VaultSecret) -> Result<Vec<NamedKey>, DependencyError> {
     let keys: Keys = serde_json::from_str(kept.value.expose_secret()).map_err(|_| {
         tracing::error!(name = NAME, "what the vault keeps under this name cannot be read");
-        NotNow
+        DependencyError
     })?;
     Ok(keys.keys)
 }
@@ -83,7 +83,7 @@ mod tests {
         let second = NamedKey::generate().unwrap();
         let kid = second.kid.clone();
         let both = serde_json::to_string(&Keys { keys: vec![first, second] }).unwrap();
-        vault.keep(NAME, both.into(), Some(&kept), Keeping::Always).await.unwrap();
+        vault.keep(NAME, both.into(), Some(&kept), Retention::Always).await.unwrap();
 
         assert_eq!(newest(&vault).await.unwrap().kid, kid);
         assert_eq!(all(&vault).await.unwrap().len(), 2);
@@ -92,8 +92,8 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_read_is_not_replaced() {
         let vault = MemoryVault::default();
-        vault.keep(NAME, "rubbish".into(), None, Keeping::Always).await.unwrap();
-        assert_eq!(newest(&vault).await.unwrap_err(), NotNow);
+        vault.keep(NAME, "rubbish".into(), None, Retention::Always).await.unwrap();
+        assert_eq!(newest(&vault).await.unwrap_err(), DependencyError);
         assert_eq!(vault.find(NAME).await.unwrap().unwrap().revision, 1);
     }
 }

@@ -19,8 +19,8 @@ use url::Url;
 
 use super::reply::{Reply, Silence};
 use super::signing_key::SigningKey;
+use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
-use crate::not_now::NotNow;
 
 /// How many servers' nonces are remembered at most. Without a bound, somebody who
 /// names one server after the other could fill the memory.
@@ -59,14 +59,14 @@ impl Prover<'_> {
             Ok(Some(match self.token {
                 Some(token) => {
                     let value = HeaderValue::try_from(format!("DPoP {}", token.expose_secret()));
-                    let mut value = value.map_err(|_| NotNow)?;
+                    let mut value = value.map_err(|_| DependencyError)?;
                     value.set_sensitive(true);
                     request.header(AUTHORIZATION, value)
                 }
                 None => request,
             }))
         };
-        let first = request(self.nonces.of(&url).as_deref())?.ok_or(NotNow)?;
+        let first = request(self.nonces.of(&url).as_deref())?.ok_or(DependencyError)?;
         let reply = Reply::to(first).await?;
         let nonce = self.nonces.learn(&url, &reply.headers);
         if !wants_another_nonce(&reply) || nonce.is_none() {
@@ -83,7 +83,7 @@ impl Prover<'_> {
     }
 
     /// The proof for one request.
-    fn proof(&self, method: &Method, url: &Url, nonce: Option<&str>) -> Result<String, NotNow> {
+    fn proof(&self, method: &Method, url: &Url, nonce: Option<&str>) -> Result<String, DependencyError> {
         let header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": self.key.public()});
         let mut address = url.clone();
         address.set_query(None);

@@ -118,7 +118,7 @@ pub(super) fn limit_ends_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<D
 
 #[cfg(test)]
 mod tests {
-    use domain::delivery::Setback;
+    use domain::delivery::AttemptError;
     use domain::testing::noon;
     use http::{HeaderName, StatusCode};
     use serde_json::json;
@@ -132,18 +132,18 @@ mod tests {
         errors.classify(effect, StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), body.as_bytes(), noon())
     }
 
-    fn named(errors: &ErrorTable, effect: Effect, status: u16, error: &str) -> Setback {
+    fn named(errors: &ErrorTable, effect: Effect, status: u16, error: &str) -> AttemptError {
         answered(errors, effect, status, &json!({"error": error, "message": "words"}).to_string()).into()
     }
 
     #[test]
     fn documented_errors_have_one_outcome_each() {
         let reason = || "words".to_owned();
-        let lost = || Setback::Disconnected { reason: reason() };
-        let busy = || Setback::Busy { retry_at: None, reason: reason() };
-        let unknown = |may_still_run| Setback::Unknown { may_still_run, retry_at: None, reason: reason() };
-        let refused = || Setback::Refused { reason: reason() };
-        let stale = || Setback::Stale { reason: reason() };
+        let lost = || AttemptError::Unauthorized { reason: reason() };
+        let busy = || AttemptError::RetryLater { retry_at: None, reason: reason() };
+        let unknown = |may_still_run| AttemptError::Unknown { may_still_run, retry_at: None, reason: reason() };
+        let refused = || AttemptError::Refused { reason: reason() };
+        let stale = || AttemptError::PreparationExpired { reason: reason() };
         for (status, error, publish, upload) in [
             (401, "invalid_token", lost(), lost()),
             (400, "ExpiredToken", lost(), lost()),
@@ -172,10 +172,10 @@ mod tests {
         for status in [400, 401, 403, 404, 405, 408, 413, 500, 502] {
             for body in [PAGE, r#"{"message":"Forbidden"}"#, r#"{"error":"Not a name"}"#] {
                 let publish = answered(&PDS, Effect::Public, status, body).into();
-                assert!(matches!(publish, Setback::Unknown { .. }), "{status} {body}: {publish:?}");
+                assert!(matches!(publish, AttemptError::Unknown { .. }), "{status} {body}: {publish:?}");
                 for errors in [&PDS, &VIDEO, &VIDEO_JOB, &VIDEO_PARTS] {
                     let upload = answered(errors, Effect::Private, status, body).into();
-                    assert!(matches!(upload, Setback::Busy { .. }), "{status} {body}: {upload:?}");
+                    assert!(matches!(upload, AttemptError::RetryLater { .. }), "{status} {body}: {upload:?}");
                 }
             }
         }
@@ -208,7 +208,7 @@ mod tests {
         for errors in [&VIDEO, &VIDEO_JOB, &VIDEO_PARTS] {
             for (status, error) in [(401, "invalid_token"), (403, "Any"), (429, "Any"), (500, "Any"), (503, "Any")] {
                 let setback = named(errors, Effect::Private, status, error);
-                assert!(matches!(setback, Setback::Busy { .. }), "{status} {error}: {setback:?}");
+                assert!(matches!(setback, AttemptError::RetryLater { .. }), "{status} {error}: {setback:?}");
             }
         }
         for (errors, status, error, kind) in [

@@ -4,8 +4,8 @@
 //! only if the document of that DID names the handle, too. The document also names
 //! the account's server.
 
+use egress::Refusal;
 use http::{Method, StatusCode};
-use outbound::Refusal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;

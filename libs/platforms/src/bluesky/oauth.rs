@@ -21,7 +21,7 @@ use super::names::Did;
 use super::reply::{Reply, Silence};
 use super::session::{Grant, REFRESH_WITHIN};
 
-use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
+use crate::connect_flow::{AuthorizationRequest, ConnectError, RefreshError};
 use crate::http_clients::{ANSWER_WITHIN, HttpClients};
 
 /// The longest name of a pushed request, which goes into an address.
@@ -127,11 +127,11 @@ impl Authorization<'_> {
         &self,
         request: &AuthorizationRequest,
         login_hint: Option<&str>,
-    ) -> Result<Page, HandOffRefusal> {
+    ) -> Result<Page, ConnectError> {
         let Grant { server, client, .. } = self.grant;
         // The person's browser is sent only to addresses that we would call ourselves.
         self.http.check_named(&server.authorization_endpoint).map_err(Silence::from)?;
-        let redirect_uri = client::redirect_uri(&request.here);
+        let redirect_uri = client::redirect_uri(&request.urls);
         let mut form = vec![
             ("response_type", "code"),
             ("redirect_uri", &redirect_uri),
@@ -145,9 +145,9 @@ impl Authorization<'_> {
         if is_about_the_scope(&reply) {
             return Ok(Page::NotFor(reply.words()));
         }
-        let pushed: Pushed = hand_off_answer(&reply)?;
+        let pushed: Pushed = connect_flow_answer(&reply)?;
         if MAX_REQUEST_URI_BYTES < pushed.request_uri.len() {
-            return Err(HandOffRefusal::Unreachable);
+            return Err(ConnectError::Unreachable);
         }
         let mut page = server.authorization_endpoint.clone();
         page.query_pairs_mut().append_pair("client_id", &client.id).append_pair("request_uri", &pushed.request_uri);
@@ -160,30 +160,30 @@ impl Authorization<'_> {
         code: &str,
         verifier: &SecretString,
         redirect_uri: &str,
-    ) -> Result<Tokens, HandOffRefusal> {
+    ) -> Result<Tokens, ConnectError> {
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code),
             ("redirect_uri", redirect_uri),
             ("code_verifier", verifier.expose_secret()),
         ];
-        hand_off_answer(&self.send(&self.grant.server.token_endpoint, &form).await?)
+        connect_flow_answer(&self.send(&self.grant.server.token_endpoint, &form).await?)
     }
 
     /// New tokens for a refresh token, which is spent by it.
-    pub(super) async fn refresh(&self, token: &SecretString) -> Result<NewTokens, RefreshRefusal> {
+    pub(super) async fn refresh(&self, token: &SecretString) -> Result<NewTokens, RefreshError> {
         let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
         let asked = self.send_within(REFRESH_WITHIN, &self.grant.server.token_endpoint, &form);
         let reply = tokio::time::timeout(REFRESH_WITHIN, asked).await.map_err(|_| Silence::TooSlow)??;
         if reply.status.is_success() {
-            let unreadable = || RefreshRefusal::Unreachable("it answered in another form".to_owned());
+            let unreadable = || RefreshError::Unreachable("it answered in another form".to_owned());
             return reply.json().ok_or_else(unreadable);
         }
         // Only this one code speaks of the grant. `invalid_client` is said of
         // our document and its keys, which may be unreachable for a moment.
         match reply.error().as_deref() {
-            Some("invalid_grant") => Err(RefreshRefusal::Gone(reply.words())),
-            _ => Err(RefreshRefusal::Unreachable(reply.words())),
+            Some("invalid_grant") => Err(RefreshError::Gone(reply.words())),
+            _ => Err(RefreshError::Unreachable(reply.words())),
         }
     }
 
@@ -226,15 +226,13 @@ fn is_about_the_scope(reply: &Reply) -> bool {
     }
 }
 
-/// An answer of the hand-off. What is refused for a reason is said to the
+/// An answer of the connect flow. What is refused for a reason is said to the
 /// person; whatever may pass is "try again".
-fn hand_off_answer<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, HandOffRefusal> {
+fn connect_flow_answer<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, ConnectError> {
     match reply.status {
-        it if it.is_success() => reply.json().ok_or(HandOffRefusal::Unreachable),
-        it if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
-            Err(HandOffRefusal::Refused(reply.words()))
-        }
-        _ => Err(HandOffRefusal::Unreachable),
+        it if it.is_success() => reply.json().ok_or(ConnectError::Unreachable),
+        it if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => Err(ConnectError::Refused(reply.words())),
+        _ => Err(ConnectError::Unreachable),
     }
 }
 

@@ -43,8 +43,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 
 #[cfg(test)]
 mod tests {
-    use domain::faults::Faults;
     use domain::options::{OptionValue, Options, Vocabulary};
+    use domain::validation_errors::ValidationErrors;
 
     use super::*;
 
@@ -52,7 +52,7 @@ mod tests {
     fn what_names_no_post_is_refused_with_what_it_should_look_like() {
         let faults_of = |quoted: &str| {
             let given: Options = [(QUOTE.to_owned(), OptionValue::from(quoted))].into_iter().collect();
-            let mut faults = Faults::new();
+            let mut faults = ValidationErrors::new();
             Vocabulary::of([("bluesky", OPTIONS)]).check_values("bluesky", &given, "options", &mut faults);
             faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
         };

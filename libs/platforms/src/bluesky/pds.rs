@@ -12,8 +12,8 @@ use url::Url;
 use super::dpop::{Nonces, Prover};
 use super::reply::{Reply, Silence};
 use super::session::{Kind, Session};
+use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
-use crate::not_now::NotNow;
 
 /// Calls to the account's server, on behalf of the account.
 pub(super) struct Pds<'a> {
@@ -55,7 +55,7 @@ impl Pds<'_> {
             }
             Kind::AppPassword => {
                 let request = self.http.to_named(http_method, url)?.bearer_auth(self.token.expose_secret());
-                Reply::to(shape(request).ok_or(NotNow)?).await
+                Reply::to(shape(request).ok_or(DependencyError)?).await
             }
         }
     }

@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use futures::{StreamExt, stream};
 
 use super::facets::RichText;
 use super::identity::{Directory, Unknown};
 use super::names::{Did, Handle};
-use crate::job::Job;
+use crate::publish_request::PublishRequest;
 
 /// For looking up all the people whom a post mentions.
 const PEOPLE: Duration = Duration::from_secs(10);
@@ -27,9 +27,9 @@ const LOOK_UPS: usize = 8;
 /// plain text.
 pub(super) async fn mentioned(
     directory: &Directory,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     text: &RichText,
-) -> Result<HashMap<Handle, Did>, Setback> {
+) -> Result<HashMap<Handle, Did>, AttemptError> {
     let handles: HashSet<Handle> = text.mentions().cloned().collect();
     let look_up = async |handle: Handle| {
         let did = directory.did(&handle).await;
@@ -52,7 +52,7 @@ pub(super) async fn mentioned(
     match unclear.iter().next() {
         Some(handle) if NO_MORE_LOOK_UPS < job.publish_at - job.now => {
             let reason = format!("@{} could not be looked up", handle.as_str());
-            Err(Setback::Busy { retry_at: None, reason })
+            Err(AttemptError::RetryLater { retry_at: None, reason })
         }
         _ => Ok(people),
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Attachment, PictureBounds};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,9 +21,9 @@ use super::record::{self, Post};
 use super::record_key::record_key;
 use super::video::{self, Begun, Sent, Upload, VideoJob, VideoService};
 use super::{link_card, options, people, quote, upload};
-use crate::job::Job;
 use crate::picture::{Awaited, Look, fitted};
 use crate::platform::{STEP_LIMIT, Step};
+use crate::publish_request::PublishRequest;
 
 /// What has been reached, stored between the steps.
 #[derive(Default, Serialize, Deserialize)]
@@ -49,8 +49,8 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn of(job: &Job<'_>) -> Self {
-        job.reached()
+    pub(super) fn of(job: &PublishRequest<'_>) -> Self {
+        job.progress()
     }
 
     fn store(&self) -> String {
@@ -74,11 +74,11 @@ pub(super) struct Preparation<'a> {
 
 impl Preparation<'_> {
     /// One step, which ends in time.
-    pub(super) async fn step(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    pub(super) async fn step(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         in_time(STEP_LIMIT, self.next(job)).await
     }
 
-    async fn next(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn next(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let mut progress = Progress::of(job);
         if let Some(next) = job.media.get(progress.files.len()) {
             let at = if embed::is_video(next.mime_type) {
@@ -95,7 +95,12 @@ impl Preparation<'_> {
     }
 
     /// One step of a picture. Returns when to take the next one.
-    async fn image(&self, job: &Job<'_>, file: &Attachment, progress: &mut Progress) -> Result<DateTime<Utc>, Setback> {
+    async fn image(
+        &self,
+        job: &PublishRequest<'_>,
+        file: &Attachment,
+        progress: &mut Progress,
+    ) -> Result<DateTime<Utc>, AttemptError> {
         // Servers of last spring and older refuse pictures over one megabyte, and
         // they do so only at the public call. Bluesky's own are never that old.
         let max_bytes = if is_of_bluesky(&self.pds.session.pds) { MAX_PICTURE_BYTES } else { 1_000_000 };
@@ -115,7 +120,12 @@ impl Preparation<'_> {
     }
 
     /// One step of a video. Returns when to take the next one.
-    async fn video(&self, job: &Job<'_>, file: &Attachment, progress: &mut Progress) -> Result<DateTime<Utc>, Setback> {
+    async fn video(
+        &self,
+        job: &PublishRequest<'_>,
+        file: &Attachment,
+        progress: &mut Progress,
+    ) -> Result<DateTime<Utc>, AttemptError> {
         let Some(base) = self.video_service else {
             let blob = upload::streamed(&self.pds, job, file).await?;
             progress.files.push(File { blob, size: shown_size(file) });
@@ -151,7 +161,7 @@ impl Preparation<'_> {
     }
 
     /// The post as it is to be put.
-    async fn post(&self, job: &Job<'_>, files: &[File]) -> Result<Post, Setback> {
+    async fn post(&self, job: &PublishRequest<'_>, files: &[File]) -> Result<Post, AttemptError> {
         let text = RichText::of(job.text);
         let people = people::mentioned(self.directory, job, &text).await?;
         let quoted = quote::of(self.directory, &self.pds, job, &text).await?;
@@ -167,7 +177,7 @@ impl Preparation<'_> {
     }
 
     /// The card of the first link, past that of a quote.
-    async fn card(&self, job: &Job<'_>, text: &RichText, has_quote: bool) -> Option<Value> {
+    async fn card(&self, job: &PublishRequest<'_>, text: &RichText, has_quote: bool) -> Option<Value> {
         if job.options.flag(options::PREVIEW) == Some(false) {
             return None;
         }
@@ -177,11 +187,15 @@ impl Preparation<'_> {
 }
 
 /// Begins the upload of a video anew, unless it has failed too often. Returns when to take the next step.
-fn upload_again(job: &Job<'_>, progress: &mut Progress, reason: &str) -> Result<DateTime<Utc>, Setback> {
+fn upload_again(
+    job: &PublishRequest<'_>,
+    progress: &mut Progress,
+    reason: &str,
+) -> Result<DateTime<Utc>, AttemptError> {
     let failed_uploads = progress.failed_uploads + 1;
     if failed_uploads == MOST_UPLOADS {
         let reason = reason.trim_end_matches('.');
-        return Err(Setback::Refused { reason: format!("{reason}. It was uploaded {MOST_UPLOADS} times") });
+        return Err(AttemptError::Refused { reason: format!("{reason}. It was uploaded {MOST_UPLOADS} times") });
     }
     (progress.video, progress.upload, progress.failed_uploads) = (None, None, failed_uploads);
     Ok(job.now + UPLOAD_AGAIN_AFTER)
@@ -194,8 +208,9 @@ fn shown_size(file: &Attachment) -> Option<(u32, u32)> {
 }
 
 /// The result of a step, or a setback when it took too long.
-async fn in_time<T>(within: Duration, step: impl Future<Output = Result<T, Setback>>) -> Result<T, Setback> {
-    let late = |_| Setback::Busy { retry_at: None, reason: "it took too long to prepare this post".to_owned() };
+async fn in_time<T>(within: Duration, step: impl Future<Output = Result<T, AttemptError>>) -> Result<T, AttemptError> {
+    let late =
+        |_| AttemptError::RetryLater { retry_at: None, reason: "it took too long to prepare this post".to_owned() };
     tokio::time::timeout(within, step).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
 }
 
@@ -205,9 +220,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_step_that_takes_too_long_is_tried_again() {
-        let late = in_time(Duration::from_millis(1), std::future::pending::<Result<(), Setback>>()).await;
+        let late = in_time(Duration::from_millis(1), std::future::pending::<Result<(), AttemptError>>()).await;
         assert!(
-            matches!(&late, Err(Setback::Busy { retry_at: None, reason }) if reason.contains("too long")),
+            matches!(&late, Err(AttemptError::RetryLater { retry_at: None, reason }) if reason.contains("too long")),
             "{late:?}"
         );
         assert_eq!(in_time(STEP_LIMIT, async { Ok(1) }).await, Ok(1));

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -21,7 +21,7 @@ use super::people::NO_MORE_LOOK_UPS;
 use super::post_address::PostAddress;
 use super::record::COLLECTION;
 use super::repository::{self, NotRead};
-use crate::job::Job;
+use crate::publish_request::PublishRequest;
 
 /// For looking it up.
 const LOOK_UP: Duration = Duration::from_secs(10);
@@ -87,11 +87,11 @@ fn forbids_quotes(gate: &Value) -> bool {
 pub(super) async fn of(
     directory: &Directory,
     pds: &Pds<'_>,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     text: &RichText,
-) -> Result<Option<Value>, Setback> {
+) -> Result<Option<Value>, AttemptError> {
     let named = job.options.text(options::QUOTE);
-    let refused = |reason: String| Setback::Refused { reason };
+    let refused = |reason: String| AttemptError::Refused { reason };
     let address = match named {
         Some(named) => {
             let parsed = PostAddress::parse(named.trim());
@@ -106,7 +106,7 @@ pub(super) async fn of(
     match found {
         Ok(reference) => Ok(Some(reference)),
         Err(NotQuoted::Unreachable) if named.is_some() || is_early => {
-            Err(Setback::Busy { retry_at: None, reason: NotQuoted::Unreachable.to_string() })
+            Err(AttemptError::RetryLater { retry_at: None, reason: NotQuoted::Unreachable.to_string() })
         }
         Err(not_quoted) if named.is_some() => Err(refused(not_quoted.to_string())),
         Err(_) => Ok(None),

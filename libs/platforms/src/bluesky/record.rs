@@ -5,7 +5,7 @@
 //! one over it. Reading a record needs no token.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use domain::delivery::{Published, Setback};
+use domain::delivery::{AttemptError, Published};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -15,14 +15,14 @@ use super::errors::PDS;
 use super::pds::Pds;
 use super::repository::{self, NotRead};
 use crate::http_clients::HttpClients;
-use crate::job::Job;
 use crate::kit::{CallError, Effect};
+use crate::publish_request::PublishRequest;
 
 /// Where posts are kept.
 pub(super) const COLLECTION: &str = "app.bsky.feed.post";
 
 /// For the public call. It may be sent twice, where the server wants another nonce
-/// and carries out only the second. Shorter than `delivery::LEASE`, so that the
+/// and carries out only the second. Shorter than `delivery::LEASE_DURATION`, so that the
 /// worker that holds the delivery also learns the outcome.
 const PUT: Duration = Duration::from_secs(15);
 
@@ -75,7 +75,7 @@ pub(super) enum LookUp {
 }
 
 /// A record of a post.
-pub(super) fn written(job: &Job<'_>, text: &str, facets: Vec<Value>, embed: Option<Value>) -> Value {
+pub(super) fn written(job: &PublishRequest<'_>, text: &str, facets: Vec<Value>, embed: Option<Value>) -> Value {
     let created_at = if job.publish_at + LATE < job.now { job.now } else { job.publish_at };
     let mut record = json!({"$type": COLLECTION, "text": text, "createdAt": time(created_at)});
     if let Some(language) = job.options.text("language") {
@@ -98,7 +98,7 @@ fn time(at: DateTime<Utc>) -> String {
 }
 
 /// Makes a post public.
-pub(super) async fn put(pds: &Pds<'_>, post: &Post) -> Result<Stored, Setback> {
+pub(super) async fn put(pds: &Pds<'_>, post: &Post) -> Result<Stored, AttemptError> {
     let body = json!({
         "repo": pds.session.did,
         "collection": COLLECTION,
@@ -139,5 +139,5 @@ pub(super) async fn look_up(http: &HttpClients, (pds, did): (&Url, &str), rkey: 
 pub(super) fn public_at(uri: String, at: DateTime<Utc>) -> Published {
     let shown = uri.strip_prefix("at://").and_then(|it| it.split_once("/app.bsky.feed.post/"));
     let url = shown.map(|(did, key)| format!("https://bsky.app/profile/{did}/post/{key}"));
-    Published::new(uri, at).seen_at(url)
+    Published::new(uri, at).with_url(url)
 }

@@ -1,19 +1,19 @@
 //! What servers answer, and why there may be no answer.
 
 use chrono::{DateTime, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
+use egress::{Egress, Refusal};
 use http::{HeaderMap, StatusCode};
-use outbound::{Outbound, Refusal};
 use reqwest::RequestBuilder;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::errors;
-use crate::answer;
-use crate::handoff::RefreshRefusal;
+use crate::connect_flow::RefreshError;
+use crate::dependency_error::DependencyError;
 use crate::http_clients;
 use crate::kit::{CallError, Effect, ErrorTable};
-use crate::not_now::NotNow;
+use crate::response;
 
 /// An answer, read to its end.
 pub(super) struct Reply {
@@ -30,7 +30,7 @@ pub(super) enum Silence {
     Refused(#[from] Refusal),
     /// Something of ours is missing.
     #[error(transparent)]
-    NotNow(#[from] NotNow),
+    NotNow(#[from] DependencyError),
     /// No connection: nothing was done.
     #[error("its server could not be reached")]
     NotReached,
@@ -45,7 +45,7 @@ impl Reply {
     pub(super) async fn to(request: RequestBuilder) -> Result<Self, Silence> {
         let response = http_clients::send(request).await.map_err(|error| silence(&error))?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = answer::body(response).await.map_err(|_| Silence::CutOff)?;
+        let body = response::body(response).await.map_err(|_| Silence::CutOff)?;
         Ok(Self { status, headers, body })
     }
 
@@ -67,17 +67,17 @@ impl Reply {
 
     /// What is wrong, for people.
     pub(super) fn words(&self) -> String {
-        answer::words_of(self.status, &self.body)
+        response::words_of(self.status, &self.body)
     }
 
     /// When the server accepts calls again.
     pub(super) fn retry_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        answer::retry_at(&self.headers, now).or_else(|| errors::limit_ends_at(&self.headers, now))
+        response::retry_at(&self.headers, now).or_else(|| errors::limit_ends_at(&self.headers, now))
     }
 }
 
 fn silence(error: &reqwest::Error) -> Silence {
-    match Outbound::refusal(error) {
+    match Egress::refusal(error) {
         Some(refusal) => Silence::Refused(refusal),
         None if error.is_connect() => Silence::NotReached,
         None if error.is_timeout() => Silence::TooSlow,
@@ -85,17 +85,19 @@ fn silence(error: &reqwest::Error) -> Silence {
     }
 }
 
-impl From<Silence> for Setback {
+impl From<Silence> for AttemptError {
     fn from(silence: Silence) -> Self {
         let reason = silence.to_string();
         match silence {
-            Silence::Refused(_) | Silence::NotNow(_) | Silence::NotReached => Self::Busy { retry_at: None, reason },
+            Silence::Refused(_) | Silence::NotNow(_) | Silence::NotReached => {
+                Self::RetryLater { retry_at: None, reason }
+            }
             Silence::TooSlow | Silence::CutOff => Self::Unknown { may_still_run: true, retry_at: None, reason },
         }
     }
 }
 
-impl From<Silence> for RefreshRefusal {
+impl From<Silence> for RefreshError {
     fn from(silence: Silence) -> Self {
         Self::Unreachable(silence.to_string())
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -12,7 +12,7 @@ use super::client::Client;
 use super::names::Did;
 use super::signing_key::SigningKey;
 use crate::account::Credentials;
-use crate::handoff::RefreshRefusal;
+use crate::connect_flow::RefreshError;
 
 /// For a refresh, also one that has to be sent twice. Whoever asks waits for 30
 /// seconds. The tokens of a later answer would be lost, and the grant with them,
@@ -64,13 +64,13 @@ impl Session {
     }
 }
 
-impl From<Unreadable> for Setback {
+impl From<Unreadable> for AttemptError {
     fn from(unreadable: Unreadable) -> Self {
-        Self::Disconnected { reason: unreadable.to_string() }
+        Self::Unauthorized { reason: unreadable.to_string() }
     }
 }
 
-impl From<Unreadable> for RefreshRefusal {
+impl From<Unreadable> for RefreshError {
     fn from(unreadable: Unreadable) -> Self {
         Self::Gone(unreadable.to_string())
     }

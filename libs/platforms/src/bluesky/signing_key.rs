@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::not_now::NotNow;
+use crate::dependency_error::DependencyError;
 
 /// A private key. `Debug` shows nothing of it. Its serialized form is the
 /// secret itself, and may only be stored sealed.
@@ -35,10 +35,10 @@ struct NoKey;
 
 impl SigningKey {
     /// Makes a new key.
-    pub(super) fn generate() -> Result<Self, NotNow> {
+    pub(super) fn generate() -> Result<Self, DependencyError> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
-        let made = made.map_err(|_| NotNow)?;
-        Self::from_pkcs8(made.as_ref().to_vec()).map_err(|_| NotNow)
+        let made = made.map_err(|_| DependencyError)?;
+        Self::from_pkcs8(made.as_ref().to_vec()).map_err(|_| DependencyError)
     }
 
     fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, NoKey> {
@@ -54,10 +54,10 @@ impl SigningKey {
     }
 
     /// Makes a signed token (RFC 7519).
-    pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String, NotNow> {
+    pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String, DependencyError> {
         let part = |it: &Value| URL_SAFE_NO_PAD.encode(it.to_string());
         let signed = format!("{}.{}", part(header), part(claims));
-        let signature = self.pair.sign(&SystemRandom::new(), signed.as_bytes()).map_err(|_| NotNow)?;
+        let signature = self.pair.sign(&SystemRandom::new(), signed.as_bytes()).map_err(|_| DependencyError)?;
         Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 }

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::Router;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::id::MediaId;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
 use domain::testing::noon;
 use domain::token::Pkce;
+use egress::AddressPolicy;
 use futures::{StreamExt, stream};
 use http::StatusCode;
-use outbound::AddressPolicy;
 use secrecy::SecretString;
 use serde_json::{Value, from_value, json};
 use tokio::net::TcpListener;
@@ -24,7 +24,7 @@ use super::client::{Client, Extent};
 use super::oauth::Page;
 use super::signing_key::SigningKey;
 use super::*;
-use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
+use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
 
 const DID: &str = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
@@ -53,14 +53,25 @@ impl Stand {
     }
 
     /// A step of the preparation of a post, so long before it is due.
-    async fn step(&self, text: &str, media: &[Attachment], files: &Files, before: TimeDelta) -> Result<Step, Setback> {
+    async fn step(
+        &self,
+        text: &str,
+        media: &[Attachment],
+        files: &Files,
+        before: TimeDelta,
+    ) -> Result<Step, AttemptError> {
         // Where nobody listens.
         let nowhere = Url::parse(&format!("http://{}", SocketAddr::from(([127, 0, 0, 1], 1)))).unwrap();
         let directory = Directory::new(&self.http, &nowhere, &nowhere);
-        let profile =
-            Profile { account_id: DID.to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
-        let credentials = Credentials::of(self.token.clone());
-        let job = Job {
+        let profile = AccountInfo {
+            account_id: DID.to_owned(),
+            username: None,
+            display_name: None,
+            avatar: None,
+            profile_url: None,
+        };
+        let credentials = Credentials::new(self.token.clone());
+        let job = PublishRequest {
             profile: &profile,
             credentials: &credentials,
             text,
@@ -72,7 +83,7 @@ impl Stand {
             publish_at: noon() + before,
             called_at: noon(),
             files,
-            claims: &crate::recognition::NobodyElse,
+            claims: &crate::recognition::NoOtherClaims,
             now: noon(),
         };
         let preparation = Preparation { directory: &directory, pds: self.pds(), video_service: None };
@@ -86,16 +97,16 @@ struct Files(AtomicUsize);
 
 #[async_trait::async_trait]
 impl MediaReader for Files {
-    async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+    async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaReadError> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Ok(stream::iter([Ok(bytes::Bytes::from_static(b"x"))]).boxed())
     }
 
-    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
-        Ok(Some(Fitted::Refused("one byte is no picture".to_owned())))
+    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<FittedPicture>, MediaReadError> {
+        Ok(Some(FittedPicture::Refused("one byte is no picture".to_owned())))
     }
 
-    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaReadError> {
         Ok(())
     }
 }
@@ -108,7 +119,7 @@ fn file(mime_type: MimeType) -> Attachment {
 async fn somebody_who_cannot_be_looked_up_makes_no_post_late() {
     let stand = Stand::of(Router::new()).await;
     let early = stand.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(40)).await.unwrap_err();
-    assert!(matches!(&early, Setback::Busy { reason, .. } if reason.contains("@alice.test")), "{early:?}");
+    assert!(matches!(&early, AttemptError::RetryLater { reason, .. } if reason.contains("@alice.test")), "{early:?}");
 
     let late = stand.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(20)).await.unwrap();
 
@@ -121,7 +132,7 @@ async fn a_picture_that_is_refused_is_named_by_its_place() {
     let stand = Stand::of(Router::new()).await;
     let step = stand.step("", &[file(MimeType::Png)], &Files::default(), TimeDelta::minutes(2)).await;
     let refused = "file 1 of 1 (image/png): one byte is no picture".to_owned();
-    assert_eq!(step, Err(Setback::Refused { reason: refused }));
+    assert_eq!(step, Err(AttemptError::Refused { reason: refused }));
 }
 
 #[tokio::test]
@@ -130,7 +141,7 @@ async fn a_file_is_not_sent_to_a_server_that_is_not_there() {
     let server = Router::new().route("/xrpc/com.atproto.server.getSession", get(answered));
     let files = Files::default();
     let setback = Stand::of(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
-    assert!(matches!(setback, Err(Setback::Busy { .. })), "{setback:?}");
+    assert!(matches!(setback, Err(AttemptError::RetryLater { .. })), "{setback:?}");
     assert_eq!(files.0.load(Ordering::SeqCst), 0);
 }
 
@@ -148,7 +159,7 @@ async fn a_server_names_a_post_as_it_was_put() {
 
         match record::put(&stand.pds(), &post).await {
             Ok(Stored::At(uri)) => assert!(is_taken && uri == said),
-            Err(Setback::Unknown { .. }) => assert!(!is_taken),
+            Err(AttemptError::Unknown { .. }) => assert!(!is_taken),
             _ => panic!("{said}"),
         }
     }
@@ -162,8 +173,8 @@ async fn a_page_in_front_of_a_server_does_not_call_a_password_wrong() {
         let did = DID.parse().unwrap();
         let signed_in = app_password::sign_in(&stand.http, &stand.session.pds, &did, &"abcd".into()).await;
         match signed_in {
-            Err(HandOffRefusal::Field { .. }) => assert!(is_wrong, "{body}"),
-            Err(HandOffRefusal::Unreachable) => assert!(!is_wrong, "{body}"),
+            Err(ConnectError::Field { .. }) => assert!(is_wrong, "{body}"),
+            Err(ConnectError::Unreachable) => assert!(!is_wrong, "{body}"),
             Err(other) => panic!("{body}: {other:?}"),
             Ok(_) => panic!("{body}"),
         }
@@ -187,8 +198,8 @@ fn grant(stand: &Stand, page: &str) -> Grant {
 async fn nobody_is_sent_where_we_would_not_go() {
     let pushed = || async { r#"{"request_uri":"urn:one"}"# };
     let stand = Stand::of(Router::new().route("/par", post(pushed))).await;
-    let here = OurAddresses::of("http://127.0.0.1:8080", NAME);
-    let request = AuthorizationRequest { state: "state".into(), here, challenge: Pkce::random().challenge };
+    let here = CallbackUrls::of("http://127.0.0.1:8080", NAME);
+    let request = AuthorizationRequest { state: "state".into(), urls: here, challenge: Pkce::random().challenge };
     for (page, is_taken) in [
         ("https://auth.example/authorize", true),
         ("http://auth.example/authorize", false),
@@ -204,7 +215,7 @@ async fn nobody_is_sent_where_we_would_not_go() {
             Ok(Page::At(url)) => assert!(is_taken && url.as_str().starts_with(page), "{page}"),
             Ok(other) => panic!("{other:?}"),
             Err(refusal) => {
-                assert!(!is_taken && matches!(refusal, HandOffRefusal::Field { .. }), "{page}: {refusal:?}");
+                assert!(!is_taken && matches!(refusal, ConnectError::Field { .. }), "{page}: {refusal:?}");
             }
         }
     }

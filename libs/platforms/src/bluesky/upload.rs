@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Attachment, MimeType};
 use http::Method;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -17,8 +17,8 @@ use super::blob::Blob;
 use super::errors::PDS;
 use super::pds::Pds;
 use super::reply::Reply;
-use crate::job::Job;
 use crate::kit::{CallError, Effect};
+use crate::publish_request::PublishRequest;
 
 /// For one file: all of a step.
 pub(super) const UPLOAD: Duration = crate::platform::STEP_LIMIT;
@@ -29,7 +29,7 @@ pub(super) struct Uploaded {
 }
 
 /// Uploads what is in memory; the blob, as records show it.
-pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Result<Blob, Setback> {
+pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Result<Blob, AttemptError> {
     let shape = |request: reqwest::RequestBuilder| {
         Some(request.header(CONTENT_TYPE, mime.as_str()).body(bytes.clone()).timeout(UPLOAD))
     };
@@ -37,7 +37,7 @@ pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Resul
 }
 
 /// Uploads a file of ours piece by piece; the blob, as records show it.
-pub(super) async fn streamed(pds: &Pds<'_>, job: &Job<'_>, file: &Attachment) -> Result<Blob, Setback> {
+pub(super) async fn streamed(pds: &Pds<'_>, job: &PublishRequest<'_>, file: &Attachment) -> Result<Blob, AttemptError> {
     // A stream can be sent only once. The call before it brings the current nonce, so
     // that the upload is not refused for an old one.
     let session = pds.query("com.atproto.server.getSession", &[]).await?;
@@ -51,7 +51,7 @@ pub(super) async fn streamed(pds: &Pds<'_>, job: &Job<'_>, file: &Attachment) ->
 
 const METHOD: &str = "com.atproto.repo.uploadBlob";
 
-fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Blob, Setback> {
+fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Blob, AttemptError> {
     if !reply.status.is_success() {
         return Err(reply.failure(&PDS, Effect::Private, pds.now).into());
     }
@@ -60,8 +60,11 @@ fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Blob, Setback> {
 }
 
 /// A file of ours.
-pub(super) async fn open(job: &Job<'_>, file: &Attachment) -> Result<crate::job::MediaBytes, Setback> {
-    job.files.open(file).await.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })
+pub(super) async fn open(
+    job: &PublishRequest<'_>,
+    file: &Attachment,
+) -> Result<crate::publish_request::MediaBytes, AttemptError> {
+    job.files.open(file).await.map_err(|error| AttemptError::RetryLater { retry_at: None, reason: error.to_string() })
 }
 
 /// The headers of a file that is streamed.

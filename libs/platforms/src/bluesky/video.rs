@@ -14,7 +14,7 @@ mod parts;
 pub(super) mod recordings;
 mod service;
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::Attachment;
 use http::{Method, StatusCode};
 use secrecy::SecretString;
@@ -26,8 +26,8 @@ use self::service::with;
 use super::errors::VIDEO;
 use super::reply::Reply;
 use super::upload::{open, with_file};
-use crate::job::Job;
 use crate::kit::Effect;
+use crate::publish_request::PublishRequest;
 
 /// How a file is handed over.
 pub(super) enum Begun {
@@ -38,7 +38,11 @@ pub(super) enum Begun {
 }
 
 /// Hands a file over, or the first word about it.
-pub(super) async fn begin(service: &VideoService<'_>, job: &Job<'_>, file: &Attachment) -> Result<Begun, Setback> {
+pub(super) async fn begin(
+    service: &VideoService<'_>,
+    job: &PublishRequest<'_>,
+    file: &Attachment,
+) -> Result<Begun, AttemptError> {
     limits::check(service, file.size_bytes).await?;
     let token = service.upload_token().await?;
     let name = format!("{}.{}", job.reference, file.mime_type.extension());
@@ -50,11 +54,11 @@ pub(super) async fn begin(service: &VideoService<'_>, job: &Job<'_>, file: &Atta
 
 async fn whole(
     service: &VideoService<'_>,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     token: &SecretString,
     name: &str,
-) -> Result<VideoJob, Setback> {
+) -> Result<VideoJob, AttemptError> {
     let request = service.call(Method::POST, "app.bsky.video.uploadVideo")?;
     let request = request.query(&[("did", service.pds.session.did.as_str()), ("name", name)]);
     let body = reqwest::Body::wrap_stream(open(job, file).await?);

@@ -1,4 +1,4 @@
-//! What the suite asks of a stand-in for a platform: it can be started, a person
+//! What the suite asks of a fake for a platform: it can be started, a person
 //! can visit it, calls of it can be made to fail, and its posts can be read.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::app::AppCredentials;
-use crate::handoff::Answers;
+use crate::connect_flow::FieldValues;
 
 /// A platform's own servers, imitated on loopback as strictly as its
 /// documentation allows: what the real one refuses, it refuses.
@@ -54,17 +54,17 @@ pub trait Network: Send + Sync {
     }
 
     /// What the person types on our page before the platform's own.
-    fn answers(&self) -> Answers;
+    fn answers(&self) -> FieldValues;
 
     /// What the person types to be connected without the platform's page;
     /// `None` where there is no such way.
-    fn direct_answers(&self) -> Option<Answers> {
+    fn direct_answers(&self) -> Option<FieldValues> {
         None
     }
 
     /// What the person types to name this very server, and to sign in on its page; `None`
     /// where users name none.
-    fn answers_naming_it(&self) -> Option<Answers> {
+    fn answers_naming_it(&self) -> Option<FieldValues> {
         None
     }
 
@@ -129,10 +129,10 @@ pub trait Network: Send + Sync {
 
     /// Makes the next `count` calls of this kind fail in this way. It replaces
     /// whatever was ordered for this kind before.
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize);
+    fn trouble(&self, call: Call, trouble: InjectedFault, count: usize);
 
     /// Whether calls of this kind can fail in this way here.
-    fn can(&self, call: Call, trouble: Trouble) -> bool {
+    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
         let _ = (call, trouble);
         true
     }
@@ -267,7 +267,7 @@ pub enum Call {
 
 /// What can go wrong with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum InjectedFault {
     /// The connection is cut before the call is carried out.
     CutBefore,
     /// The call is carried out, and the connection is cut before the answer.

@@ -7,7 +7,7 @@ use domain::media::{Attachment, MimeType, PictureBounds, PictureTypes, Pixels};
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage, imageops};
 
-use crate::job::{Fitted, Picture};
+use crate::publish_request::{FittedPicture, Picture};
 
 /// A file and what we know of it.
 #[derive(Clone, Debug)]
@@ -39,16 +39,16 @@ pub fn sample(mime_type: MimeType, number: u8) -> Sample {
 }
 
 /// A file as the service makes it fit, more or less.
-pub(super) fn fitted(bytes: &[u8], bounds: PictureBounds) -> Fitted {
+pub(super) fn fitted(bytes: &[u8], bounds: PictureBounds) -> FittedPicture {
     let Ok(mut picture) = image::load_from_memory(bytes) else {
-        return Fitted::Refused("the file is damaged".to_owned());
+        return FittedPicture::Refused("the file is damaged".to_owned());
     };
     loop {
         let side = picture.width().max(picture.height()).min(bounds.max_side);
         picture = picture.thumbnail(side, side);
         let (mime_type, bytes) = written(&bordered(&picture, bounds), bounds.types);
         if bytes.len() as u64 <= bounds.max_bytes {
-            return Fitted::Picture(Picture { mime_type, bytes: bytes.into() });
+            return FittedPicture::Picture(Picture { mime_type, bytes: bytes.into() });
         }
         picture = picture.thumbnail(side * 3 / 4, side * 3 / 4);
     }

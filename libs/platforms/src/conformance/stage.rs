@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex};
 
 use chrono::TimeDelta;
 use domain::clock::Clock;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::testing::noon;
 use domain::token::{Pkce, random_token};
-use outbound::AddressPolicy;
+use egress::AddressPolicy;
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use url::{Position, Url};
@@ -22,13 +22,13 @@ use url::{Position, Url};
 pub use self::delivery::{Passage, Post, Shelf, Tunnel};
 use super::network::{Decision, Network};
 use crate::account::{Account, Credentials};
-use crate::app::{AppSource, Withheld};
-use crate::handoff::{
-    Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses, RefreshRefusal,
+use crate::app::{AppSource, AppUnavailable};
+use crate::connect_flow::{
+    AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, FieldValues, RefreshError,
 };
 use crate::platform::{Connect, Publish};
+use crate::refresh_policy::RefreshPolicy;
 use crate::registry::Registry;
-use crate::renewal::Renewal;
 use crate::setup::{PlatformSettings, Setup};
 use crate::vault::{MemoryVault, Vault};
 
@@ -38,7 +38,7 @@ pub const ORIGIN: &str = "http://127.0.0.1:3000";
 /// A network, and the adapter that calls it as a connecting and as a publishing
 /// program.
 pub struct Stage<N> {
-    /// The stand-in.
+    /// The fake.
     pub network: N,
     /// The time of the service and of the network. It stands still until a test
     /// moves it.
@@ -107,7 +107,7 @@ impl<N: Network> Stage<N> {
         let settings = PlatformSettings::from([(network.name().to_owned(), settings)]);
         let app = network.app();
         let app = move |_: &str| -> Arc<dyn AppSource> {
-            app.clone().map_or_else(|| Arc::new(Withheld) as Arc<dyn AppSource>, |it| Arc::new(it))
+            app.clone().map_or_else(|| Arc::new(AppUnavailable) as Arc<dyn AppSource>, |it| Arc::new(it))
         };
         let addresses = [&network.addresses(), beside].concat();
         let setup = Setup::new(settings, app, vault, AddressPolicy::Also(addresses));
@@ -138,26 +138,26 @@ impl<N: Network> Stage<N> {
     }
 
     /// Where the platform finds us.
-    pub fn here(&self) -> OurAddresses {
-        OurAddresses::of(ORIGIN, self.network.name())
+    pub fn here(&self) -> CallbackUrls {
+        CallbackUrls::of(ORIGIN, self.network.name())
     }
 
     /// The person types this on our page.
-    pub async fn depart(&self, answers: &Answers) -> Result<(Departure, Callback), HandOffRefusal> {
+    pub async fn depart(&self, answers: &FieldValues) -> Result<(AuthorizeStep, Callback), ConnectError> {
         let pkce = Pkce::random();
         let request =
-            AuthorizationRequest { state: random_token(), here: self.here(), challenge: pkce.challenge.clone() };
+            AuthorizationRequest { state: random_token(), urls: self.here(), challenge: pkce.challenge.clone() };
         let departure = self.connecting().authorize(answers, &request, self.clock.now()).await?;
         let memory = match &departure {
-            Departure::Page { memory, .. } | Departure::Wait { memory, .. } => memory.clone(),
-            Departure::Arrived(_) => None,
+            AuthorizeStep::Redirect { memory, .. } | AuthorizeStep::WaitForApproval { memory, .. } => memory.clone(),
+            AuthorizeStep::Accounts(_) => None,
         };
         let callback = Callback {
             query: BTreeMap::new(),
             arrived_at: String::new(),
             verifier: pkce.verifier,
-            here: self.here(),
-            memory,
+            urls: self.here(),
+            adapter_state: memory,
         };
         Ok((departure, callback))
     }
@@ -166,17 +166,17 @@ impl<N: Network> Stage<N> {
     /// us of it.
     pub async fn decided(&self, decision: Decision) -> Callback {
         let (departure, callback) = self.depart(&self.network.answers()).await.unwrap();
-        let Departure::Page { url, .. } = departure else { panic!("no page to decide on: {departure:?}") };
+        let AuthorizeStep::Redirect { url, .. } = departure else { panic!("no page to decide on: {departure:?}") };
         returning(callback, &self.network.send_back(&url, decision).await)
     }
 
-    /// Ends a hand-off.
-    pub async fn complete(&self, callback: &Callback) -> Result<Vec<Account>, HandOffRefusal> {
+    /// Ends a connect flow.
+    pub async fn complete(&self, callback: &Callback) -> Result<Vec<Account>, ConnectError> {
         if let Some(proof) = callback.query.get(self.network.proof()) {
             self.is_unsaid(proof);
         }
         self.is_unsaid(callback.verifier.expose_secret());
-        self.heard(self.connecting().complete(callback, self.clock.now()).await)
+        self.record(self.connecting().complete(callback, self.clock.now()).await)
     }
 
     /// Nobody may hear this again.
@@ -188,7 +188,7 @@ impl<N: Network> Stage<N> {
     }
 
     /// What an adapter said: it has nothing in it that was told in confidence.
-    pub fn heard<T, E: std::fmt::Debug>(&self, answer: Result<T, E>) -> Result<T, E> {
+    pub fn record<T, E: std::fmt::Debug>(&self, answer: Result<T, E>) -> Result<T, E> {
         if let Err(said) = &answer {
             self.has_heard(said);
         }
@@ -219,7 +219,7 @@ impl<N: Network> Stage<N> {
     /// The account, connected by what the person types, where that is enough.
     pub async fn connect_by_typing(&self) -> Option<Account> {
         let (departure, _) = self.depart(&self.network.direct_answers()?).await.unwrap();
-        let Departure::Arrived(mut accounts) = departure else { panic!("{departure:?}") };
+        let AuthorizeStep::Accounts(mut accounts) = departure else { panic!("{departure:?}") };
         let account = accounts.remove(0);
         self.keep(&account.credentials);
         Some(account)
@@ -235,27 +235,31 @@ impl<N: Network> Stage<N> {
     }
 
     /// The stored credentials, renewed first when they are about to end.
-    pub async fn credentials(&self) -> Result<Credentials, Setback> {
+    pub async fn credentials(&self) -> Result<Credentials, AttemptError> {
         let stored = self.credentials.lock().unwrap().clone().unwrap();
         let ends = stored.expires_at.is_some_and(|it| it < self.clock.now() + TimeDelta::minutes(1));
-        if ends && self.publishing().renewal().can_renew(&stored) { Ok(self.renew().await?) } else { Ok(stored) }
+        if ends && self.publishing().refresh_policy().can_refresh(&stored) {
+            Ok(self.renew().await?)
+        } else {
+            Ok(stored)
+        }
     }
 
     /// Whether the stored credentials can be renewed.
     pub fn can_renew(&self) -> bool {
         let stored = self.credentials.lock().unwrap();
-        stored.as_ref().is_some_and(|it| self.publishing().renewal().can_renew(it))
+        stored.as_ref().is_some_and(|it| self.publishing().refresh_policy().can_refresh(it))
     }
 
     /// Whether they can be renewed only as long as they live.
     pub fn renews_what_lives(&self) -> bool {
-        self.publishing().renewal() == Renewal::Extending
+        self.publishing().refresh_policy() == RefreshPolicy::Extending
     }
 
     /// New credentials, stored.
-    pub async fn renew(&self) -> Result<Credentials, RefreshRefusal> {
+    pub async fn renew(&self) -> Result<Credentials, RefreshError> {
         let stored = self.credentials.lock().unwrap().clone().unwrap();
-        let new = self.heard(self.publishing().refresh(&stored, self.clock.now()).await)?;
+        let new = self.record(self.publishing().refresh(&stored, self.clock.now()).await)?;
         // The refresh token is kept when none comes back.
         let refresh_token = new.refresh_token.or(stored.refresh_token);
         let new = Credentials { refresh_token, ..new };

@@ -15,10 +15,10 @@ use super::errors::OF_A_BOT;
 use super::message::Message;
 use super::snowflake::Snowflake;
 use crate::app::{AppCredentials, AppSource};
-use crate::discreet::words_without;
+use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind};
-use crate::not_now::NotNow;
+use crate::redaction::words_without;
 
 /// What an operator keeps of an app whose bot is used, beside its id and secret.
 #[derive(Deserialize)]
@@ -276,16 +276,16 @@ pub(super) const PAGE: usize = 100;
 /// More than a page of messages, or all channels of a server.
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
-fn token(app: &AppCredentials) -> Result<SecretString, NotNow> {
-    let WithBot { bot_token } = app.further.read().map_err(|_| NotNow)?;
+fn token(app: &AppCredentials) -> Result<SecretString, DependencyError> {
+    let WithBot { bot_token } = app.further.read().map_err(|_| DependencyError)?;
     let token = bot_token.expose_secret().trim();
     if token.is_empty() {
         tracing::error!("the token of the Discord bot is empty");
-        return Err(NotNow);
+        return Err(DependencyError);
     }
     if HeaderValue::from_str(token).is_err() {
         tracing::error!("the token of the Discord bot has characters that no token has");
-        return Err(NotNow);
+        return Err(DependencyError);
     }
     Ok(token.into())
 }

@@ -87,14 +87,14 @@ fn collect(errors: &Map<String, Value>, path: &str, messages: &mut Vec<String>) 
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::delivery::Setback;
+    use domain::delivery::AttemptError;
     use domain::testing::noon;
     use http::{HeaderMap, StatusCode};
 
     use super::*;
     use crate::kit::Effect;
 
-    fn setback(status: u16, body: &str) -> Setback {
+    fn setback(status: u16, body: &str) -> AttemptError {
         let status = StatusCode::from_u16(status).unwrap();
         OF_A_WEBHOOK.classify(Effect::Public, status, &HeaderMap::new(), body.as_bytes(), noon()).into()
     }
@@ -103,7 +103,7 @@ mod tests {
     fn error_table_classifies_documented_codes() {
         let of = |status, code: u32| setback(status, &format!(r#"{{"message": "No", "code": {code}}}"#));
         for (status, code) in [(404, 10_015), (401, 50_027), (403, 50_013), (403, 50_001), (404, 10_003), (404, 0)] {
-            assert_eq!(of(status, code), Setback::Disconnected { reason: "No".to_owned() }, "{code}");
+            assert_eq!(of(status, code), AttemptError::Unauthorized { reason: "No".to_owned() }, "{code}");
         }
         for (status, code) in [
             (400, 50_035),
@@ -115,22 +115,26 @@ mod tests {
             (403, 20_009),
             (403, 160_006),
         ] {
-            assert_eq!(of(status, code), Setback::Refused { reason: "No".to_owned() }, "{code}");
+            assert_eq!(of(status, code), AttemptError::Refused { reason: "No".to_owned() }, "{code}");
         }
         for (status, code) in [(503, 130_000), (400, 40_004), (403, 40_333), (400, 20_016), (403, 20_029)] {
-            assert_eq!(of(status, code), Setback::Busy { retry_at: None, reason: "No".to_owned() }, "{code}");
+            assert_eq!(
+                of(status, code),
+                AttemptError::RetryLater { retry_at: None, reason: "No".to_owned() },
+                "{code}"
+            );
         }
-        assert!(matches!(of(500, 0), Setback::Unknown { may_still_run: false, .. }));
+        assert!(matches!(of(500, 0), AttemptError::Unknown { may_still_run: false, .. }));
     }
 
     #[test]
     fn limit_lasts_as_long_as_the_response_says_to_the_millisecond() {
         let body = r#"{"message": "You are being rate limited.", "retry_after": 64.57, "global": false}"#;
-        let Setback::Busy { retry_at: Some(at), .. } = setback(429, body) else { panic!() };
+        let AttemptError::RetryLater { retry_at: Some(at), .. } = setback(429, body) else { panic!() };
         assert_eq!(at, noon() + TimeDelta::milliseconds(64_570));
         for nonsense in ["-1", "1e300"] {
             let body = format!(r#"{{"message": "Later", "retry_after": {nonsense}, "global": true}}"#);
-            assert!(matches!(setback(429, &body), Setback::Busy { retry_at: None, .. }), "{nonsense}");
+            assert!(matches!(setback(429, &body), AttemptError::RetryLater { retry_at: None, .. }), "{nonsense}");
         }
     }
 
@@ -140,7 +144,7 @@ mod tests {
             "attachments": {"0": {"description": {"_errors": [{"code": "X", "message": "Must be shorter."}]}}},
             "content": {"_errors": [{"code": "BASE_TYPE_MAX_LENGTH", "message": "Must be 2000 or fewer in length."}]},
             "_errors": [{"message": "And so on."}], "odd": 7, "more": {"_errors": [{}, 3, {"message": "One."}]}}}"#;
-        let Setback::Refused { reason } = setback(400, body) else { panic!() };
+        let AttemptError::Refused { reason } = setback(400, body) else { panic!() };
         assert!(reason.starts_with("Invalid Form Body: "), "{reason}");
         for said in
             ["attachments.0.description: Must be shorter.", "content: Must be 2000 or fewer in length.", " And so on."]
@@ -152,6 +156,6 @@ mod tests {
             r#"{"a":"#.repeat(100),
             "}".repeat(100)
         );
-        assert_eq!(setback(400, &deep), Setback::Refused { reason: "Deep".to_owned() });
+        assert_eq!(setback(400, &deep), AttemptError::Refused { reason: "Deep".to_owned() });
     }
 }

@@ -14,9 +14,9 @@ use super::errors::UNKNOWN_MESSAGE;
 use super::message;
 use super::server::{Place, Server};
 use super::snowflake::Snowflake;
-use crate::job::Job;
 use crate::kit::CallError;
-use crate::recognition::{self, Found, Likeness, Timeline};
+use crate::publish_request::PublishRequest;
+use crate::recognition::{self, Found, PostMatch, Timeline};
 
 /// How far our clock and Discord's may be apart.
 const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(5);
@@ -32,7 +32,7 @@ pub(super) async fn look_up(
     bot: Bot<'_>,
     server: Server,
     place: &Place<'_>,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     since: DateTime<Utc>,
 ) -> Result<Found, CallError> {
     let (from, to) = (Snowflake::at(since - CLOCKS_DIFFER), Snowflake::at(job.called_at + LATEST + CLOCKS_DIFFER));
@@ -52,7 +52,7 @@ struct LookUp<'a> {
     bot: Bot<'a>,
     server: Server,
     place: &'a Place<'a>,
-    job: &'a Job<'a>,
+    job: &'a PublishRequest<'a>,
     /// Ids of what the call may have made lie between these.
     from: Snowflake,
     to: Snowflake,
@@ -72,7 +72,7 @@ struct Post {
     id: String,
     at: Option<DateTime<Utc>>,
     url: String,
-    likeness: Likeness,
+    likeness: PostMatch,
 }
 
 const TOO_MUCH: &str = "the channel has had too many messages since to find it; look there";
@@ -133,12 +133,12 @@ impl LookUp<'_> {
             let has_title = thread.name.as_deref().is_some_and(|it| plain(it) == plain(title));
             let likeness = match self.bot.message(thread.id, thread.id).await {
                 Ok(first) => match self.likeness(&first) {
-                    Likeness::Same if !has_title => Likeness::Doubtful,
+                    PostMatch::Same if !has_title => PostMatch::Doubtful,
                     likeness => likeness,
                 },
                 // Somebody has removed the message, and not the thread.
-                Err(error) if error.has_code(UNKNOWN_MESSAGE) && has_title => Likeness::Doubtful,
-                Err(error) if error.has_code(UNKNOWN_MESSAGE) => Likeness::Other,
+                Err(error) if error.has_code(UNKNOWN_MESSAGE) && has_title => PostMatch::Doubtful,
+                Err(error) if error.has_code(UNKNOWN_MESSAGE) => PostMatch::Other,
                 Err(error) => return Err(error),
             };
             posts.push(self.post(thread.id, thread.id, likeness));
@@ -156,28 +156,28 @@ impl LookUp<'_> {
         is_within && message.webhook_id.is_none() && message.author.as_ref().is_some_and(|it| it.id == self.server.bot)
     }
 
-    fn likeness(&self, message: &Listed) -> Likeness {
+    fn likeness(&self, message: &Listed) -> PostMatch {
         if let Some(nonce) = message.nonce.as_str() {
-            return if nonce == self.nonce { Likeness::It } else { Likeness::Other };
+            return if nonce == self.nonce { PostMatch::It } else { PostMatch::Other };
         }
         let theirs: Vec<_> = message.attachments.iter().map(|it| it.filename.as_str()).collect();
         let mut nonces = theirs.iter().filter_map(|it| message::nonce_of_file(it)).peekable();
         if nonces.peek().is_some() {
-            return if nonces.any(|it| it == self.nonce) { Likeness::It } else { Likeness::Other };
+            return if nonces.any(|it| it == self.nonce) { PostMatch::It } else { PostMatch::Other };
         }
         if theirs.len() != self.job.media.len() {
-            return Likeness::Other;
+            return PostMatch::Other;
         }
         let (shown, sent) = (message.content.trim(), self.job.text.trim());
         match (shown == sent, plain(shown) == plain(sent)) {
-            (true, _) if theirs.is_empty() => Likeness::Same,
+            (true, _) if theirs.is_empty() => PostMatch::Same,
             // "Discord may strip certain characters from message content".
-            (true, _) | (false, true) => Likeness::Doubtful,
-            (false, false) => Likeness::Other,
+            (true, _) | (false, true) => PostMatch::Doubtful,
+            (false, false) => PostMatch::Other,
         }
     }
 
-    fn post(&self, id: Snowflake, channel: Snowflake, likeness: Likeness) -> Post {
+    fn post(&self, id: Snowflake, channel: Snowflake, likeness: PostMatch) -> Post {
         Post { id: id.to_string(), at: id.time(), url: link(self.server, channel, id), likeness }
     }
 }
@@ -210,7 +210,7 @@ impl recognition::Listed for Post {
 #[async_trait::async_trait]
 impl Timeline for Seen {
     type Post = Post;
-    type Failure = CallError;
+    type Error = CallError;
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, CallError> {
         let mut posts: Vec<_> = if after.is_none() { self.posts.clone() } else { Vec::new() };
@@ -218,11 +218,11 @@ impl Timeline for Seen {
         Ok(posts)
     }
 
-    fn likeness(&self, post: &Post) -> Option<Likeness> {
+    fn likeness(&self, post: &Post) -> Option<PostMatch> {
         Some(post.likeness)
     }
 
-    async fn compare(&self, post: &Post) -> Result<Likeness, CallError> {
+    async fn compare(&self, post: &Post) -> Result<PostMatch, CallError> {
         Ok(post.likeness)
     }
 }

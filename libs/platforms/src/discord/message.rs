@@ -6,9 +6,9 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::job::{Job, MediaReader};
 use crate::kit::Call;
 use crate::multipart::Form;
+use crate::publish_request::{MediaReader, PublishRequest};
 
 /// Links are shown without previews (`SUPPRESS_EMBEDS`).
 const SUPPRESS_EMBEDS: u32 = 1 << 2;
@@ -54,7 +54,7 @@ impl<'a> Message<'a> {
 }
 
 /// What a post is sent as by a webhook.
-pub(super) fn of<'a>(job: &Job<'a>) -> Message<'a> {
+pub(super) fn of<'a>(job: &PublishRequest<'a>) -> Message<'a> {
     let mut message = content(job, |_, attachment| attachment.media_id.to_string());
     for name in ["thread_name", "username", "avatar_url"] {
         if let Some(value) = job.options.text(name) {
@@ -65,7 +65,7 @@ pub(super) fn of<'a>(job: &Job<'a>) -> Message<'a> {
 }
 
 /// What a post is sent as by a bot: under its nonce, or in a forum under a title.
-pub(super) fn by_bot<'a>(job: &Job<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
+pub(super) fn by_bot<'a>(job: &PublishRequest<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
     let mut message = content(job, |index, _| stem(nonce, index));
     if let Some(title) = title {
         message.payload = json!({"name": title, "message": message.payload});
@@ -78,7 +78,7 @@ pub(super) fn by_bot<'a>(job: &Job<'a>, nonce: &str, title: Option<&str>) -> Mes
 
 /// The nonce of a post: 24 of the 25 characters that it may have, and nothing that the
 /// name of a file cannot have.
-pub(super) fn nonce(job: &Job<'_>) -> String {
+pub(super) fn nonce(job: &PublishRequest<'_>) -> String {
     let hash = Sha256::digest(job.reference.as_bytes());
     let number = hash.iter().take(12).fold(0_u128, |number, byte| (number << 8) | u128::from(*byte));
     format!("{number:024x}")
@@ -94,7 +94,7 @@ pub(super) fn nonce_of_file(name: &str) -> Option<&str> {
     name.split_once('-').map(|(nonce, _)| nonce).filter(|it| is_nonce(it))
 }
 
-fn content<'a>(job: &Job<'a>, stem: impl Fn(usize, &Attachment) -> String) -> Message<'a> {
+fn content<'a>(job: &PublishRequest<'a>, stem: impl Fn(usize, &Attachment) -> String) -> Message<'a> {
     // Else whoever the text names is notified. Nobody looks at a post that was
     // scheduled days ago when it goes out, so it notifies nobody.
     let mut payload = json!({"allowed_mentions": {"parse": []}});

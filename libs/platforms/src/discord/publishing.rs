@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{AttemptError, Published, Resolution};
 
 use super::TITLE;
 use super::bot::{Bot, Channel};
@@ -12,11 +12,11 @@ use super::look_up::{link, look_up};
 use super::message;
 use super::rules::{AUTHOR, CHANNEL};
 use super::server::{self, Place, Server};
-use crate::job::Job;
+use crate::deadline::{Deadline, WITHIN};
 use crate::kit::{CallError, Effect, ErrorKind};
-use crate::no_answer::NoAnswer;
+use crate::publish_request::PublishRequest;
 use crate::recognition::Found;
-use crate::watch::{WITHIN, Watch};
+use crate::transport_error::TransportError;
 
 /// A nonce "will be checked for uniqueness in the past few minutes": in two at least,
 /// for fewer are none of them. A message is no older than the call that made it.
@@ -26,7 +26,7 @@ const NONCE_IS_KNOWN: TimeDelta = TimeDelta::minutes(2);
 const A_STEP: TimeDelta = TimeDelta::seconds(40);
 
 /// As long as it takes until a call that was cut off can no longer take effect: what
-/// [`Publish::settles`](crate::platform::Publish::settles) says unless told otherwise.
+/// [`Publish::settle_time`](crate::platform::Publish::settle_time) says unless told otherwise.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
 
 /// The longest time for a look at what the channel shows. A repeat has to fit behind it.
@@ -38,8 +38,8 @@ const LAST: Duration = Duration::from_secs(39);
 const GONE: &str = "the bot is not in the server any more";
 
 /// The public call.
-pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &Job<'_>) -> Result<Published, Setback> {
-    let watch = Watch::begin(job.now);
+pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+    let watch = Deadline::begin(job.now);
     let place = place(bot, server, job, &watch).await?;
     match send(bot, server, &place, job, &watch).await {
         Ok(published) => Ok(published),
@@ -50,8 +50,13 @@ pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &Job<'_>) -> Resu
 /// Where a post goes. Nothing is sent before Discord has said what its channel is: the
 /// same call does other things in other channels, and the bot is in other people's
 /// servers, too.
-async fn place<'a>(bot: Bot<'_>, server: Server, job: &Job<'a>, watch: &Watch) -> Result<Place<'a>, Setback> {
-    let refused = |reason: String| Err(Setback::Refused { reason });
+async fn place<'a>(
+    bot: Bot<'_>,
+    server: Server,
+    job: &PublishRequest<'a>,
+    watch: &Deadline,
+) -> Result<Place<'a>, AttemptError> {
+    let refused = |reason: String| Err(AttemptError::Refused { reason });
     let Some(named) = server::named(job) else {
         return refused(format!("option {CHANNEL}: choose one of the channels that are listed"));
     };
@@ -68,8 +73,8 @@ async fn send(
     bot: Bot<'_>,
     server: Server,
     place: &Place<'_>,
-    job: &Job<'_>,
-    watch: &Watch,
+    job: &PublishRequest<'_>,
+    watch: &Deadline,
 ) -> Result<Published, CallError> {
     let Place { channel: Channel { id: channel, .. }, title } = place;
     let message = message::by_bot(job, &message::nonce(job), *title);
@@ -79,15 +84,15 @@ async fn send(
             Some(_) => bot.begin_thread(*channel, message, WITHIN).await,
         }
     };
-    let late = || CallError::of_transport(NoAnswer::Late, Effect::Public, TITLE);
+    let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
     let sent = watch.within(WITHIN, sending).await.ok_or_else(late).flatten()?;
     let at = sent.id.time().unwrap_or(job.now);
-    Ok(Published::new(sent.id.to_string(), at).seen_at(Some(link(server, sent.channel_id, sent.id))))
+    Ok(Published::new(sent.id.to_string(), at).with_url(Some(link(server, sent.channel_id, sent.id))))
 }
 
 /// What follows for a delivery. That something is not there, or closed, may be about the
 /// channel, or about the whole server.
-async fn setback(bot: Bot<'_>, server: Server, error: CallError, watch: &Watch) -> Setback {
+async fn setback(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> AttemptError {
     if !is_of_place(&error) {
         return error.into();
     }
@@ -97,12 +102,12 @@ async fn setback(bot: Bot<'_>, server: Server, error: CallError, watch: &Watch) 
         "{words}: let the bot see the channel, send messages and attach files there, or choose another channel"
     );
     if is_permission {
-        return Setback::Refused { reason: closed };
+        return AttemptError::Refused { reason: closed };
     }
     match is_in(bot, server, watch).await {
-        Some(true) => Setback::Refused { reason: closed },
-        Some(false) => Setback::Disconnected { reason: GONE.to_owned() },
-        None => Setback::Busy { retry_at: None, reason: words },
+        Some(true) => AttemptError::Refused { reason: closed },
+        Some(false) => AttemptError::Unauthorized { reason: GONE.to_owned() },
+        None => AttemptError::RetryLater { retry_at: None, reason: words },
     }
 }
 
@@ -112,7 +117,7 @@ pub(super) fn is_of_place(error: &CallError) -> bool {
 }
 
 /// Whether the bot is still in its server; `None` where that cannot be said now.
-async fn is_in(bot: Bot<'_>, server: Server, watch: &Watch) -> Option<bool> {
+async fn is_in(bot: Bot<'_>, server: Server, watch: &Deadline) -> Option<bool> {
     match watch.within(LAST, bot.guild(server.guild)).await? {
         Ok(_) => Some(true),
         Err(error) if is_of_place(&error) => Some(false),
@@ -123,49 +128,54 @@ async fn is_in(bot: Bot<'_>, server: Server, watch: &Watch) -> Option<bool> {
 /// The outcome of the public calls, the first of which began at `since`. First the channel is read. Where that does not
 /// decide, the same message is sent again, with its nonce: not before the first call can
 /// no longer be running, and only as long as Discord certainly knows the nonce.
-pub(super) async fn resolve(bot: Bot<'_>, server: Server, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-    let watch = Watch::begin(job.now);
-    let unclear = |reason: String| Resolution::Unclear { reason };
+pub(super) async fn resolve(
+    bot: Bot<'_>,
+    server: Server,
+    job: &PublishRequest<'_>,
+    since: DateTime<Utc>,
+) -> Resolution {
+    let watch = Deadline::begin(job.now);
+    let unclear = |reason: String| Resolution::Pending { reason };
     // Without a channel, the call was never made.
-    let Some(named) = server::named(job) else { return Resolution::Absent };
+    let Some(named) = server::named(job) else { return Resolution::NotPublished };
     let place = match bot.channel(named).await {
         Ok(channel) => match Place::of(job, server, channel) {
             Ok(place) => place,
-            Err(_) => return Resolution::Absent,
+            Err(_) => return Resolution::NotPublished,
         },
         // What was posted there has gone with it.
-        Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::Absent,
+        Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::NotPublished,
         Err(error) => return in_doubt(bot, server, error, &watch).await,
     };
     let looked = watch.within(LOOKING, look_up(bot, server, &place, job, since)).await;
-    let late = || Err(CallError::of_transport(NoAnswer::Late, Effect::Read, TITLE));
+    let late = || Err(CallError::of_transport(TransportError::Late, Effect::Read, TITLE));
     let has_nonce = place.title.is_none();
     let is_known = |at: DateTime<Utc>| at < since + NONCE_IS_KNOWN;
     let reason = match looked.unwrap_or_else(late) {
-        Ok(Found::Public(published)) => return Resolution::Public(published),
-        Ok(Found::NotThere) => return Resolution::NotThere,
+        Ok(Found::Public(published)) => return Resolution::Found(published),
+        Ok(Found::NotThere) => return Resolution::NotFound,
         Ok(Found::Recognised(_)) if has_nonce && is_known(job.now + A_STEP) => {
             "a message like it is there; Discord is asked whether it is this one".to_owned()
         }
-        Ok(Found::Recognised(published)) => return Resolution::Recognised(published),
+        Ok(Found::Recognised(published)) => return Resolution::Candidate(published),
         Ok(Found::Unclear { reason }) => reason,
         Err(error) if is_of_place(&error) => return in_doubt(bot, server, error, &watch).await,
         Err(error) => error.message,
     };
-    let is_settled = job.certain_at(SETTLES) <= job.now;
+    let is_settled = job.settled_at(SETTLES) <= job.now;
     if !has_nonce || !is_settled || !is_known(job.now + A_STEP) {
         return unclear(reason);
     }
     match send(bot, server, &place, job, &watch).await {
-        Ok(published) => Resolution::Public(published),
+        Ok(published) => Resolution::Found(published),
         Err(error) => unclear(error.message),
     }
 }
 
 /// A question that was not answered tells nothing.
-async fn in_doubt(bot: Bot<'_>, server: Server, error: CallError, watch: &Watch) -> Resolution {
+async fn in_doubt(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> Resolution {
     if is_of_place(&error) && is_in(bot, server, watch).await == Some(false) {
-        return Resolution::Disconnected { reason: GONE.to_owned() };
+        return Resolution::Unauthorized { reason: GONE.to_owned() };
     }
-    Resolution::Unclear { reason: error.message }
+    Resolution::Pending { reason: error.message }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::token;
 use futures::future::try_join;
 use secrecy::ExposeSecret;
@@ -15,8 +15,8 @@ use super::rules::CHANNEL;
 use super::snowflake::Snowflake;
 use crate::account::Credentials;
 use crate::choices::Choice;
-use crate::job::Job;
 use crate::kit::CallError;
+use crate::publish_request::PublishRequest;
 
 /// What is kept of a server. Nothing of it is secret: the bot's token is the
 /// deployment's own.
@@ -38,7 +38,7 @@ impl Server {
     /// that the bot does not leave it while somebody needs it.
     pub(super) fn credentials(self) -> Credentials {
         let name = token::hash(&format!("discord server {}", self.guild));
-        Credentials { extra: Some(json!(self).to_string().into()), ..Credentials::of(name.into()) }
+        Credentials { extra: Some(json!(self).to_string().into()), ..Credentials::new(name.into()) }
     }
 
     /// The server that somebody has added the bot to, if it is there.
@@ -116,10 +116,10 @@ fn bits(written: &str) -> u128 {
 impl Guild {
     /// A server as people know it. Its id could be that of a channel, too: the first
     /// channel of an old server has it.
-    pub(super) fn profile(self) -> Profile {
+    pub(super) fn profile(self) -> AccountInfo {
         let is_hash = |it: &String| it.len() <= 64 && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
         let name = Some(self.name).filter(|it| !it.trim().is_empty());
-        Profile {
+        AccountInfo {
             account_id: format!("server:{}", self.id),
             username: Some(name.clone().unwrap_or_else(|| format!("server {}", self.id))),
             display_name: name,
@@ -159,15 +159,15 @@ pub(super) struct Place<'a> {
 }
 
 /// The channel that a post names.
-pub(super) fn named(job: &Job<'_>) -> Option<Snowflake> {
+pub(super) fn named(job: &PublishRequest<'_>) -> Option<Snowflake> {
     Snowflake::parse(job.options.text(CHANNEL)?.trim())
 }
 
 impl<'a> Place<'a> {
     /// Where a post goes, if it can go there: to a channel of its own server, for the
     /// bot is in others as well.
-    pub(super) fn of(job: &Job<'a>, server: Server, channel: Channel) -> Result<Self, Setback> {
-        let refused = |reason: &str| Err(Setback::Refused { reason: reason.to_owned() });
+    pub(super) fn of(job: &PublishRequest<'a>, server: Server, channel: Channel) -> Result<Self, AttemptError> {
+        let refused = |reason: &str| Err(AttemptError::Refused { reason: reason.to_owned() });
         let title = job.options.text("thread_name");
         if channel.guild_id != Some(server.guild) {
             return refused("option channel: it is in another server; choose one that is listed");

@@ -1,8 +1,8 @@
 //! A webhook: its address as people paste it, what Discord says of it, and how it is
 //! kept.
 
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -110,12 +110,12 @@ impl Webhook {
     /// with it.
     ///
     /// The account is the channel: whoever connects it again gets another webhook.
-    pub(super) fn account(self, token: SecretString, is_ours: bool) -> Option<(Profile, Credentials)> {
+    pub(super) fn account(self, token: SecretString, is_ours: bool) -> Option<(AccountInfo, Credentials)> {
         let channel = self.channel_id.filter(|_| self.kind == INCOMING)?;
         let name = self.name.filter(|it| !it.trim().is_empty());
         let is_hash = |it: &String| it.len() <= 64 && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
         let avatar = self.avatar.filter(is_hash);
-        let profile = Profile {
+        let profile = AccountInfo {
             account_id: channel.to_string(),
             username: Some(name.clone().unwrap_or_else(|| format!("channel {channel}"))),
             display_name: name,
@@ -124,17 +124,17 @@ impl Webhook {
         };
         let kept = json!(Kept { id: self.id, guild: self.guild_id, is_ours });
         let extra = Some(kept.to_string().into());
-        Some((profile, Credentials { extra, ..Credentials::of(token) }))
+        Some((profile, Credentials { extra, ..Credentials::new(token) }))
     }
 }
 
 /// The key of these credentials, and what is kept beside it.
-pub(super) fn of(credentials: &Credentials) -> Result<(Key, Kept), Setback> {
+pub(super) fn of(credentials: &Credentials) -> Result<(Key, Kept), AttemptError> {
     let read = || {
         let kept: Kept = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;
         Some((Key::of(kept.id, credentials.access_token.clone())?, kept))
     };
-    read().ok_or_else(|| Setback::Disconnected { reason: "which webhook it is has been lost".to_owned() })
+    read().ok_or_else(|| AttemptError::Unauthorized { reason: "which webhook it is has been lost".to_owned() })
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    fn told(webhook: &str) -> Option<(Profile, Credentials)> {
+    fn told(webhook: &str) -> Option<(AccountInfo, Credentials)> {
         serde_json::from_str::<Webhook>(webhook).unwrap().account(TOKEN.into(), true)
     }
 

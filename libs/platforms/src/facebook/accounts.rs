@@ -4,12 +4,12 @@
 //! itself. Who has declined a permission is sent back all the same.
 
 use chrono::{DateTime, Utc};
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 
 use super::kind;
 use crate::account::{Account, Credentials};
 use crate::caller::Caller;
-use crate::handoff::HandOffRefusal;
+use crate::connect_flow::ConnectError;
 use crate::kit::CallError;
 use crate::meta::Graph;
 use crate::meta::facebook_login::{Granted, PORTFOLIOS};
@@ -33,7 +33,7 @@ const SILENT: &str = "silent";
 const MOST_NAMES: usize = 5;
 
 /// The Pages of a person: each an account of its own.
-pub(super) async fn of(graph: &Graph, granted: Granted, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+pub(super) async fn of(graph: &Graph, granted: Granted, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
     let all = granted.pages(graph, &[], now).await?;
     let may_comment = granted.permissions.have(TO_COMMENT);
     let account = |page: &Page| {
@@ -46,9 +46,9 @@ pub(super) async fn of(graph: &Graph, granted: Granted, now: DateTime<Utc>) -> R
 }
 
 /// Why there is nothing to connect.
-fn none(all: &[Page]) -> HandOffRefusal {
+fn none(all: &[Page]) -> ConnectError {
     let names: Vec<_> = all.iter().filter_map(|it| it.name.as_deref()).take(MOST_NAMES).collect();
-    HandOffRefusal::Refused(if all.is_empty() {
+    ConnectError::Refused(if all.is_empty() {
         "you have no Page there, or chose none of them: connect again and choose at least one (a profile of a person \
          cannot be posted to)"
             .to_owned()
@@ -62,7 +62,7 @@ fn none(all: &[Page]) -> HandOffRefusal {
 }
 
 /// A Page as it tells of itself now; `None` where that cannot be an account.
-pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Option<Profile>, CallError> {
+pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Option<AccountInfo>, CallError> {
     Ok(profile(&pages::one(graph, by, id).await?))
 }
 
@@ -72,12 +72,12 @@ pub(super) fn may_comment(credentials: &Credentials) -> bool {
 }
 
 /// A Page, as people know it: by its name, where its address has none.
-fn profile(page: &Page) -> Option<Profile> {
+fn profile(page: &Page) -> Option<AccountInfo> {
     let is_id = !page.id.is_empty() && page.id.len() <= 30 && page.id.bytes().all(|it| it.is_ascii_digit());
     let of_address = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-' | b'_');
     let username = page.username.clone().filter(|it| !it.is_empty() && it.bytes().all(of_address));
     let name = page.name.clone().filter(|it| !it.trim().is_empty());
-    is_id.then(|| Profile {
+    is_id.then(|| AccountInfo {
         account_id: page.id.clone(),
         profile_url: Some(format!("https://www.facebook.com/{}", username.as_deref().unwrap_or(&page.id))),
         username: username.or_else(|| name.clone()).or_else(|| Some(page.id.clone())),

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use serde::de::IgnoredAny;
 
 use super::Facebook;
 use super::kind::Form;
 use super::status::Status;
 use crate::caller::Caller;
-use crate::job::Job;
 use crate::kit::Effect;
 use crate::platform::{FollowUp, Followed};
+use crate::publish_request::PublishRequest;
 
 /// For the call.
 const COMMENT: Duration = Duration::from_secs(28);
@@ -23,7 +23,12 @@ const PAUSE: TimeDelta = TimeDelta::seconds(30);
 const MOST_LOOKS: u32 = 60;
 
 /// Adds the comment, once its post is there.
-pub(super) async fn step(of: &Facebook, job: &Job<'_>, it: &FollowUp<'_>, words: &str) -> Result<Followed, Setback> {
+pub(super) async fn step(
+    of: &Facebook,
+    job: &PublishRequest<'_>,
+    it: &FollowUp<'_>,
+    words: &str,
+) -> Result<Followed, AttemptError> {
     let (by, post) = (Caller::of(job), &it.published.platform_post_id);
     let looks: u32 = it.progress.and_then(|it| it.parse().ok()).unwrap_or_default();
     if Form::of(job)?.video().is_some() && looks < MOST_LOOKS {

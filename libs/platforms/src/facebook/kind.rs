@@ -1,11 +1,11 @@
 //! What is published: a post, a reel or a story; and what each may have.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType, MimeType, PictureBounds, Ratio};
 use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 
 use super::{FIRST_COMMENT, KIND, LINK, TITLE, VIDEO_TITLE};
-use crate::job::Job;
+use crate::publish_request::PublishRequest;
 
 /// What pictures are made to fit into that Facebook does not take as they are: "files can
 /// not exceed 4 MB" in most of its pages, 10 MB in some.
@@ -28,9 +28,9 @@ pub(super) enum Form<'a> {
 
 impl<'a> Form<'a> {
     /// That of a job.
-    pub(super) fn of(job: &Job<'a>) -> Result<Self, Setback> {
+    pub(super) fn of(job: &PublishRequest<'a>) -> Result<Self, AttemptError> {
         let is_video = |it: &Attachment| it.mime_type.file_type() == FileType::Video;
-        let refused = |reason: &str| Err(Setback::Refused { reason: reason.to_owned() });
+        let refused = |reason: &str| Err(AttemptError::Refused { reason: reason.to_owned() });
         match (job.options.text(KIND).unwrap_or("post"), job.media) {
             ("reel", [file]) if is_video(file) => Ok(Self::Reel(file)),
             ("reel", _) => refused("option kind: a reel is one video; add it, or leave the option out"),

@@ -19,10 +19,10 @@ use super::preparation::Progress;
 use super::status::Status;
 use super::video::Video;
 use crate::caller::Caller;
-use crate::job::Job;
 use crate::kit::CallError;
 use crate::meta::{GraphId, List, time};
-use crate::recognition::{self, Likeness, Listed, Timeline};
+use crate::publish_request::PublishRequest;
+use crate::recognition::{self, Listed, PostMatch, Timeline};
 
 /// How far Facebook's clock may be behind ours.
 const CLOCKS: TimeDelta = TimeDelta::minutes(1);
@@ -89,7 +89,7 @@ impl Post {
 /// What a Page has published since a call.
 struct Posts<'a> {
     of: &'a Facebook,
-    job: &'a Job<'a>,
+    job: &'a PublishRequest<'a>,
     progress: &'a Progress,
     since: DateTime<Utc>,
     /// Where the next page of the list begins.
@@ -99,7 +99,7 @@ struct Posts<'a> {
 #[async_trait::async_trait]
 impl Timeline for Posts<'_> {
     type Post = Post;
-    type Failure = CallError;
+    type Error = CallError;
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, CallError> {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -121,29 +121,29 @@ impl Timeline for Posts<'_> {
     }
 
     /// A picture that we uploaded is in no other post.
-    fn likeness(&self, post: &Post) -> Option<Likeness> {
+    fn likeness(&self, post: &Post) -> Option<PostMatch> {
         let ours: BTreeSet<&str> = self.progress.photos.iter().map(|it| it.id.as_str()).collect();
         let theirs = post.shows();
         if !ours.is_disjoint(&theirs) {
-            return Some(Likeness::It);
+            return Some(PostMatch::It);
         }
         let says_the_same = post.message.trim() == self.job.text.trim();
         Some(match (says_the_same, ours.is_empty(), post.has_files()) {
-            (true, true, false) => Likeness::Same,
+            (true, true, false) => PostMatch::Same,
             // Should it not be told which pictures it shows.
-            (true, false, true) if theirs.is_empty() => Likeness::Doubtful,
-            _ => Likeness::Other,
+            (true, false, true) if theirs.is_empty() => PostMatch::Doubtful,
+            _ => PostMatch::Other,
         })
     }
 }
 
 /// Asks whether the public call took effect.
-pub(super) async fn resolve(of: &Facebook, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+pub(super) async fn resolve(of: &Facebook, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
     let progress = Progress::stored(job);
     let form = match Form::of(job) {
         Ok(form) if progress.is_whole(form) => form,
         // The public call comes after all files, so it was never made.
-        _ => return Resolution::Absent,
+        _ => return Resolution::NotPublished,
     };
     match (form, &progress.video) {
         (Form::Post(_), _) => {
@@ -154,52 +154,56 @@ pub(super) async fn resolve(of: &Facebook, job: &Job<'_>, since: DateTime<Utc>) 
             }
         }
         (Form::PhotoStory(_), _) => match story(of, job, &progress).await {
-            Ok(Some(published)) => Resolution::Public(published),
-            Ok(None) => Resolution::NotThere,
+            Ok(Some(published)) => Resolution::Found(published),
+            Ok(None) => Resolution::NotFound,
             Err(failure) => failure.resolution(),
         },
         (_, Some(video)) => of_video(of, job, form, video).await,
-        (_, None) => Resolution::Absent,
+        (_, None) => Resolution::NotPublished,
     }
 }
 
-async fn of_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Video) -> Resolution {
+async fn of_video(of: &Facebook, job: &PublishRequest<'_>, form: Form<'_>, video: &Video) -> Resolution {
     let status = match Status::of(of, Caller::of(job), video.id.as_str()).await {
         Ok(asked) => asked.body,
         Err(failure) => return failure.resolution(),
     };
     if status.is_public() {
-        return Resolution::Public(published(job, form, video, job.now));
+        return Resolution::Found(published(job, form, video, job.now));
     }
     if status.is_on_its_way() {
-        return Resolution::Unclear { reason: "Facebook is still publishing the video".to_owned() };
+        return Resolution::Pending { reason: "Facebook is still publishing the video".to_owned() };
     }
     match status.failed() {
         Some(reason) => Resolution::Refused { reason },
         // The very same video may be published again: it is one.
-        None => Resolution::Absent,
+        None => Resolution::NotPublished,
     }
 }
 
 /// The story that shows the job's picture, if there is one.
-pub(super) async fn story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Option<Published>, CallError> {
+pub(super) async fn story(
+    of: &Facebook,
+    job: &PublishRequest<'_>,
+    progress: &Progress,
+) -> Result<Option<Published>, CallError> {
     let Some(photo) = progress.photos.first() else { return Ok(None) };
     let path = format!("/{}/stories", job.profile.account_id);
     let query = [("fields", "post_id,media_id,url"), ("limit", PAGE)];
     let stories: Vec<Story> = List::all(&of.graph, Caller::of(job), &path, &query).await?;
     let ours = stories.into_iter().find(|it| it.media_id.as_deref() == Some(photo.id.as_str()));
-    Ok(ours.map(|it| Published::new(it.post_id, job.now).seen_at(it.url)))
+    Ok(ours.map(|it| Published::new(it.post_id, job.now).with_url(it.url)))
 }
 
 /// A video that is public: it is known by its own id from the beginning.
-pub(super) fn published(job: &Job<'_>, form: Form<'_>, video: &Video, at: DateTime<Utc>) -> Published {
+pub(super) fn published(job: &PublishRequest<'_>, form: Form<'_>, video: &Video, at: DateTime<Utc>) -> Published {
     let (page, id) = (&job.profile.account_id, &video.id);
     let url = match form {
         Form::Reel(_) => Some(format!("{SITE}/reel/{id}")),
         Form::Video(_) => Some(format!("{SITE}/{page}/videos/{id}")),
         _ => None,
     };
-    Published::new(id.clone(), at).seen_at(url)
+    Published::new(id.clone(), at).with_url(url)
 }
 
 /// Where people see a post, by its id.

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Attachment, MimeType};
 use futures::{StreamExt, stream};
 use http::Method;
@@ -17,12 +17,12 @@ use super::Facebook;
 use super::kind::{BOUNDS, Form};
 use super::video::{self, Video};
 use crate::caller::Caller;
-use crate::job::{Job, MediaBytes};
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::GraphId;
 use crate::multipart;
 use crate::picture::{self, Awaited, Look};
 use crate::platform::Step;
+use crate::publish_request::{MediaBytes, PublishRequest};
 
 /// How old what is uploaded and not shown may become. It is kept for about a day.
 const GOOD_FOR: TimeDelta = TimeDelta::hours(22);
@@ -62,12 +62,12 @@ struct Uploaded {
 
 impl Progress {
     /// That of a job.
-    pub(super) fn stored(job: &Job<'_>) -> Self {
-        job.reached()
+    pub(super) fn stored(job: &PublishRequest<'_>) -> Self {
+        job.progress()
     }
 
     /// The same, without what is too old.
-    pub(super) fn of(job: &Job<'_>) -> Self {
+    pub(super) fn of(job: &PublishRequest<'_>) -> Self {
         let progress = Self::stored(job);
         let times = progress.photos.iter().map(|it| it.at).chain(progress.video.as_ref().map(|it| it.begun_at));
         if times.min().is_some_and(|it| it + GOOD_FOR < job.now) { Self::default() } else { progress }
@@ -85,7 +85,7 @@ impl Progress {
 }
 
 /// One step.
-pub(super) async fn step(of: &Facebook, job: &Job<'_>) -> Result<Step, Setback> {
+pub(super) async fn step(of: &Facebook, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
     let (mut progress, form) = (Progress::of(job), Form::of(job)?);
     if progress.is_whole(form) {
         return Ok(Step::Ready { progress: Some(progress.store()) });
@@ -102,18 +102,18 @@ pub(super) async fn step(of: &Facebook, job: &Job<'_>) -> Result<Step, Setback> 
 }
 
 /// With the file that it is about.
-fn placed(job: &Job<'_>, file: &Attachment, setback: Setback) -> Setback {
+fn placed(job: &PublishRequest<'_>, file: &Attachment, setback: AttemptError) -> AttemptError {
     let place = job.place(file);
-    setback.in_words(|it| if it.starts_with(&place) { it.clone() } else { format!("{place}: {it}") })
+    setback.map_reason(|it| if it.starts_with(&place) { it.clone() } else { format!("{place}: {it}") })
 }
 
 /// A picture: made to fit, if it has to be, and uploaded. When the next step is.
 async fn photo(
     of: &Facebook,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     progress: &mut Progress,
-) -> Result<DateTime<Utc>, Setback> {
+) -> Result<DateTime<Utc>, AttemptError> {
     let is_to_fit =
         progress.picture.is_some() || file.mime_type == MimeType::Webp || BOUNDS.max_bytes < file.size_bytes;
     let (mime_type, length, bytes) = if is_to_fit {
@@ -142,7 +142,7 @@ async fn photo(
 
 async fn upload(
     of: &Facebook,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     (mime_type, length, bytes): (MimeType, u64, MediaBytes),
 ) -> Result<GraphId, CallError> {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use domain::delivery::{Published, Setback};
+use domain::delivery::{AttemptError, Published};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -17,9 +17,9 @@ use super::status::Status;
 use super::video::{self, Video};
 use super::{Facebook, LINK, VIDEO_TITLE, look_up};
 use crate::caller::Caller;
-use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::GraphId;
+use crate::publish_request::PublishRequest;
 
 /// For the public call. Long, because what it did has to be found out otherwise.
 const PUBLISH: Duration = Duration::from_secs(28);
@@ -47,21 +47,21 @@ struct Permalink {
 }
 
 /// Makes a post public.
-pub(super) async fn publish(of: &Facebook, job: &Job<'_>) -> Result<Published, Setback> {
+pub(super) async fn publish(of: &Facebook, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
     let (form, progress) = (Form::of(job)?, Progress::of(job));
     if !progress.is_whole(form) {
-        return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
+        return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
     }
     match (form, &progress.video) {
         (Form::Post(_), _) => post(of, job, &progress).await,
         (Form::PhotoStory(_), _) => photo_story(of, job, &progress).await,
         (_, Some(video)) => publish_video(of, job, form, video).await,
-        (_, None) => Err(Setback::Stale { reason: "the video is not uploaded".to_owned() }),
+        (_, None) => Err(AttemptError::PreparationExpired { reason: "the video is not uploaded".to_owned() }),
     }
 }
 
 /// A text with what it shows.
-async fn post(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Published, Setback> {
+async fn post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress) -> Result<Published, AttemptError> {
     let mut fields = vec![("message".to_owned(), job.text.to_owned())];
     if let Some(link) = job.options.text(LINK).filter(|_| job.media.is_empty()) {
         fields.push(("link".to_owned(), link.to_owned()));
@@ -75,25 +75,25 @@ async fn post(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Publi
         Ok(answered) => {
             let id = answered.body.id;
             let url = permalink(of, job, id.as_str()).await;
-            Ok(Published::new(id, job.now).seen_at(Some(url)))
+            Ok(Published::new(id, job.now).with_url(Some(url)))
         }
         Err(error) => Err(of_a_post(of, job, progress, error).await),
     }
 }
 
 /// What follows when a post is not taken.
-async fn of_a_post(of: &Facebook, job: &Job<'_>, progress: &Progress, error: CallError) -> Setback {
+async fn of_a_post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress, error: CallError) -> AttemptError {
     let error = of.graph.confirmed(job, error).await;
     let is_old = progress.photos.iter().any(|it| it.at + FORGOTTEN < job.now);
     let is_of_a_photo = error.kind == ErrorKind::InvalidPost || error.is_missing();
     if is_old && is_of_a_photo && error.kind != ErrorKind::Unauthorized {
-        return Setback::Stale { reason: error.message };
+        return AttemptError::PreparationExpired { reason: error.message };
     }
     // Only our post can show our pictures already (1366051). The same text may be another post's, unless an earlier call
     // arrived.
     let may_be_ours = job.doubted || error.has_code(&["1366051"]);
     if error.kind == ErrorKind::Duplicate && !may_be_ours {
-        return Setback::Refused {
+        return AttemptError::Refused {
             reason: format!(
                 "the Page's latest post says the same, which Facebook does not take twice in a row ({}); change the words",
                 error.message
@@ -104,7 +104,7 @@ async fn of_a_post(of: &Facebook, job: &Job<'_>, progress: &Progress, error: Cal
 }
 
 /// Where people see a post. That this is not told stops nothing.
-async fn permalink(of: &Facebook, job: &Job<'_>, id: &str) -> String {
+async fn permalink(of: &Facebook, job: &PublishRequest<'_>, id: &str) -> String {
     let path = format!("/{id}");
     let asked = of.graph.get::<Permalink>(Caller::of(job), &path, &[("fields", "permalink_url")]);
     let told = tokio::time::timeout(ASK, asked).await.ok().and_then(Result::ok).and_then(|it| it.body.permalink_url);
@@ -112,7 +112,7 @@ async fn permalink(of: &Facebook, job: &Job<'_>, id: &str) -> String {
 }
 
 /// A story of a picture.
-async fn photo_story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Published, Setback> {
+async fn photo_story(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress) -> Result<Published, AttemptError> {
     let fields: Vec<_> = progress.photos.iter().map(|it| ("photo_id", it.id.as_str())).collect();
     let path = format!("/{}/photo_stories", job.profile.account_id);
     match of.graph.post::<Told>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
@@ -129,7 +129,12 @@ async fn photo_story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Resul
 }
 
 /// A video that is there.
-async fn publish_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Video) -> Result<Published, Setback> {
+async fn publish_video(
+    of: &Facebook,
+    job: &PublishRequest<'_>,
+    form: Form<'_>,
+    video: &Video,
+) -> Result<Published, AttemptError> {
     let (graph, path) = video::edge(of, job, form);
     let mut fields = vec![("upload_phase", "finish"), video.name()];
     if matches!(form, Form::Reel(_)) {
@@ -146,16 +151,16 @@ async fn publish_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Vid
 }
 
 /// What follows when a video is not published. What was published before is refused.
-async fn of_video_failed(of: &Facebook, job: &Job<'_>, video: &Video, error: CallError) -> Setback {
+async fn of_video_failed(of: &Facebook, job: &PublishRequest<'_>, video: &Video, error: CallError) -> AttemptError {
     if error.kind != ErrorKind::Duplicate && !error.is_of_what_is_gone() {
         return error.into();
     }
     match Status::of(of, Caller::of(job), video.id.as_str()).await {
-        Ok(asked) if asked.body.is_too_old() => Setback::Stale { reason: error.message },
+        Ok(asked) if asked.body.is_too_old() => AttemptError::PreparationExpired { reason: error.message },
         Ok(asked) if asked.body.is_public() || asked.body.is_on_its_way() => {
-            Setback::Unknown { may_still_run: false, retry_at: None, reason: error.message }
+            AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message }
         }
-        Err(_) if job.doubted => Setback::Unknown { may_still_run: false, retry_at: None, reason: error.message },
+        Err(_) if job.doubted => AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message },
         Ok(_) | Err(_) => of.graph.confirmed(job, error).await.into(),
     }
 }

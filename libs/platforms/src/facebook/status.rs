@@ -7,10 +7,10 @@
 use serde::Deserialize;
 
 use super::Facebook;
-use crate::answer;
 use crate::caller::Caller;
 use crate::kit::CallError;
 use crate::meta::Answered;
+use crate::response;
 
 /// How a video stands.
 #[derive(Debug, Default, Deserialize)]
@@ -101,7 +101,7 @@ impl Status {
         }
         let words = phases.iter().flat_map(|it| it.errors.iter().chain(&it.error)).map(|it| it.message.as_str());
         let words = words.filter(|it| !it.trim().is_empty()).collect::<Vec<_>>().join("; ");
-        let words = if words.is_empty() { "it does not say why".to_owned() } else { answer::shown(&words) };
+        let words = if words.is_empty() { "it does not say why".to_owned() } else { response::shown(&words) };
         Some(format!("Facebook could not use the video: {words}"))
     }
 }

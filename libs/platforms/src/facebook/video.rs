@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::Attachment;
 use http::Method;
 use serde::{Deserialize, Serialize};
@@ -19,10 +19,10 @@ use super::Facebook;
 use super::kind::Form;
 use super::status::Status;
 use crate::caller::Caller;
-use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::{Answered, Graph, GraphId};
 use crate::multipart;
+use crate::publish_request::PublishRequest;
 
 /// For one part, or what is left of a video.
 const PART: Duration = Duration::from_secs(30);
@@ -96,10 +96,10 @@ impl Next {
 /// next step is.
 pub(super) async fn step(
     of: &Facebook,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     (form, file): (Form<'_>, &Attachment),
     reached: &mut Option<Video>,
-) -> Result<DateTime<Utc>, Setback> {
+) -> Result<DateTime<Utc>, AttemptError> {
     let Some(video) = reached else {
         match begin(of, job, form, file).await {
             Ok(video) => *reached = Some(video),
@@ -134,7 +134,7 @@ impl Video {
 }
 
 /// Where videos of this form begin and end.
-pub(super) fn edge<'a>(of: &'a Facebook, job: &Job<'_>, form: Form<'_>) -> (&'a Graph, String) {
+pub(super) fn edge<'a>(of: &'a Facebook, job: &PublishRequest<'_>, form: Form<'_>) -> (&'a Graph, String) {
     let (graph, edge) = match form {
         Form::Reel(_) => (&of.graph, "video_reels"),
         Form::VideoStory(_) => (&of.graph, "video_stories"),
@@ -143,7 +143,7 @@ pub(super) fn edge<'a>(of: &'a Facebook, job: &Job<'_>, form: Form<'_>) -> (&'a 
     (graph, format!("/{}/{edge}", job.profile.account_id))
 }
 
-async fn begin(of: &Facebook, job: &Job<'_>, form: Form<'_>, file: &Attachment) -> Result<Video, CallError> {
+async fn begin(of: &Facebook, job: &PublishRequest<'_>, form: Form<'_>, file: &Attachment) -> Result<Video, CallError> {
     let size = file.size_bytes.to_string();
     let start = ("upload_phase", "start");
     let (graph, path) = edge(of, job, form);
@@ -167,15 +167,15 @@ async fn begin(of: &Facebook, job: &Job<'_>, form: Form<'_>, file: &Attachment) 
 /// Sends the next part.
 async fn parts(
     of: &Facebook,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     (session, start, end): (&str, &mut u64, &mut u64),
-) -> Result<DateTime<Utc>, Setback> {
+) -> Result<DateTime<Utc>, AttemptError> {
     match part(of, job, file, (session, *start, *end)).await {
         Ok((next, until)) => (*start, *end) = (next, until),
         // An upload that is not known any more, or stands elsewhere than we believe.
         Err(error) if 0 < *start && error.kind == ErrorKind::InvalidPost => {
-            return Err(Setback::Stale { reason: error.message });
+            return Err(AttemptError::PreparationExpired { reason: error.message });
         }
         Err(error) => return Err(error.into()),
     }
@@ -185,7 +185,7 @@ async fn parts(
 /// Sends a part; which bytes come next.
 async fn part(
     of: &Facebook,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     (session, start, end): (&str, u64, u64),
 ) -> Result<(u64, u64), CallError> {
@@ -213,22 +213,22 @@ async fn part(
 /// Sends what is missing to the address, or looks at what is there.
 async fn address(
     of: &Facebook,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     (file, id): (&Attachment, &str),
     (url, there_at, is_ready): (&Url, &mut Option<DateTime<Utc>>, &mut bool),
-) -> Result<DateTime<Utc>, Setback> {
+) -> Result<DateTime<Utc>, AttemptError> {
     let by = Caller::of(job);
     let Answered { body: status, usage } = match Status::of(of, by, id).await {
         Ok(asked) => asked,
         // A video that Meta does not show is lost. The next video shows whether the Page is lost, too.
-        Err(error) if error.is_missing() => return Err(Setback::Stale { reason: error.message }),
+        Err(error) if error.is_missing() => return Err(AttemptError::PreparationExpired { reason: error.message }),
         Err(error) => return Err(error.into()),
     };
     if let Some(reason) = status.failed() {
-        return Err(Setback::Refused { reason });
+        return Err(AttemptError::Refused { reason });
     }
     if status.is_too_old() {
-        return Err(Setback::Stale { reason: "the time to publish the video is over".to_owned() });
+        return Err(AttemptError::PreparationExpired { reason: "the time to publish the video is over".to_owned() });
     }
     if !status.is_there() {
         if there_at.is_none() && status.arrived() < file.size_bytes {

@@ -1,10 +1,10 @@
 //! Accounts as Instagram tells of them.
 
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use serde::Deserialize;
 
 use crate::caller::Caller;
-use crate::handoff::HandOffRefusal;
+use crate::connect_flow::ConnectError;
 use crate::kit::{CallError, Effect};
 use crate::meta::Graph;
 
@@ -54,7 +54,7 @@ pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Membe
 
 impl Member {
     /// Refuses an account to which no program may post.
-    pub(super) fn check(&self) -> Result<(), HandOffRefusal> {
+    pub(super) fn check(&self) -> Result<(), ConnectError> {
         let is_personal = self.account_type.as_deref().is_some_and(|it| it.eq_ignore_ascii_case("personal"));
         if !is_personal {
             return Ok(());
@@ -64,21 +64,26 @@ impl Member {
              settings, and connect it again",
             self.username
         );
-        Err(HandOffRefusal::Refused(words))
+        Err(ConnectError::Refused(words))
     }
 
     /// As a connection keeps it; `None` where it has no id or no name.
-    pub(super) fn profile(self) -> Option<Profile> {
+    pub(super) fn profile(self) -> Option<AccountInfo> {
         profile(self.user_id.or(self.id)?, self.username, self.name, self.profile_picture_url)
     }
 }
 
 /// An account as a connection keeps it.
-pub(super) fn profile(id: String, username: String, name: Option<String>, picture: Option<String>) -> Option<Profile> {
+pub(super) fn profile(
+    id: String,
+    username: String,
+    name: Option<String>,
+    picture: Option<String>,
+) -> Option<AccountInfo> {
     let is_id = (1..=30).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
     let is_name = (1..=30).contains(&username.len())
         && username.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'));
-    (is_id && is_name).then(|| Profile {
+    (is_id && is_name).then(|| AccountInfo {
         account_id: id,
         profile_url: Some(format!("https://www.instagram.com/{username}/")),
         username: Some(username),

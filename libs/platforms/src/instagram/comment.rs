@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::caller::Caller;
-use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::Graph;
+use crate::publish_request::PublishRequest;
 
 /// For the call.
 const COMMENT: Duration = Duration::from_secs(20);
@@ -21,7 +21,7 @@ struct Made {
 }
 
 /// Adds a comment to the post with this id.
-pub(super) async fn add(graph: &Graph, job: &Job<'_>, post: &str, text: &str) -> Result<(), Setback> {
+pub(super) async fn add(graph: &Graph, job: &PublishRequest<'_>, post: &str, text: &str) -> Result<(), AttemptError> {
     let path = format!("/{post}/comments");
     let made = graph.post::<Made>(Effect::Public, Caller::of(job), &path, &[("message", text)], COMMENT).await;
     made.map(drop).map_err(setback)
@@ -29,7 +29,7 @@ pub(super) async fn add(graph: &Graph, job: &Job<'_>, post: &str, text: &str) ->
 
 /// That comments are not permitted says nothing of posts; a post that is not found is not
 /// known everywhere yet.
-fn setback(error: CallError) -> Setback {
+fn setback(error: CallError) -> AttemptError {
     match error.kind {
         ErrorKind::Unauthorized => {
             let reason = format!(
@@ -37,10 +37,10 @@ fn setback(error: CallError) -> Setback {
                  on ({})",
                 error.message
             );
-            Setback::Refused { reason }
+            AttemptError::Refused { reason }
         }
         _ if error.kind == ErrorKind::PreparationExpired || error.is_missing() => {
-            Setback::Busy { retry_at: None, reason: error.message }
+            AttemptError::RetryLater { retry_at: None, reason: error.message }
         }
         _ => error.into(),
     }

@@ -10,19 +10,19 @@ use super::options::{
     BORDERS, COLLABORATORS, COVER, FIT, KIND, LOCATION, MAX_SIDE, NARROWEST, SHARE_TO_FEED, STORY, USER_TAGS, WIDEST,
 };
 use super::tag::{Places, Tag};
-use crate::job::Job;
 use crate::meta::{Form, listed};
+use crate::publish_request::PublishRequest;
 
 /// The fields of a call.
 type Fields = Vec<(&'static str, String)>;
 
 /// Whether the post is a story.
-pub(super) fn is_story(job: &Job<'_>) -> bool {
+pub(super) fn is_story(job: &PublishRequest<'_>) -> bool {
     job.options.text(KIND) == Some(STORY)
 }
 
 /// What a container of the job is made of.
-pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Fields {
+pub(super) fn fields(job: &PublishRequest<'_>, form: Form<'_>) -> Fields {
     match form {
         // No rule lets one through; the platform refuses it.
         Form::Text => vec![("caption", job.text.to_owned())],
@@ -72,7 +72,7 @@ pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Fields {
 }
 
 /// What a picture is made to fit into: only JPEG is taken.
-pub(super) fn bounds(job: &Job<'_>) -> PictureBounds {
+pub(super) fn bounds(job: &PublishRequest<'_>) -> PictureBounds {
     let bounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, MAX_SIDE).jpeg();
     if job.options.text(FIT) == Some(BORDERS) && !is_story(job) {
         bounds.with_borders(Borders { min: NARROWEST, max: WIDEST })
@@ -94,7 +94,7 @@ fn words(file: &Attachment) -> Option<(&'static str, String)> {
     file.alt_text.as_ref().map(|it| ("alt_text", it.as_str().to_owned()))
 }
 
-fn of_the_whole(job: &Job<'_>) -> Fields {
+fn of_the_whole(job: &PublishRequest<'_>) -> Fields {
     let mut fields = vec![("caption", job.text.to_owned())];
     let collaborators = job.options.list(COLLABORATORS);
     if !collaborators.is_empty() {
@@ -106,12 +106,12 @@ fn of_the_whole(job: &Job<'_>) -> Fields {
 
 /// The file of several that shows whom the post tags: its first picture, or its first video
 /// where it has none.
-fn tagged<'a>(job: &Job<'a>) -> Option<&'a Attachment> {
+fn tagged<'a>(job: &PublishRequest<'a>) -> Option<&'a Attachment> {
     let picture = job.media.iter().find(|it| it.mime_type.file_type() == FileType::Image);
     picture.or(job.media.first())
 }
 
-fn tags(job: &Job<'_>, places: Places) -> Option<(&'static str, String)> {
+fn tags(job: &PublishRequest<'_>, places: Places) -> Option<(&'static str, String)> {
     let tags: Vec<Value> =
         job.options.list(USER_TAGS).iter().filter_map(|it| Some(Tag::read(it)?.json(places))).collect();
     (!tags.is_empty()).then(|| ("user_tags", Value::from(tags).to_string()))

@@ -9,8 +9,8 @@
 //! - Facebook's: accounts that belong to Pages on which the person may create content.
 
 use chrono::{DateTime, Utc};
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::rules::Rules;
 use serde::Deserialize;
 use url::Url;
@@ -18,16 +18,16 @@ use url::Url;
 use super::account::{self, Member};
 use super::{ERRORS, NAME};
 use crate::account::{Account, Credentials};
-use crate::app::{AppSource, NoFurther};
+use crate::app::{AppSource, NoExtraSecrets};
 use crate::caller::Caller;
-use crate::discreet::without_token;
-use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
+use crate::connect_flow::{AuthorizationRequest, Callback, ConnectError, RefreshError};
 use crate::kit::CallError;
 use crate::meta::facebook_login::{FacebookLogin, PORTFOLIOS, give_back};
 use crate::meta::pages::Page;
 use crate::meta::{self, Graph, Permissions, Version};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
-use crate::renewal::Renewal;
+use crate::redaction::without_token;
+use crate::refresh_policy::RefreshPolicy;
 use crate::setup::Setup;
 
 /// Through whose login.
@@ -103,7 +103,7 @@ impl Login {
     pub(super) fn new(setup: &Setup, url: Option<&Url>, chosen: Chosen) -> Self {
         let at =
             |official: &str| url.map_or_else(|| official.to_owned(), |it| it.as_str().trim_end_matches('/').to_owned());
-        let (http, app) = (&setup.http, setup.app::<NoFurther>(NAME));
+        let (http, app) = (&setup.http, setup.app::<NoExtraSecrets>(NAME));
         let (graph, way, usual) = match chosen.by {
             By::Instagram => {
                 let host = at("https://graph.instagram.com");
@@ -138,23 +138,23 @@ impl Login {
     }
 
     /// Tokens of Pages do not end.
-    pub(super) fn renewal(&self) -> Renewal {
+    pub(super) fn renewal(&self) -> RefreshPolicy {
         match self.way {
-            Way::Instagram(_) => Renewal::Extending,
-            Way::Facebook(_) => Renewal::Never,
+            Way::Instagram(_) => RefreshPolicy::Extending,
+            Way::Facebook(_) => RefreshPolicy::Never,
         }
     }
 
-    pub(super) async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    pub(super) async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         match &self.way {
             Way::Instagram(oauth) => oauth.refresh(old, now).await,
-            Way::Facebook(_) => Err(RefreshRefusal::Unreachable("tokens of Pages are not renewed".to_owned())),
+            Way::Facebook(_) => Err(RefreshError::Unreachable("tokens of Pages are not renewed".to_owned())),
         }
     }
 
     /// The page on which the person decides.
-    pub(super) async fn page(&self, request: &AuthorizationRequest) -> Result<String, HandOffRefusal> {
-        self.graph.check_reach(&request.here)?;
+    pub(super) async fn page(&self, request: &AuthorizationRequest) -> Result<String, ConnectError> {
+        self.graph.check_reach(&request.urls)?;
         let scopes = self.scopes();
         match &self.way {
             Way::Instagram(oauth) => oauth.authorization_url(request, &scopes, &[]).await,
@@ -168,7 +168,7 @@ impl Login {
         callback: &Callback,
         rules: &Rules,
         now: DateTime<Utc>,
-    ) -> Result<Vec<Account>, HandOffRefusal> {
+    ) -> Result<Vec<Account>, ConnectError> {
         match &self.way {
             Way::Instagram(oauth) => {
                 let tokens = oauth.complete(callback).await?;
@@ -178,7 +178,7 @@ impl Login {
                 let told = account::me(&self.graph, by).await;
                 let member = told.map_err(|it| without_token(it, &tokens.access_token))?;
                 member.check()?;
-                let profile = member.profile().ok_or(HandOffRefusal::Unreachable)?;
+                let profile = member.profile().ok_or(ConnectError::Unreachable)?;
                 // By this Meta names who has removed the app; calls take another id.
                 let grant = tokens.text("user_id");
                 let credentials = tokens.credentials(None, now);
@@ -200,7 +200,7 @@ impl Login {
     }
 
     /// An account as it shows itself now; `None` where that cannot be one.
-    pub(super) async fn about(&self, by: Caller<'_>, profile: &Profile) -> Result<Option<Profile>, CallError> {
+    pub(super) async fn about(&self, by: Caller<'_>, profile: &AccountInfo) -> Result<Option<AccountInfo>, CallError> {
         let told = match self.way {
             Way::Instagram(_) => account::me(&self.graph, by).await?,
             Way::Facebook(_) => account::one(&self.graph, by, &profile.account_id).await?,
@@ -219,7 +219,7 @@ impl Login {
         matches!(self.way, Way::Facebook(_))
     }
 
-    pub(super) async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    pub(super) async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         match self.way {
             Way::Instagram(_) => Ok(()),
             Way::Facebook(_) => give_back(&self.graph, Caller { token: &credentials.access_token, now }).await,
@@ -232,9 +232,9 @@ impl Login {
 }
 
 /// Why there is nothing to connect.
-fn none(pages: &[Page]) -> HandOffRefusal {
+fn none(pages: &[Page]) -> ConnectError {
     let linked: Vec<_> = pages.iter().filter_map(|it| it.instagram.as_ref()?.username.as_deref()).collect();
-    HandOffRefusal::Refused(if pages.is_empty() {
+    ConnectError::Refused(if pages.is_empty() {
         "you have no Page on Facebook, or chose none of them: connect again, and choose the Pages to which your \
          Instagram accounts belong"
             .to_owned()

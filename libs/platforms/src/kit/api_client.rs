@@ -16,10 +16,10 @@ use url::Url;
 use super::call_error::{CallError, Effect, ErrorKind};
 use super::error_table::ErrorTable;
 use crate::account::Credentials;
-use crate::answer;
 use crate::http_clients::{self, HttpClients};
-use crate::job::{Job, MediaBytes};
 use crate::multipart::{Form, Unread};
+use crate::publish_request::{MediaBytes, PublishRequest};
+use crate::response;
 
 /// Larger than most responses; [`Call::max_bytes`] is for the others.
 const MAX_RESPONSE_BYTES: usize = 256 * 1024;
@@ -76,7 +76,7 @@ impl<'a> Auth<'a> {
     }
 
     /// With the credentials of the post's account. Also states whether an earlier publish call may have published.
-    pub(crate) fn post(job: &Job<'a>) -> Self {
+    pub(crate) fn post(job: &PublishRequest<'a>) -> Self {
         Self { may_have_published: job.doubted, ..Self::account(job.credentials, job.now) }
     }
 
@@ -334,7 +334,7 @@ impl Call {
             Err(error) => return Err(context.complete(CallError::of_transport(error, context.effect, title))),
         };
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = answer::body_up_to(response, max_bytes).await;
+        let body = response::body_up_to(response, max_bytes).await;
         if !status.is_success() {
             return Err(context.classify(status, &headers, &body.unwrap_or_default()));
         }
@@ -381,7 +381,7 @@ fn is_page(body: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use outbound::AddressPolicy;
+    use egress::AddressPolicy;
 
     use super::*;
 

@@ -3,15 +3,15 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
+use egress::Refusal;
 use http::StatusCode;
-use outbound::Refusal;
 use serde_json::Value;
 
-use crate::handoff::HandOffRefusal;
-use crate::job::MediaUnreadable;
-use crate::no_answer::NoAnswer;
-use crate::not_now::NotNow;
+use crate::connect_flow::ConnectError;
+use crate::dependency_error::DependencyError;
+use crate::publish_request::MediaReadError;
+use crate::transport_error::TransportError;
 
 /// What a call may change. It decides what follows when the call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl CallError {
     }
 
     /// A call to `title` that has no response.
-    pub(crate) fn of_transport(error: impl Into<NoAnswer>, effect: Effect, title: &str) -> Self {
+    pub(crate) fn of_transport(error: impl Into<TransportError>, effect: Effect, title: &str) -> Self {
         let error = error.into();
         let kind = if error.is_unsent() { ErrorKind::NotSent } else { ErrorKind::NoResponse };
         Self::new(kind, effect, error.words(title))
@@ -158,8 +158,8 @@ impl CallError {
     /// What the error says about a publish call that is looked up. Only the end of the grant is certain.
     pub(crate) fn resolution(self) -> Resolution {
         match self.kind {
-            ErrorKind::Unauthorized => Resolution::Disconnected { reason: self.message },
-            _ => Resolution::Unclear { reason: self.message },
+            ErrorKind::Unauthorized => Resolution::Unauthorized { reason: self.message },
+            _ => Resolution::Pending { reason: self.message },
         }
     }
 }
@@ -179,14 +179,14 @@ fn is_of_request_alone(status: Option<StatusCode>) -> bool {
 }
 
 /// What each kind means for each effect. CONTRIBUTING.md, "Writing a platform", has it as a table.
-impl From<CallError> for Setback {
+impl From<CallError> for AttemptError {
     fn from(error: CallError) -> Self {
         use ErrorKind as K;
         let CallError { kind, effect, status, message: reason, retry_at, has_ended, can_look_up, .. } = error;
         let is_public = effect == Effect::Public;
         match kind {
-            K::Unauthorized => Self::Disconnected { reason },
-            K::PreparationExpired if effect != Effect::Read => Self::Stale { reason },
+            K::Unauthorized => Self::Unauthorized { reason },
+            K::PreparationExpired if effect != Effect::Read => Self::PreparationExpired { reason },
             K::NoResponse if is_public => Self::Unknown { may_still_run: true, retry_at, reason },
             K::ServerError if is_public => Self::Unknown { may_still_run: !has_ended, retry_at, reason },
             // A proxy may replace the response of a call that was accepted, and a list may not show the post yet.
@@ -208,13 +208,13 @@ impl From<CallError> for Setback {
             | K::Forbidden
             | K::InvalidPost
             | K::Duplicate
-            | K::PreparationExpired => Self::Busy { retry_at, reason },
+            | K::PreparationExpired => Self::RetryLater { retry_at, reason },
         }
     }
 }
 
 /// A reason that the next attempt would not change is shown. Otherwise the person is asked to try again.
-impl From<CallError> for HandOffRefusal {
+impl From<CallError> for ConnectError {
     fn from(error: CallError) -> Self {
         match error.kind {
             ErrorKind::Unauthorized
@@ -235,15 +235,15 @@ impl From<CallError> for HandOffRefusal {
     }
 }
 
-impl From<NotNow> for CallError {
-    fn from(not_now: NotNow) -> Self {
+impl From<DependencyError> for CallError {
+    fn from(not_now: DependencyError) -> Self {
         Self::new(ErrorKind::NotSent, Effect::Read, not_now.to_string())
     }
 }
 
 /// Our own store, not the platform.
-impl From<MediaUnreadable> for CallError {
-    fn from(error: MediaUnreadable) -> Self {
+impl From<MediaReadError> for CallError {
+    fn from(error: MediaReadError) -> Self {
         Self::new(ErrorKind::NotSent, Effect::Private, error.to_string())
     }
 }

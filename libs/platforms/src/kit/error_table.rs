@@ -5,7 +5,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
 use super::call_error::{CallError, Effect, ErrorKind};
-use crate::answer;
+use crate::response;
 
 /// The errors of one platform. The first rule that matches decides; if none does, the status has its standard meaning.
 ///
@@ -219,7 +219,7 @@ impl ErrorTable {
             Some(message) => message(body),
             None => self.message_at.iter().find_map(text),
         };
-        let message = message.map(|it| answer::shown(&it)).filter(|it| !it.is_empty());
+        let message = message.map(|it| response::shown(&it)).filter(|it| !it.is_empty());
         // Rules see every message, also those that the user does not.
         let every = self.message_at.iter().flat_map(|it| values(body, it)).filter_map(Value::as_str);
         let lower_message = message.as_deref().into_iter().chain(every).collect::<Vec<_>>().join("\n").to_lowercase();
@@ -247,7 +247,7 @@ impl ErrorTable {
 
     fn retry_at(&self, headers: &HeaderMap, body: &Value, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let stated = self.resets.iter().find_map(|it| it.read(headers, body, now));
-        stated.or_else(|| answer::retry_at(headers, now))
+        stated.or_else(|| response::retry_at(headers, now))
     }
 }
 

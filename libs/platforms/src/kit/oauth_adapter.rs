@@ -2,19 +2,19 @@
 //! [`Connect`].
 
 use chrono::{DateTime, Utc};
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::rules::Rules;
 
 use super::api_client::Auth;
 use super::call_error::CallError;
-use crate::account::{About, Account, Credentials};
+use crate::account::{Account, AccountDetails, Credentials};
 use crate::choices::{Choice, Choosing};
-use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use crate::oauth2::OAuth2;
 use crate::platform::{Connect, Platform};
-use crate::renewal::Renewal;
+use crate::redaction::without_token;
+use crate::refresh_policy::RefreshPolicy;
 
 /// What an adapter contributes to connecting an account through OAuth 2.
 #[async_trait::async_trait]
@@ -23,7 +23,7 @@ pub(crate) trait OAuthAdapter: Send + Sync {
     const NAME: &'static str;
 
     /// How credentials are refreshed.
-    const RENEWAL: Renewal;
+    const RENEWAL: RefreshPolicy;
 
     fn oauth(&self) -> &OAuth2;
 
@@ -36,7 +36,7 @@ pub(crate) trait OAuthAdapter: Send + Sync {
     async fn accounts(&self, auth: Auth<'_>) -> Result<Grant, CallError>;
 
     /// One of them, as it is now; `None` where the grant does not cover it any more.
-    async fn account(&self, auth: Auth<'_>, profile: &Profile) -> Result<Option<About>, CallError> {
+    async fn account(&self, auth: Auth<'_>, profile: &AccountInfo) -> Result<Option<AccountDetails>, CallError> {
         let Grant { accounts, .. } = self.accounts(auth).await?;
         Ok(accounts.into_iter().find(|it| it.profile.account_id == profile.account_id))
     }
@@ -52,13 +52,13 @@ pub(crate) trait OAuthAdapter: Send + Sync {
 pub(crate) struct Grant {
     /// The platform's name of the grant, where it covers several accounts.
     pub(crate) name: Option<String>,
-    pub(crate) accounts: Vec<About>,
+    pub(crate) accounts: Vec<AccountDetails>,
 }
 
 impl Grant {
     /// For one account.
-    pub(crate) fn of_one(profile: Profile, rules: Rules) -> Self {
-        Self { name: None, accounts: vec![About { profile, rules }] }
+    pub(crate) fn of_one(profile: AccountInfo, rules: Rules) -> Self {
+        Self { name: None, accounts: vec![AccountDetails { profile, rules }] }
     }
 }
 
@@ -68,20 +68,20 @@ impl<A: OAuthAdapter> Platform for A {
         A::NAME
     }
 
-    fn renewal(&self) -> Renewal {
+    fn refresh_policy(&self) -> RefreshPolicy {
         A::RENEWAL
     }
 
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         self.oauth().refresh(old, now).await
     }
 
     async fn about(
         &self,
-        profile: &Profile,
+        profile: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<About>, Setback> {
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         Ok(self.account(Auth::account(credentials, now), profile).await?)
     }
 }
@@ -94,20 +94,20 @@ impl<A: OAuthAdapter> Connect for A {
 
     async fn authorize(
         &self,
-        _: &Answers,
+        _: &FieldValues,
         request: &AuthorizationRequest,
         _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         let url = self.oauth().authorization_url(request, &self.scopes(), &[]).await?;
-        Ok(Departure::Page { url, memory: None })
+        Ok(AuthorizeStep::Redirect { url, memory: None })
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let tokens = self.oauth().complete(callback).await?;
         let grant = self.accounts(Auth::token(&tokens.access_token, now)).await;
         let Grant { name, accounts } = grant.map_err(|it| without_token(it, &tokens.access_token))?;
         let (scopes, credentials) = (tokens.granted(&self.scopes()), tokens.credentials(None, now));
-        let account = |About { profile, rules }| Account {
+        let account = |AccountDetails { profile, rules }| Account {
             profile,
             rules,
             scopes: scopes.clone(),
@@ -117,11 +117,11 @@ impl<A: OAuthAdapter> Connect for A {
         Ok(accounts.into_iter().map(account).collect())
     }
 
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         Ok(OAuthAdapter::choices(self, asked, Auth::account(asked.credentials, now)).await?)
     }
 
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         self.oauth().revoke(credentials, now).await
     }
 }

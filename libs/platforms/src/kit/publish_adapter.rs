@@ -5,7 +5,7 @@ mod look_up;
 mod upload;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Looks, Published, Resolution, Setback};
+use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
 use domain::media::Attachment;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,11 +15,11 @@ pub(crate) use self::look_up::{ListedPost, LookUpMethod, PostPage};
 use self::upload::Progressed;
 pub(crate) use self::upload::{File, MediaSource, Part, UploadState, UploadStep};
 use super::call_error::{CallError, Effect, ErrorKind};
-use crate::job::Job;
+use crate::deadline;
 use crate::picture::{self, Awaited, Look, Source};
 use crate::platform::{FollowUp, Followed, Platform, Publish, Step};
-use crate::recognition::{Before, Likeness};
-use crate::watch;
+use crate::publish_request::PublishRequest;
+use crate::recognition::{PostMatch, TimelineSnapshot};
 
 /// How long before the due second the account's newest posts are recorded. Late, because everything that is published
 /// in between has to be compared when a response is lost.
@@ -57,15 +57,15 @@ pub(crate) trait PublishAdapter: Platform {
     type Uploaded: Serialize + DeserializeOwned + Clone + Send + Sync;
 
     /// Where the bytes of a file come from.
-    fn media_source(&self, job: &Job<'_>, file: &Attachment) -> MediaSource;
+    fn media_source(&self, job: &PublishRequest<'_>, file: &Attachment) -> MediaSource;
 
     /// The first step of a file: the upload, or the beginning of one. Repeated after a crash.
-    async fn upload(&self, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<Self::Uploaded>, CallError>;
+    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Self::Uploaded>, CallError>;
 
     /// Sends one part of [`UploadStep::Parts`]; what the platform returned for it, which may be empty.
     async fn send_part(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
         part: Part,
@@ -77,7 +77,7 @@ pub(crate) trait PublishAdapter: Platform {
     /// Called once all parts have arrived.
     async fn finish_upload(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Self::Uploaded>, CallError> {
@@ -88,7 +88,7 @@ pub(crate) trait PublishAdapter: Platform {
     /// How far the platform is with a file that it processes.
     async fn upload_status(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Self::Uploaded>, CallError> {
@@ -98,20 +98,23 @@ pub(crate) trait PublishAdapter: Platform {
 
     /// What else the post needs before the publish call, such as the thumbnail of a link, and how long the platform
     /// takes to process it. Called once after all files; a JSON value that is not null is passed to `create_post`.
-    async fn prepare_post(&self, job: &Job<'_>) -> Result<(Value, TimeDelta), CallError> {
+    async fn prepare_post(&self, job: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
         let _ = job;
         Ok((Value::Null, TimeDelta::zero()))
     }
 
     /// The publish call, and no other call.
-    async fn create_post(&self, job: &Job<'_>, prepared: &Prepared<'_, Self::Uploaded>)
-    -> Result<Published, CallError>;
+    async fn create_post(
+        &self,
+        job: &PublishRequest<'_>,
+        prepared: &Prepared<'_, Self::Uploaded>,
+    ) -> Result<Published, CallError>;
 
     /// How the outcome of a lost publish call is found out.
-    fn look_up_method(&self, job: &Job<'_>) -> LookUpMethod;
+    fn look_up_method(&self, job: &PublishRequest<'_>) -> LookUpMethod;
 
     /// The post with our reference; for [`LookUpMethod::Reference`].
-    async fn find_post(&self, job: &Job<'_>) -> Result<Option<Published>, CallError> {
+    async fn find_post(&self, job: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
         let _ = job;
         Err(not_implemented("finds no post by its reference"))
     }
@@ -120,7 +123,7 @@ pub(crate) trait PublishAdapter: Platform {
     /// call; `None` asks for the newest posts before it.
     async fn list_posts(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         since: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
@@ -129,25 +132,30 @@ pub(crate) trait PublishAdapter: Platform {
     }
 
     /// How much a listed post is like ours.
-    fn compare(&self, job: &Job<'_>, prepared: &Prepared<'_, Self::Uploaded>, listed: &ListedPost) -> Likeness {
+    fn compare(
+        &self,
+        job: &PublishRequest<'_>,
+        prepared: &Prepared<'_, Self::Uploaded>,
+        listed: &ListedPost,
+    ) -> PostMatch {
         let _ = (job, prepared, listed);
-        Likeness::Doubtful
+        PostMatch::Doubtful
     }
 
     /// The last resort where nothing can be read.
     async fn without_look_up(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         prepared: &Prepared<'_, Self::Uploaded>,
         since: DateTime<Utc>,
         advice: String,
     ) -> Resolution {
         let _ = (job, prepared, since);
-        Resolution::Unknowable { advice }
+        Resolution::Undeterminable { advice }
     }
 
     /// Adds the first comment. Its effect is public.
-    async fn comment(&self, job: &Job<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+    async fn comment(&self, job: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
         let _ = (job, published, text);
         Err(not_implemented("adds no comments"))
     }
@@ -188,7 +196,7 @@ struct Progress<U> {
     #[serde(skip_serializing_if = "Option::is_none")]
     extra: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    snapshot: Option<Before>,
+    snapshot: Option<TimelineSnapshot>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -221,40 +229,40 @@ impl<U: Serialize + DeserializeOwned> Progress<U> {
 
 #[async_trait::async_trait]
 impl<A: PublishAdapter> Publish for A {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        watch::step(A::TITLE, job, next_step(self, job)).await
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        deadline::step(A::TITLE, job, next_step(self, job)).await
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
-        let progress: Progress<A::Uploaded> = job.reached();
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let progress: Progress<A::Uploaded> = job.progress();
         let prepared = prepared(self, job, &progress, true).await?;
         Ok(self.create_post(job, &prepared).await?)
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let stored = job.progress.map(serde_json::from_str::<Progress<A::Uploaded>>).transpose();
         let Ok(progress) = stored.map(Option::unwrap_or_default) else {
-            return Resolution::Unclear { reason: "the stored progress of the post could not be read".to_owned() };
+            return Resolution::Pending { reason: "the stored progress of the post could not be read".to_owned() };
         };
         if progress.files.len() != job.media.len() {
             // The publish call comes after all files, so it was never made.
-            return Resolution::Absent;
+            return Resolution::NotPublished;
         }
         let looked_up = async {
             let prepared = match prepared(self, job, &progress, false).await {
                 Ok(prepared) => prepared,
-                Err(setback) => return Resolution::Unclear { reason: setback.into_reason() },
+                Err(setback) => return Resolution::Pending { reason: setback.into_reason() },
             };
             look_up::resolve(self, job, &prepared, progress.snapshot.as_ref(), since).await
         };
-        watch::look(A::TITLE, job, looked_up).await
+        deadline::look(A::TITLE, job, looked_up).await
     }
 
-    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+    fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
         A::COMMENT_OPTION.filter(|it| job.options.text(it).is_some()).into_iter().collect()
     }
 
-    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         if A::COMMENT_OPTION == Some(it.name)
             && let Some(text) = job.options.text(it.name)
         {
@@ -263,7 +271,7 @@ impl<A: PublishAdapter> Publish for A {
         Ok(Followed::Done)
     }
 
-    fn recognises(&self) -> bool {
+    fn recognizes_own_posts(&self) -> bool {
         A::RECOGNIZES
     }
 
@@ -271,23 +279,23 @@ impl<A: PublishAdapter> Publish for A {
         A::FETCHES_FILES
     }
 
-    fn settles(&self) -> TimeDelta {
+    fn settle_time(&self) -> TimeDelta {
         A::SETTLE_TIME
     }
 
-    fn looks(&self) -> Looks {
-        Looks { settles: A::SETTLE_TIME, are_paid: A::LOOK_UPS_ARE_BILLED }
+    fn look_up_policy(&self) -> LookUpPolicy {
+        LookUpPolicy { settle_time: A::SETTLE_TIME, is_billed: A::LOOK_UPS_ARE_BILLED }
     }
 }
 
 async fn prepared<'a, A: PublishAdapter>(
     adapter: &A,
-    job: &Job<'a>,
+    job: &PublishRequest<'a>,
     progress: &'a Progress<A::Uploaded>,
     needs_urls: bool,
-) -> Result<Prepared<'a, A::Uploaded>, Setback> {
+) -> Result<Prepared<'a, A::Uploaded>, AttemptError> {
     if progress.files.len() != job.media.len() {
-        return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
+        return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
     }
     let mut files = Vec::new();
     for (attachment, Ready { uploaded, source }) in job.media.iter().zip(&progress.files) {
@@ -302,12 +310,12 @@ async fn prepared<'a, A: PublishAdapter>(
     Ok(Prepared { files, extra: progress.extra.as_ref().unwrap_or(&Value::Null) })
 }
 
-async fn next_step<A: PublishAdapter>(adapter: &A, job: &Job<'_>) -> Result<Step, Setback> {
-    let mut progress: Progress<A::Uploaded> = job.reached();
+async fn next_step<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+    let mut progress: Progress<A::Uploaded> = job.progress();
     if let Some(attachment) = job.media.get(progress.files.len()) {
         let place = job.place(attachment);
         let stepped = file_step(adapter, job, attachment, &mut progress).await;
-        let at = stepped.map_err(|it| it.in_words(|why| format!("{place}: {why}")))?;
+        let at = stepped.map_err(|it| it.map_reason(|why| format!("{place}: {why}")))?;
         if let Some(at) = at.or_else(|| (progress.files.len() < job.media.len()).then_some(job.now)) {
             return Ok(progress.again(at));
         }
@@ -331,16 +339,19 @@ async fn next_step<A: PublishAdapter>(adapter: &A, job: &Job<'_>) -> Result<Step
 }
 
 /// The ids of the account's newest posts. A post that it shows later is then known to be newer.
-async fn snapshot<A: PublishAdapter>(adapter: &A, job: &Job<'_>) -> Result<Before, Setback> {
+async fn snapshot<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> Result<TimelineSnapshot, AttemptError> {
     match adapter.list_posts(job, None, None).await {
-        Ok(page) => Ok(Before::showed(&page.posts)),
-        Err(error) if error.kind == ErrorKind::Forbidden => Ok(Before::Unreadable),
+        Ok(page) => Ok(TimelineSnapshot::showed(&page.posts)),
+        Err(error) if error.kind == ErrorKind::Forbidden => Ok(TimelineSnapshot::Unreadable),
         Err(error) => match error.into() {
-            Setback::Busy { .. } if job.publish_at + SNAPSHOT_TIMEOUT <= job.now => Ok(Before::Unreadable),
-            // A limit on reading the list must not delay the post.
-            Setback::Busy { retry_at, reason } => {
-                Err(Setback::Busy { retry_at: retry_at.map(|it| it.min(job.publish_at + SNAPSHOT_TIMEOUT)), reason })
+            AttemptError::RetryLater { .. } if job.publish_at + SNAPSHOT_TIMEOUT <= job.now => {
+                Ok(TimelineSnapshot::Unreadable)
             }
+            // A limit on reading the list must not delay the post.
+            AttemptError::RetryLater { retry_at, reason } => Err(AttemptError::RetryLater {
+                retry_at: retry_at.map(|it| it.min(job.publish_at + SNAPSHOT_TIMEOUT)),
+                reason,
+            }),
             setback => Err(setback),
         },
     }
@@ -349,10 +360,10 @@ async fn snapshot<A: PublishAdapter>(adapter: &A, job: &Job<'_>) -> Result<Befor
 /// One step of one file; when the next one is due, `None` once the file is ready.
 async fn file_step<A: PublishAdapter>(
     adapter: &A,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     attachment: &Attachment,
     progress: &mut Progress<A::Uploaded>,
-) -> Result<Option<DateTime<Utc>>, Setback> {
+) -> Result<Option<DateTime<Utc>>, AttemptError> {
     let media_source = adapter.media_source(job, attachment);
     let (mut fitted, mut source) = (None, None);
     // An upload in parts, or one that is processed, has its bytes already.
@@ -392,11 +403,11 @@ async fn file_step<A: PublishAdapter>(
 
 /// The bounds within which a picture has to be fitted; `None` where the original is sent.
 async fn bounds<U>(
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     attachment: &Attachment,
     source: MediaSource,
     progress: &Progress<U>,
-) -> Result<Option<domain::media::PictureBounds>, Setback> {
+) -> Result<Option<domain::media::PictureBounds>, AttemptError> {
     Ok(match source {
         MediaSource::Original | MediaSource::PublicUrl(_) => None,
         MediaSource::Fitted(bounds) => Some(bounds),

@@ -11,9 +11,9 @@ use url::{Url, form_urlencoded};
 use super::errors;
 use super::version::Version;
 use crate::http_clients::HttpClients;
-use crate::job::MediaBytes;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::oauth2::Endpoints;
+use crate::publish_request::MediaBytes;
 
 /// For the publish call. Long, because what it did is hard to find out.
 const PUBLISH: Duration = Duration::from_secs(30);

@@ -10,9 +10,9 @@ use url::Url;
 
 use super::api::Api;
 use super::{LINK, LINK_PREVIEW};
-use crate::job::Job;
 use crate::kit::Auth;
 use crate::link_card::LinkCard;
+use crate::publish_request::PublishRequest;
 
 /// For the picture in all: its file and its upload.
 const THUMBNAIL_WITHIN: Duration = Duration::from_secs(12);
@@ -34,7 +34,7 @@ pub(super) struct Article {
 
 /// The card that a post is to have: of the link that it names for that, or of the first
 /// one in its text, if that one's page has a title.
-pub(super) async fn of(api: &Api, job: &Job<'_>) -> Option<Article> {
+pub(super) async fn of(api: &Api, job: &PublishRequest<'_>) -> Option<Article> {
     let named = job.options.text(LINK).map(str::to_owned);
     let is_named = named.is_some();
     let first = || Shown::of(job.text).links.into_iter().next().map(|it| it.uri);
@@ -50,7 +50,7 @@ pub(super) async fn of(api: &Api, job: &Job<'_>) -> Option<Article> {
     Some(Article { title: title.chars().take(MAX_TITLE).collect(), source, description, thumbnail })
 }
 
-async fn thumbnail(api: &Api, job: &Job<'_>, card: &LinkCard) -> Option<String> {
+async fn thumbnail(api: &Api, job: &PublishRequest<'_>, card: &LinkCard) -> Option<String> {
     let (mime_type, bytes) = card.picture(&api.http).await?;
     if mime_type == MimeType::Webp {
         return None;

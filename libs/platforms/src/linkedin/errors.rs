@@ -6,8 +6,8 @@ use http::StatusCode;
 use serde_json::Value;
 
 use super::{PAGE_PREFIX, TITLE};
-use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind, ErrorRule, ErrorTable};
+use crate::publish_request::PublishRequest;
 
 /// How long after a post was due a used-up quota is tried again soon. Later the post waits for the next quota: quotas
 /// are those of a day, which begins at midnight UTC.
@@ -128,7 +128,7 @@ const fn rules(no_permission: ErrorRule, denied: ErrorRule) -> [ErrorRule; 17] {
 const WAITING_UPLOAD: &str = "MEDIA_ASSET_WAITING_UPLOAD";
 
 /// What also depends on how late the post is.
-pub(super) fn timed(mut error: CallError, job: &Job<'_>) -> CallError {
+pub(super) fn timed(mut error: CallError, job: &PublishRequest<'_>) -> CallError {
     let says = |part: &str| error.value("/message").and_then(Value::as_str).is_some_and(|it| it.contains(part));
     let late = job.now - job.publish_at;
     match error.kind {

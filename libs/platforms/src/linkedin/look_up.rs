@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use super::api::{Api, encoded};
 use super::errors::{OF_PAGES, duplicate_of};
 use super::{link, little_text};
-use crate::job::Job;
 use crate::kit::{Auth, CallError, Effect, ErrorKind, ListedPost, PostPage, Prepared};
-use crate::recognition::{ClaimsUnreadable, Likeness};
+use crate::publish_request::PublishRequest;
+use crate::recognition::{ClaimsError, PostMatch};
 
 /// How many posts a page of a list has.
 const PAGE: usize = 50;
@@ -68,7 +68,7 @@ impl Post {
 }
 
 /// A page of what the job's page has posted. The next one begins behind it: a short one need not be the last.
-pub(super) async fn page(api: &Api, job: &Job<'_>, start: Option<&str>) -> Result<PostPage, CallError> {
+pub(super) async fn page(api: &Api, job: &PublishRequest<'_>, start: Option<&str>) -> Result<PostPage, CallError> {
     let author = encoded(&job.profile.account_id);
     let start: usize = start.and_then(|it| it.parse().ok()).unwrap_or_default();
     let path = format!("posts?author={author}&q=author&count={PAGE}&start={start}&sortBy=CREATED");
@@ -79,27 +79,27 @@ pub(super) async fn page(api: &Api, job: &Job<'_>, start: Option<&str>) -> Resul
 
 /// A file that we uploaded is in no other post. A post with the same text and as many other files may still be ours, in
 /// case LinkedIn gives files new names.
-pub(super) fn compare(job: &Job<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> Likeness {
+pub(super) fn compare(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
     let ours: Vec<_> = prepared.files.iter().map(|it| it.uploaded.as_str()).collect();
     let theirs: Vec<_> = listed.content["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !ours.is_empty() && theirs == ours {
-        return Likeness::It;
+        return PostMatch::It;
     }
     let says_the_same = listed.content["text"] == little_text::plain(&little_text::written(job.text));
     match (says_the_same, theirs.len() == ours.len()) {
-        (true, true) if ours.is_empty() => Likeness::Same,
-        (true, true) => Likeness::Doubtful,
-        (false, true) if listed.content["is_edited"] == true => Likeness::Doubtful,
-        _ => Likeness::Other,
+        (true, true) if ours.is_empty() => PostMatch::Same,
+        (true, true) => PostMatch::Doubtful,
+        (false, true) if listed.content["is_edited"] == true => PostMatch::Doubtful,
+        _ => PostMatch::Other,
     }
 }
 
 /// The post of which ours is refused as a duplicate, where it can only be ours: a call before this one may have had an
 /// effect, and no other delivery has made that post. Without such a call it is another post with the same words.
-pub(super) async fn made_before(job: &Job<'_>, error: CallError) -> Result<Published, CallError> {
+pub(super) async fn made_before(job: &PublishRequest<'_>, error: CallError) -> Result<Published, CallError> {
     let Some(urn) = duplicate_of(&error).filter(|_| job.doubted).map(str::to_owned) else { return Err(error) };
     let Ok(claims) = job.claims.of(std::slice::from_ref(&urn)).await else {
-        return Err(CallError::new(ErrorKind::Unavailable, Effect::Public, ClaimsUnreadable.to_string()));
+        return Err(CallError::new(ErrorKind::Unavailable, Effect::Public, ClaimsError.to_string()));
     };
     if claims.iter().any(|(_, claim)| *claim == Claim::Others) {
         // Then LinkedIn refused the earlier call as well.
@@ -111,5 +111,5 @@ pub(super) async fn made_before(job: &Job<'_>, error: CallError) -> Result<Publi
 /// A post that is public.
 pub(super) fn published(name: String, at: DateTime<Utc>) -> Published {
     let link = link(&name);
-    Published::new(name, at).seen_at(Some(link))
+    Published::new(name, at).with_url(Some(link))
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use serde::Deserialize;
 
 use super::PAGE_PREFIX;
@@ -45,7 +45,7 @@ struct Organization {
 }
 
 /// The pages for which the member may post, by their numbers.
-pub(super) async fn all(api: &Api, auth: Auth<'_>) -> Result<Vec<Profile>, CallError> {
+pub(super) async fn all(api: &Api, auth: Auth<'_>) -> Result<Vec<AccountInfo>, CallError> {
     let mut numbers: Vec<u64> = Vec::new();
     for page in 0..MOST_PAGES {
         let start = page * PAGE;
@@ -63,12 +63,12 @@ pub(super) async fn all(api: &Api, auth: Auth<'_>) -> Result<Vec<Profile>, CallE
 }
 
 /// The page with this name.
-pub(super) async fn one(api: &Api, auth: Auth<'_>, name: &str) -> Result<Option<Profile>, CallError> {
+pub(super) async fn one(api: &Api, auth: Auth<'_>, name: &str) -> Result<Option<AccountInfo>, CallError> {
     let Some(number) = number(name) else { return Ok(None) };
     Ok(named(api, auth, &[number]).await?.pop())
 }
 
-async fn named(api: &Api, auth: Auth<'_>, numbers: &[u64]) -> Result<Vec<Profile>, CallError> {
+async fn named(api: &Api, auth: Auth<'_>, numbers: &[u64]) -> Result<Vec<AccountInfo>, CallError> {
     if numbers.is_empty() {
         return Ok(Vec::new());
     }
@@ -79,10 +79,10 @@ async fn named(api: &Api, auth: Auth<'_>, numbers: &[u64]) -> Result<Vec<Profile
     Ok(ids.iter().filter_map(|id| Some(profile(id, results.remove(id)?))).collect())
 }
 
-fn profile(id: &str, Organization { localized_name, vanity_name }: Organization) -> Profile {
+fn profile(id: &str, Organization { localized_name, vanity_name }: Organization) -> AccountInfo {
     let vanity_name = vanity_name.filter(|it| !it.is_empty());
     let page = vanity_name.as_deref().unwrap_or(id);
-    Profile {
+    AccountInfo {
         account_id: format!("{PAGE_PREFIX}{id}"),
         profile_url: Some(format!("https://www.linkedin.com/company/{page}")),
         username: vanity_name.or_else(|| localized_name.clone()).or_else(|| Some(id.to_owned())),

@@ -4,11 +4,11 @@ use domain::media::{AltText, FileType};
 use serde_json::{Value, json};
 
 use super::{ARTICLE, VISIBILITY, is_page, little_text};
-use crate::job::Job;
 use crate::kit::{CallError, Prepared, PreparedFile};
+use crate::publish_request::PublishRequest;
 
 /// A post, with the files that were uploaded for it: the same in every attempt.
-pub(super) fn of(job: &Job<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
+pub(super) fn of(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
     let mut post = json!({
         "author": job.profile.account_id,
         "commentary": little_text::written(job.text),
@@ -28,7 +28,7 @@ pub(super) fn of(job: &Job<'_>, prepared: &Prepared<'_, String>) -> Result<Value
     Ok(post)
 }
 
-fn visibility(job: &Job<'_>) -> Result<&'static str, CallError> {
+fn visibility(job: &PublishRequest<'_>) -> Result<&'static str, CallError> {
     match job.options.text(VISIBILITY) {
         Some("connections") if is_page(job.profile) => {
             Err(CallError::invalid_post("option visibility: a page has no connections; leave it out, or say public"))

@@ -11,8 +11,8 @@ use super::api::Api;
 use super::errors::duplicate_of;
 use super::look_up::{made_before, published};
 use super::{SETTLES, post};
-use crate::job::Job;
 use crate::kit::{Auth, Prepared};
+use crate::publish_request::PublishRequest;
 
 /// How long after the first call has certainly ended it is repeated: shorter than the lease of a worker and the pause
 /// between two look-ups, so that a worker that dies in the repeat is followed by no other repeat.
@@ -20,22 +20,27 @@ const REPEATED_WITHIN: TimeDelta = TimeDelta::seconds(60);
 
 /// Repeats the call once the first one can no longer take effect. `advice` is for the user where it is too late for
 /// that.
-pub(super) async fn once(api: &Api, job: &Job<'_>, prepared: &Prepared<'_, String>, advice: String) -> Resolution {
-    let certain_at = job.certain_at(SETTLES);
+pub(super) async fn once(
+    api: &Api,
+    job: &PublishRequest<'_>,
+    prepared: &Prepared<'_, String>,
+    advice: String,
+) -> Resolution {
+    let certain_at = job.settled_at(SETTLES);
     if job.now < certain_at {
         let reason = "the same post is sent once more, as soon as the first call can no longer arrive";
-        return Resolution::Unclear { reason: reason.to_owned() };
+        return Resolution::Pending { reason: reason.to_owned() };
     }
-    let Ok(post) = post::of(job, prepared) else { return Resolution::Absent };
+    let Ok(post) = post::of(job, prepared) else { return Resolution::NotPublished };
     if certain_at + REPEATED_WITHIN <= job.now {
-        return Resolution::Unknowable { advice };
+        return Resolution::Undeterminable { advice };
     }
     let repeated = match api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
         Ok(urn) => Ok(published(urn, job.now)),
         Err(error) => made_before(job, error).await,
     };
     match repeated {
-        Ok(published) => Resolution::Public(published),
+        Ok(published) => Resolution::Found(published),
         // It is the duplicate of another post, and so was the first.
         Err(error) if duplicate_of(&error).is_some() => Resolution::Refused { reason: error.message },
         Err(error) => error.resolution(),

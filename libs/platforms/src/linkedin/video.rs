@@ -11,9 +11,9 @@ use url::Url;
 
 use super::api::{Action, Api};
 use super::errors::of_video;
-use crate::answer;
-use crate::job::Job;
 use crate::kit::{Auth, CallError, Effect, ErrorKind, File, Part, UploadState, UploadStep};
+use crate::publish_request::PublishRequest;
+use crate::response;
 
 /// The most that the URLs of all parts have, in bytes: they are stored between the steps. A video of 500 MB has 120
 /// parts.
@@ -72,7 +72,11 @@ struct Status {
 }
 
 /// Announces it.
-pub(super) async fn begin(api: &Api, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
+pub(super) async fn begin(
+    api: &Api,
+    job: &PublishRequest<'_>,
+    file: &File<'_>,
+) -> Result<UploadStep<String>, CallError> {
     let body = json!({ "initializeUploadRequest": {
         "owner": job.profile.account_id,
         "fileSizeBytes": file.size_bytes(),
@@ -91,7 +95,12 @@ pub(super) async fn begin(api: &Api, job: &Job<'_>, file: &File<'_>) -> Result<U
 }
 
 /// Sends a part; its tag.
-pub(super) async fn send(api: &Api, job: &Job<'_>, state: &UploadState, part: Part) -> Result<String, CallError> {
+pub(super) async fn send(
+    api: &Api,
+    job: &PublishRequest<'_>,
+    state: &UploadState,
+    part: Part,
+) -> Result<String, CallError> {
     let url = usize::try_from(part.index).ok().and_then(|it| Upload::of(state).urls.into_iter().nth(it));
     let url = url.ok_or_else(|| expired("the URL of a part is not known any more"))?;
     api.upload_part(Auth::post(job), url, (part.range.end - part.range.start, part.bytes)).await
@@ -99,7 +108,11 @@ pub(super) async fn send(api: &Api, job: &Job<'_>, state: &UploadState, part: Pa
 
 /// Has the parts put together. LinkedIn refuses a repeated call, and documents no code for that: the status of the video
 /// shows whether an earlier call, whose worker died, was accepted.
-pub(super) async fn finish(api: &Api, job: &Job<'_>, state: &UploadState) -> Result<UploadStep<String>, CallError> {
+pub(super) async fn finish(
+    api: &Api,
+    job: &PublishRequest<'_>,
+    state: &UploadState,
+) -> Result<UploadStep<String>, CallError> {
     let upload = Upload::of(state);
     let body = json!({ "finalizeUploadRequest": {
         "video": state.id,
@@ -117,7 +130,11 @@ pub(super) async fn finish(api: &Api, job: &Job<'_>, state: &UploadState) -> Res
 }
 
 /// How far LinkedIn is with it.
-pub(super) async fn status(api: &Api, job: &Job<'_>, state: &UploadState) -> Result<UploadStep<String>, CallError> {
+pub(super) async fn status(
+    api: &Api,
+    job: &PublishRequest<'_>,
+    state: &UploadState,
+) -> Result<UploadStep<String>, CallError> {
     let status = read(api, job, state).await?;
     // Where a repeated call was refused, the time of the first one is not stored.
     let mut upload = Upload::of(state);
@@ -127,14 +144,14 @@ pub(super) async fn status(api: &Api, job: &Job<'_>, state: &UploadState) -> Res
         "AVAILABLE" => UploadStep::Uploaded(state.id.clone()),
         "PROCESSING_FAILED" => {
             let why = status.processing_failure_reason.unwrap_or_else(|| "no reason given".to_owned());
-            UploadStep::Refused(format!("LinkedIn could not process the video: {}", answer::shown(&why)))
+            UploadStep::Refused(format!("LinkedIn could not process the video: {}", response::shown(&why)))
         }
         WAITING_UPLOAD if is_late => return Err(expired("LinkedIn did not put the parts of the video together")),
         _ => UploadStep::Processing(state.clone().with_extra(upload.stored()), None),
     })
 }
 
-async fn read(api: &Api, job: &Job<'_>, state: &UploadState) -> Result<Status, CallError> {
+async fn read(api: &Api, job: &PublishRequest<'_>, state: &UploadState) -> Result<Status, CallError> {
     api.video(Auth::post(job), &job.profile.account_id, &state.id).read().await.map_err(of_video)
 }
 

@@ -1,6 +1,6 @@
 //! An account of a server, as this service names and shows it.
 
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::web_address::is_web_address;
 
 use super::api::oauth::Me;
@@ -8,8 +8,8 @@ use super::server::Server;
 
 /// The account's profile, with the handle that it has in this domain. Its id begins
 /// with the server, because two servers may give the same id.
-pub(super) fn profile(server: &Server, domain: &Server, me: Me) -> Profile {
-    Profile {
+pub(super) fn profile(server: &Server, domain: &Server, me: Me) -> AccountInfo {
+    AccountInfo {
         account_id: format!("{}/{}", server.name(), me.id),
         username: Some(format!("{}@{}", me.username, domain.name())),
         display_name: me.display_name.filter(|it| !it.trim().is_empty()),
@@ -19,6 +19,6 @@ pub(super) fn profile(server: &Server, domain: &Server, me: Me) -> Profile {
 }
 
 /// The account's id on its server.
-pub(super) fn id_on_server(profile: &Profile) -> Option<&str> {
+pub(super) fn id_on_server(profile: &AccountInfo) -> Option<&str> {
     profile.account_id.split_once('/').map(|(_, id)| id)
 }

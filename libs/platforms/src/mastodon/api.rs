@@ -15,10 +15,10 @@ use serde::{Deserialize, Deserializer};
 use url::Url;
 
 use super::errors::{ERRORS, WHO};
-use crate::answer;
 use crate::http_clients::{self, HttpClients};
 use crate::kit::{CallError, Effect, ErrorTable};
-use crate::no_answer::NoAnswer;
+use crate::response;
+use crate::transport_error::TransportError;
 
 /// For the other calls. While an account is connected a person waits for several
 /// of them in a row.
@@ -52,7 +52,7 @@ impl Api {
         url: &Url,
         method: Method,
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
-    ) -> Result<Response, NoAnswer> {
+    ) -> Result<Response, TransportError> {
         let request = self.http.to_named(method, url.clone())?;
         // Without it, Pixelfed answers with redirects and pages.
         let request = request.header(http::header::ACCEPT, "application/json");
@@ -93,14 +93,14 @@ impl Context {
         let Self { effect, errors, now } = self;
         let (status, headers) = (response.status(), response.headers().clone());
         if status.is_success() {
-            let read = answer::json_up_to(response, max_bytes).await;
+            let read = response::json_up_to(response, max_bytes).await;
             return read.map_err(|_| {
                 let mut error = CallError::unreadable(WHO, effect);
                 error.status = Some(status);
                 error
             });
         }
-        let body = answer::body(response).await.unwrap_or_default();
+        let body = response::body(response).await.unwrap_or_default();
         Err(errors.classify(effect, status, &headers, &body, now))
     }
 }

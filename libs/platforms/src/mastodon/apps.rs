@@ -10,8 +10,8 @@ use super::api::discovery::Discovered;
 use super::api::oauth::{Knows, NewApp};
 use super::grant::{App, Grant};
 use super::server::Server;
-use crate::handoff::{AuthorizationRequest, HandOffRefusal, OurAddresses};
-use crate::vault::{Keeping, Kept, Vault};
+use crate::connect_flow::{AuthorizationRequest, CallbackUrls, ConnectError};
+use crate::vault::{Retention, Vault, VaultSecret};
 
 /// The apps of all servers, in the vault.
 pub(super) struct Apps {
@@ -29,8 +29,8 @@ impl Apps {
     /// the server still knows it, else with a new one. Servers before Mastodon 4.3
     /// remove apps that they think nobody uses, some remove an app when one of its
     /// tokens is given back, and any server can have been set up anew.
-    pub(super) async fn at(&self, found: &Discovered, request: &AuthorizationRequest) -> Result<Grant, HandOffRefusal> {
-        let here = &request.here;
+    pub(super) async fn at(&self, found: &Discovered, request: &AuthorizationRequest) -> Result<Grant, ConnectError> {
+        let here = &request.urls;
         let kept = self.vault.find(&name(&found.server, here)).await?;
         let mut any_code = false;
         if let Some(app) = kept.as_ref().and_then(read) {
@@ -51,13 +51,13 @@ impl Apps {
     }
 
     /// Registers this service anew at a server that no longer knows its app, unless
-    /// another hand-off has already done so. Returns what the person is told.
+    /// another connect flow has already done so. Returns what the person is told.
     pub(super) async fn forgotten(
         &self,
         grant: &Grant,
-        here: &OurAddresses,
+        here: &CallbackUrls,
         reason: &str,
-    ) -> Result<HandOffRefusal, HandOffRefusal> {
+    ) -> Result<ConnectError, ConnectError> {
         let kept = self.vault.find(&name(&grant.server, here)).await?;
         let is_the_same = kept.as_ref().and_then(read).is_none_or(|it| it.client_id == grant.app.client_id);
         if is_the_same {
@@ -65,23 +65,23 @@ impl Apps {
             self.register(&found, here, grant.app.any_code, kept.as_ref()).await?;
         }
         let server = grant.server.name();
-        Ok(HandOffRefusal::Refused(format!(
+        Ok(ConnectError::Refused(format!(
             "{server} no longer knows this service, or did not take its own code ({reason}). This service is \
              registered there again: connect the account once more"
         )))
     }
 
-    async fn knows(&self, grant: &Grant, here: &OurAddresses) -> Knows {
+    async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> Knows {
         if grant.app.any_code { Knows::It } else { self.api.knows(grant, here).await }
     }
 
     async fn register(
         &self,
         found: &Discovered,
-        here: &OurAddresses,
+        here: &CallbackUrls,
         any_code: bool,
-        over: Option<&Kept>,
-    ) -> Result<App, HandOffRefusal> {
+        over: Option<&VaultSecret>,
+    ) -> Result<App, ConnectError> {
         let new = NewApp {
             client_name: &self.client_name,
             // One string: a list is only understood since 4.3.
@@ -91,8 +91,8 @@ impl Apps {
         };
         let app = App { any_code, ..self.api.register(found, &new).await? };
         let stored = serde_json::to_string(&app).unwrap_or_default();
-        let stands = self.vault.keep(&name(&found.server, here), stored.into(), over, Keeping::WhileUsed).await?;
-        // Where two hand-offs registered at the same time, both go on with the app
+        let stands = self.vault.keep(&name(&found.server, here), stored.into(), over, Retention::WhileUsed).await?;
+        // Where two connect flows registered at the same time, both go on with the app
         // that the vault has kept.
         Ok(read(&stands).unwrap_or(app))
     }
@@ -100,10 +100,10 @@ impl Apps {
 
 /// Where the vault keeps the app of a server. A registration is for one redirect
 /// URI, so after a change of the service's own address another one is needed.
-fn name(server: &Server, here: &OurAddresses) -> String {
+fn name(server: &Server, here: &CallbackUrls) -> String {
     format!("mastodon {} {}", server.origin(), here.redirect_uri)
 }
 
-fn read(kept: &Kept) -> Option<App> {
+fn read(kept: &VaultSecret) -> Option<App> {
     serde_json::from_str(kept.value.expose_secret()).ok()
 }

@@ -1,7 +1,7 @@
 //! Connecting and disconnecting accounts.
 
 use chrono::{DateTime, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::rules::Rules;
 use secrecy::ExposeSecret;
 
@@ -10,9 +10,9 @@ use super::grant::{DIALECT, Grant, Memory};
 use super::server::{self, Server, Typed};
 use super::{Mastodon, account, instance};
 use crate::account::{Account, Credentials};
-use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues};
 use crate::platform::Connect;
+use crate::redaction::without_token;
 
 #[async_trait::async_trait]
 impl Connect for Mastodon {
@@ -25,32 +25,33 @@ impl Connect for Mastodon {
         FIELDS
     }
 
-    fn named_host(&self, answers: &Answers) -> Option<String> {
+    fn named_host(&self, answers: &FieldValues) -> Option<String> {
         let typed = Typed::parse(answers.get(server::FIELD)?.expose_secret()).ok()?;
         Some(typed.server.name().to_owned())
     }
 
     async fn authorize(
         &self,
-        answers: &Answers,
+        answers: &FieldValues,
         request: &AuthorizationRequest,
         _now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         let typed = answers.get(server::FIELD).map_or("", |it| it.expose_secret());
         let found = self.api.discover(&Typed::parse(typed)?).await?;
-        let here = request.here.for_server(found.server.origin());
-        let request = AuthorizationRequest { here, ..request.clone() };
+        let here = request.urls.for_server(found.server.origin());
+        let request = AuthorizationRequest { urls: here, ..request.clone() };
         let grant = self.apps.at(&found, &request).await?;
         let url = grant.authorization_url(&request);
         let memory = Memory { grant, rules: found.rules, domain: found.domain, issuer: found.issuer };
-        Ok(Departure::Page { url, memory: Some(memory.store()) })
+        Ok(AuthorizeStep::Redirect { url, memory: Some(memory.store()) })
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        let Some(Memory { grant, rules, domain, issuer }) = callback.memory.as_ref().and_then(Memory::read) else {
-            return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
+        let Some(Memory { grant, rules, domain, issuer }) = callback.adapter_state.as_ref().and_then(Memory::read)
+        else {
+            return Err(ConnectError::Refused("what was begun is not known any more; connect again".to_owned()));
         };
-        let here = callback.here.for_server(grant.server.origin());
+        let here = callback.urls.for_server(grant.server.origin());
         callback.check_arrival(&here)?;
         check_issuer(callback, issuer.as_deref(), &grant.server)?;
         let code = DIALECT.code_of(callback)?;
@@ -76,7 +77,7 @@ impl Connect for Mastodon {
         }])
     }
 
-    async fn revoke(&self, credentials: &Credentials, _now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, _now: DateTime<Utc>) -> Result<(), AttemptError> {
         let grant = Grant::of(credentials)?;
         Ok(self.api.revoke(&grant, &credentials.access_token).await?)
     }
@@ -85,12 +86,12 @@ impl Connect for Mastodon {
 /// Refuses an answer that another server gave (RFC 9207): a server that promises
 /// to name itself has to, and one that does without having promised it has to
 /// name itself.
-fn check_issuer(callback: &Callback, promised: Option<&str>, server: &Server) -> Result<(), HandOffRefusal> {
+fn check_issuer(callback: &Callback, promised: Option<&str>, server: &Server) -> Result<(), ConnectError> {
     let said = callback.query.get("iss").map(String::as_str);
     let is_its_own = match (promised, said) {
         (Some(promised), said) => said == Some(promised),
         (None, Some(said)) => Server::named(said).as_ref() == Some(server),
         (None, None) => true,
     };
-    if is_its_own { Ok(()) } else { Err(HandOffRefusal::of_another_server()) }
+    if is_its_own { Ok(()) } else { Err(ConnectError::from_another_server()) }
 }

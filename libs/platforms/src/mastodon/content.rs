@@ -4,20 +4,20 @@
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::entity;
-use crate::recognition::Likeness;
+use crate::recognition::PostMatch;
 
 /// How much the source of a status is like our text. Servers are known to trim it
 /// and to normalize its characters. They may do more, so a source that differs,
 /// but has the same letters and digits, is doubtful and not another one.
-pub(super) fn likeness_of_source(source: &str, ours: &str) -> Likeness {
+pub(super) fn likeness_of_source(source: &str, ours: &str) -> PostMatch {
     let (source, ours) = (normalized(source), normalized(ours));
     let visible = |text: &str| -> String { text.chars().filter(|it| !it.is_whitespace()).collect() };
     if visible(&source) == visible(&ours) {
-        return Likeness::Same;
+        return PostMatch::Same;
     }
     let letters = |text: &str| -> String { text.chars().filter(|it| it.is_alphanumeric()).collect() };
     let ours = letters(&ours);
-    if !ours.is_empty() && letters(&source) == ours { Likeness::Doubtful } else { Likeness::Other }
+    if !ours.is_empty() && letters(&source) == ours { PostMatch::Doubtful } else { PostMatch::Other }
 }
 
 /// In Unicode's form NFC, without control characters, the symbols by which snac
@@ -138,19 +138,19 @@ mod tests {
     #[test]
     fn a_source_is_compared_letter_by_letter() {
         for (source, ours, likeness) in [
-            ("Hello", "Hello", Likeness::Same),
-            ("Hello\nworld", "  Hello\r\nworld \n", Likeness::Same),
-            ("\u{e9}t\u{e9}", "e\u{301}te\u{301}", Likeness::Same),
-            ("<3 and __init__ and 3 * 4 * 5", "<3 and __init__ and 3 * 4 * 5", Likeness::Same),
-            ("a\u{2407}b", "a\u{7}b", Likeness::Same),
-            ("Hello!", "Hello", Likeness::Doubtful),
-            ("3 4 5", "3 * 4 * 5", Likeness::Doubtful),
-            ("🎂", "🎉", Likeness::Other),
-            ("❤", "❤\u{fe0f}", Likeness::Same),
-            ("hello", "Hello", Likeness::Other),
-            ("Post 5 of 12", "Post 7 of 12", Likeness::Other),
-            ("Hello, world", "Hello", Likeness::Other),
-            ("", "Hello", Likeness::Other),
+            ("Hello", "Hello", PostMatch::Same),
+            ("Hello\nworld", "  Hello\r\nworld \n", PostMatch::Same),
+            ("\u{e9}t\u{e9}", "e\u{301}te\u{301}", PostMatch::Same),
+            ("<3 and __init__ and 3 * 4 * 5", "<3 and __init__ and 3 * 4 * 5", PostMatch::Same),
+            ("a\u{2407}b", "a\u{7}b", PostMatch::Same),
+            ("Hello!", "Hello", PostMatch::Doubtful),
+            ("3 4 5", "3 * 4 * 5", PostMatch::Doubtful),
+            ("🎂", "🎉", PostMatch::Other),
+            ("❤", "❤\u{fe0f}", PostMatch::Same),
+            ("hello", "Hello", PostMatch::Other),
+            ("Post 5 of 12", "Post 7 of 12", PostMatch::Other),
+            ("Hello, world", "Hello", PostMatch::Other),
+            ("", "Hello", PostMatch::Other),
         ] {
             assert_eq!(likeness_of_source(source, ours), likeness, "{source:?} {ours:?}");
         }

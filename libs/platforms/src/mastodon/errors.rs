@@ -96,7 +96,7 @@ pub(super) fn ends_grant(error: &CallError, software: Software) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use domain::delivery::Setback;
+    use domain::delivery::AttemptError;
     use domain::testing::noon;
     use serde_json::json;
 
@@ -114,15 +114,15 @@ mod tests {
         json!({"error": message}).to_string()
     }
 
-    fn outcome(setback: &Setback) -> &'static str {
+    fn outcome(setback: &AttemptError) -> &'static str {
         match setback {
-            Setback::Refused { .. } => "refused",
-            Setback::Busy { .. } => "retry",
-            Setback::Disconnected { .. } => "unauthorized",
-            Setback::Stale { .. } => "expired",
-            Setback::Duplicate { .. } => "duplicate",
-            Setback::Unknown { may_still_run: true, .. } => "unknown, may run",
-            Setback::Unknown { may_still_run: false, .. } => "unknown, ended",
+            AttemptError::Refused { .. } => "refused",
+            AttemptError::RetryLater { .. } => "retry",
+            AttemptError::Unauthorized { .. } => "unauthorized",
+            AttemptError::PreparationExpired { .. } => "expired",
+            AttemptError::Duplicate { .. } => "duplicate",
+            AttemptError::Unknown { may_still_run: true, .. } => "unknown, may run",
+            AttemptError::Unknown { may_still_run: false, .. } => "unknown, ended",
         }
     }
 

@@ -3,13 +3,13 @@
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::rules::Rules;
 
 use super::server::Server;
 use super::software::Software;
 use crate::account::Credentials;
-use crate::handoff::AuthorizationRequest;
+use crate::connect_flow::AuthorizationRequest;
 use crate::oauth2::Dialect;
 
 /// How servers do OAuth. With `force_login` the person can choose another account
@@ -65,7 +65,7 @@ impl Default for Endpoints {
     }
 }
 
-/// What a hand-off remembers while the person is on the server's page.
+/// What a connect flow remembers while the person is on the server's page.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Memory {
     pub(super) grant: Grant,
@@ -85,9 +85,9 @@ pub(super) struct Memory {
 #[error("what was kept of the account's server is unreadable")]
 pub(super) struct UnreadableGrant;
 
-impl From<UnreadableGrant> for Setback {
+impl From<UnreadableGrant> for AttemptError {
     fn from(unreadable: UnreadableGrant) -> Self {
-        Self::Disconnected { reason: unreadable.to_string() }
+        Self::Unauthorized { reason: unreadable.to_string() }
     }
 }
 

@@ -7,10 +7,10 @@ use super::content;
 use super::errors::is_beyond_the_scopes;
 use super::grant::Grant;
 use super::preparation::Progress;
-use crate::job::Job;
+use crate::deadline::Deadline;
 use crate::kit::{CallError, ErrorKind};
-use crate::recognition::{self, Before, Found, Likeness, Timeline};
-use crate::watch::Watch;
+use crate::publish_request::PublishRequest;
+use crate::recognition::{self, Found, PostMatch, Timeline, TimelineSnapshot};
 
 /// Why the listing could not be read.
 #[derive(Debug)]
@@ -46,17 +46,17 @@ impl From<CallError> for Unread {
 pub(super) struct Statuses<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
-    pub(super) job: &'a Job<'a>,
+    pub(super) job: &'a PublishRequest<'a>,
     /// What its preparation has reached.
     pub(super) progress: &'a Progress,
-    pub(super) watch: &'a Watch,
+    pub(super) watch: &'a Deadline,
 }
 
 impl Statuses<'_> {
     /// Looks for the job's status among those that came after `before`.
     pub(super) async fn look_up(&self) -> Result<Found, Unread> {
         let before = match &self.progress.before {
-            Some(Before::Showed(ids)) if account::id_on_server(self.job.profile).is_some() => ids,
+            Some(TimelineSnapshot::Showed(ids)) if account::id_on_server(self.job.profile).is_some() => ids,
             Some(_) => return Err(Unread::Forbidden),
             None => return Ok(Found::Unclear { reason: "it was not read what was there before".to_owned() }),
         };
@@ -64,7 +64,7 @@ impl Statuses<'_> {
     }
 
     /// How much the words of a status are like ours.
-    async fn by_words(&self, status: &Status) -> Result<Likeness, CallError> {
+    async fn by_words(&self, status: &Status) -> Result<PostMatch, CallError> {
         let now = self.watch.now();
         let source = match status.source() {
             Some(source) => Some(source.to_owned()),
@@ -74,8 +74,8 @@ impl Statuses<'_> {
             Some(source) => content::likeness_of_source(&source, self.job.text),
             // Servers rewrite the HTML that they show, so that a difference does
             // not prove that it is another status.
-            None if content::of_html(status.content()) == content::of_text(self.job.text) => Likeness::Same,
-            None => Likeness::Doubtful,
+            None if content::of_html(status.content()) == content::of_text(self.job.text) => PostMatch::Same,
+            None => PostMatch::Doubtful,
         })
     }
 }
@@ -83,7 +83,7 @@ impl Statuses<'_> {
 #[async_trait::async_trait]
 impl Timeline for Statuses<'_> {
     type Post = Status;
-    type Failure = CallError;
+    type Error = CallError;
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<Status>, CallError> {
         let Some(account) = account::id_on_server(self.job.profile) else { return Ok(Vec::new()) };
@@ -94,27 +94,27 @@ impl Timeline for Statuses<'_> {
     /// A file is shown by one status only, so a status with our files is ours even
     /// when its text was edited. Where the software keeps the ids of files, a
     /// status with other files is another one.
-    fn likeness(&self, status: &Status) -> Option<Likeness> {
+    fn likeness(&self, status: &Status) -> Option<PostMatch> {
         if status.is_boost() || status.is_reply() {
-            return Some(Likeness::Other);
+            return Some(PostMatch::Other);
         }
         let ours = &self.progress.media;
         let shows = |file: &Uploaded| status.shows(&file.id, file.url.as_deref());
         if !ours.is_empty() && status.files() == ours.len() && ours.iter().all(shows) {
-            return Some(Likeness::It);
+            return Some(PostMatch::It);
         }
         let ids_tell = self.grant.software.keeps_ids_of_files() && !(ours.is_empty() && status.files() == 0);
-        ids_tell.then_some(Likeness::Other)
+        ids_tell.then_some(PostMatch::Other)
     }
 
-    async fn compare(&self, status: &Status) -> Result<Likeness, CallError> {
+    async fn compare(&self, status: &Status) -> Result<PostMatch, CallError> {
         let ours = self.progress.media.len();
         // Some servers show a picture that the text only links to as if it were a
         // file of the status.
         let may_show = ours..=ours + self.job.text.matches("://").count();
         Ok(match self.by_words(status).await? {
-            Likeness::Same if !may_show.contains(&status.files()) => Likeness::Doubtful,
-            Likeness::Other if status.is_edited() => Likeness::Doubtful,
+            PostMatch::Same if !may_show.contains(&status.files()) => PostMatch::Doubtful,
+            PostMatch::Other if status.is_edited() => PostMatch::Doubtful,
             likeness => likeness,
         })
     }

@@ -3,7 +3,7 @@
 //! read.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::Attachment;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -14,10 +14,10 @@ use super::api::statuses::{Medium, UPLOAD, UPLOAD_AT_ONCE, Upload, Uploaded};
 use super::errors::{failed_on_a_file, has_no_such_call, is_beyond_the_scopes, may_pass};
 use super::grant::Grant;
 use super::software::Software;
-use crate::job::{Job, MediaBytes};
 use crate::kit::{CallError, ErrorKind};
 use crate::platform::Step;
-use crate::recognition::Before;
+use crate::publish_request::{MediaBytes, PublishRequest};
+use crate::recognition::TimelineSnapshot;
 
 /// The longest time between two looks at a file that is being processed.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
@@ -55,7 +55,7 @@ pub(super) struct Progress {
     pub(super) own_visibility: Option<String>,
     /// What the account showed after all files were uploaded; the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<TimelineSnapshot>,
 }
 
 /// A file that the server still processes.
@@ -70,13 +70,13 @@ struct Processing {
 pub(super) struct Preparation<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
-    pub(super) job: &'a Job<'a>,
+    pub(super) job: &'a PublishRequest<'a>,
 }
 
 impl Preparation<'_> {
     /// One step: the upload of a file, a look at a file that is being processed,
     /// or the reading of the listing.
-    pub(super) async fn step(&self) -> Result<Step, Setback> {
+    pub(super) async fn step(&self) -> Result<Step, AttemptError> {
         let job = self.job;
         let progress = Progress::of(job).unwrap_or_default();
         match (&progress.processing, job.media.get(progress.media.len())) {
@@ -90,11 +90,12 @@ impl Preparation<'_> {
         }
     }
 
-    async fn upload(&self, mut progress: Progress, file: &Attachment) -> Result<Step, Setback> {
+    async fn upload(&self, mut progress: Progress, file: &Attachment) -> Result<Step, AttemptError> {
         let Self { api, grant, job } = *self;
         let token = &job.credentials.access_token;
-        let upload =
-            async |path| Ok::<_, Setback>(api.upload(grant, token, path, file, self.open(file).await?, job.now).await);
+        let upload = async |path| {
+            Ok::<_, AttemptError>(api.upload(grant, token, path, file, self.open(file).await?, job.now).await)
+        };
         let uploaded = if grant.software.uploads_in_background() {
             match upload(UPLOAD).await? {
                 Err(error) if has_no_such_call(&error) => upload(UPLOAD_AT_ONCE).await?,
@@ -114,13 +115,13 @@ impl Preparation<'_> {
                 Ok(progress.again(job.now + PROCESSING_WAIT))
             }
             Err(error) if failed_on_a_file(&error) => {
-                Err(Setback::Refused { reason: of_file(job, &progress, &error.message) })
+                Err(AttemptError::Refused { reason: of_file(job, &progress, &error.message) })
             }
             Err(error) => Err(in_words_of_file(error, job, &progress)),
         }
     }
 
-    async fn look(&self, mut progress: Progress, id: String, looks: u32) -> Result<Step, Setback> {
+    async fn look(&self, mut progress: Progress, id: String, looks: u32) -> Result<Step, AttemptError> {
         let Self { api, grant, job } = *self;
         match api.medium(grant, &job.credentials.access_token, &id, job.now).await {
             Ok(Medium::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
@@ -140,14 +141,16 @@ impl Preparation<'_> {
                 (progress.processing, progress.failed_once) = (None, true);
                 Ok(progress.again(job.now))
             }
-            Ok(Medium::Unknown) => Err(Setback::Stale { reason: of_file(job, &progress, "it is not there any more") }),
+            Ok(Medium::Unknown) => {
+                Err(AttemptError::PreparationExpired { reason: of_file(job, &progress, "it is not there any more") })
+            }
             Err(error) => Err(in_words_of_file(error, job, &progress)),
         }
     }
 
     /// Reads what the account shows before the public call. A status that appears
     /// in the listing later is then known to be newer.
-    async fn look_back(&self, mut progress: Progress) -> Result<Step, Setback> {
+    async fn look_back(&self, mut progress: Progress) -> Result<Step, AttemptError> {
         let Self { grant, job, .. } = *self;
         progress.before = Some(match self.read_account().await {
             Ok((own_visibility, before)) => {
@@ -170,7 +173,7 @@ impl Preparation<'_> {
                         return Ok(progress.again(at));
                     }
                     true if job.now < job.publish_at + patience => return Err(error.into()),
-                    _ => Before::Unreadable,
+                    _ => TimelineSnapshot::Unreadable,
                 }
             }
         });
@@ -178,28 +181,28 @@ impl Preparation<'_> {
     }
 
     /// The visibility that the account has set, where it is needed, and what the account shows.
-    async fn read_account(&self) -> Result<(Option<String>, Before), CallError> {
+    async fn read_account(&self) -> Result<(Option<String>, TimelineSnapshot), CallError> {
         let Self { api, grant, job } = *self;
         let token = &job.credentials.access_token;
         let needs_visibility = grant.software == Software::Other && job.options.text("visibility").is_none();
         let own = if needs_visibility { api.me(&grant.server, token).await?.own_visibility() } else { None };
         let before = match account::id_on_server(job.profile) {
-            Some(account) => Before::showed(&api.statuses(grant, token, account, None, job.now).await?),
-            None => Before::Unreadable,
+            Some(account) => TimelineSnapshot::showed(&api.statuses(grant, token, account, None, job.now).await?),
+            None => TimelineSnapshot::Unreadable,
         };
         Ok((own.map(str::to_owned), before))
     }
 
-    async fn open(&self, file: &Attachment) -> Result<MediaBytes, Setback> {
+    async fn open(&self, file: &Attachment) -> Result<MediaBytes, AttemptError> {
         let opened = self.job.files.open(file).await;
-        opened.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })
+        opened.map_err(|error| AttemptError::RetryLater { retry_at: None, reason: error.to_string() })
     }
 }
 
 impl Progress {
     /// What a delivery has stored; `None` when it was written by a version with
     /// another form.
-    pub(super) fn of(job: &Job<'_>) -> Option<Self> {
+    pub(super) fn of(job: &PublishRequest<'_>) -> Option<Self> {
         job.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
     }
 
@@ -216,7 +219,7 @@ impl Progress {
 
     /// Ends a step with a file that is ready. The next step follows at once, or
     /// shortly before the due second when only the listing is left to be read.
-    fn again_with_the_rest(self, job: &Job<'_>) -> Step {
+    fn again_with_the_rest(self, job: &PublishRequest<'_>) -> Step {
         let is_all = self.media.len() == job.media.len();
         let at = if is_all { (job.publish_at - LOOK_BACK).max(job.now) } else { job.now };
         self.again(at)
@@ -232,13 +235,13 @@ fn wait(looks: u32) -> TimeDelta {
     TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
 }
 
-fn of_file(job: &Job<'_>, progress: &Progress, reason: &str) -> String {
+fn of_file(job: &PublishRequest<'_>, progress: &Progress, reason: &str) -> String {
     format!("file {} of {}: {reason}", progress.media.len() + 1, job.media.len())
 }
 
-fn in_words_of_file(error: CallError, job: &Job<'_>, progress: &Progress) -> Setback {
+fn in_words_of_file(error: CallError, job: &PublishRequest<'_>, progress: &Progress) -> AttemptError {
     match error.into() {
-        Setback::Refused { reason } => Setback::Refused { reason: of_file(job, progress, &reason) },
+        AttemptError::Refused { reason } => AttemptError::Refused { reason: of_file(job, progress, &reason) },
         other => other,
     }
 }

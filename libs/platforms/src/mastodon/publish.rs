@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{AttemptError, Published, Resolution};
 use http::StatusCode;
 
 use super::Mastodon;
@@ -13,12 +13,12 @@ use super::grant::Grant;
 use super::look_up::{Statuses, Unread};
 use super::preparation::{Preparation, Progress};
 use super::software::Software;
-use crate::job::Job;
+use crate::deadline::Deadline;
 use crate::kit::{CallError, ErrorKind};
-use crate::no_answer::NoAnswer;
 use crate::platform::{Publish, STEP_LIMIT, Step};
+use crate::publish_request::PublishRequest;
 use crate::recognition::{Found, Listed};
-use crate::watch::Watch;
+use crate::transport_error::TransportError;
 
 /// How long a public call that was cut off may still take effect: servers and
 /// the proxies in front of them end a request after a minute at most.
@@ -45,30 +45,34 @@ const LOOKING: Duration = Duration::from_secs(20);
 #[async_trait::async_trait]
 impl Publish for Mastodon {
     /// A file is not public until a status shows it.
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let grant = Grant::of(job.credentials)?;
         let preparation = Preparation { api: &self.api, grant: &grant, job };
-        let step = Watch::begin(job.now).within(STEP_LIMIT, preparation.step()).await;
-        step.unwrap_or_else(|| Err(Setback::Busy { retry_at: None, reason: NoAnswer::Late.words(WHO) }))
+        let step = Deadline::begin(job.now).within(STEP_LIMIT, preparation.step()).await;
+        step.unwrap_or_else(|| {
+            Err(AttemptError::RetryLater { retry_at: None, reason: TransportError::Late.words(WHO) })
+        })
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
-        let watch = Watch::begin(job.now);
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let watch = Deadline::begin(job.now);
         let grant = Grant::of(job.credentials)?;
         let progress = Progress::of(job).unwrap_or_default();
         if progress.media.len() != job.media.len() {
-            return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
+            return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
         }
         // It was prepared by an earlier version, which did not read the listing.
         if progress.before.is_none() && !grant.software.keeps_keys() {
-            return Err(Setback::Stale { reason: "it was not read what was there before".to_owned() });
+            return Err(AttemptError::PreparationExpired {
+                reason: "it was not read what was there before".to_owned(),
+            });
         }
         match self.post(job, &grant, &progress).await {
             Ok(published) => Ok(published),
             Err(error) if !progress.media.is_empty() && is_final(&error) => {
                 let reason = error.message.clone();
                 let learned = watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &progress, error, &watch));
-                learned.await.unwrap_or(Err(Setback::Busy { retry_at: None, reason }))
+                learned.await.unwrap_or(Err(AttemptError::RetryLater { retry_at: None, reason }))
             }
             Err(error) => Err(error.into()),
         }
@@ -80,66 +84,66 @@ impl Publish for Mastodon {
     /// call made a status, the repeat is answered with that one. The repeat waits
     /// until the first call can no longer be running, because not every server
     /// notices the same key in two calls at once.
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let grant = match Grant::of(job.credentials) {
             Ok(grant) => grant,
-            Err(unreadable) => return Resolution::Disconnected { reason: unreadable.to_string() },
+            Err(unreadable) => return Resolution::Unauthorized { reason: unreadable.to_string() },
         };
-        let watch = Watch::begin(job.now);
+        let watch = Deadline::begin(job.now);
         let Some(progress) = Progress::of(job) else {
-            return Resolution::Unclear { reason: "what was kept of its preparation is unreadable".to_owned() };
+            return Resolution::Pending { reason: "what was kept of its preparation is unreadable".to_owned() };
         };
         if progress.media.len() != job.media.len() {
             // The public call comes after all files, so it was never made.
-            return Resolution::Absent;
+            return Resolution::NotPublished;
         }
         let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
         let looked = watch.within(LOOKING, self.look_up(job, &grant, &progress, &watch)).await;
-        let late = || Err(Unread::Passing { reason: NoAnswer::Late.words(WHO) });
+        let late = || Err(Unread::Passing { reason: TransportError::Late.words(WHO) });
         let in_doubt = match looked.unwrap_or_else(late) {
-            Ok(Found::Public(published)) => return Resolution::Public(published),
+            Ok(Found::Public(published)) => return Resolution::Found(published),
             Ok(Found::NotThere) if is_perhaps_unlisted(job, &grant, &progress) => {
-                return Resolution::Unknowable { advice: UNLISTED.to_owned() };
+                return Resolution::Undeterminable { advice: UNLISTED.to_owned() };
             }
-            Ok(Found::NotThere) => return Resolution::NotThere,
+            Ok(Found::NotThere) => return Resolution::NotFound,
             Ok(Found::Recognised(_)) if has_key => ONLY_ITS_KEY_TELLS.to_owned(),
-            Ok(Found::Recognised(published)) => return Resolution::Recognised(published),
-            Err(Unread::Disconnected { reason }) => return Resolution::Disconnected { reason },
+            Ok(Found::Recognised(published)) => return Resolution::Candidate(published),
+            Err(Unread::Disconnected { reason }) => return Resolution::Unauthorized { reason },
             Err(Unread::Forbidden) if has_key => UNREADABLE_LISTING.to_owned(),
-            Err(Unread::Forbidden) => return Resolution::Unknowable { advice: UNREADABLE_LISTING.to_owned() },
+            Err(Unread::Forbidden) => return Resolution::Undeterminable { advice: UNREADABLE_LISTING.to_owned() },
             Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => reason,
         };
-        if !has_key || job.now < job.certain_at(SETTLES) {
-            return Resolution::Unclear { reason: in_doubt };
+        if !has_key || job.now < job.settled_at(SETTLES) {
+            return Resolution::Pending { reason: in_doubt };
         }
         match self.post(job, &grant, &progress).await {
-            Ok(published) => Resolution::Public(published),
+            Ok(published) => Resolution::Found(published),
             // The server looks for the key first. That it went on to refuse the
             // request shows that the first call made nothing.
-            Err(error) if is_final(&error) => Resolution::Absent,
+            Err(error) if is_final(&error) => Resolution::NotPublished,
             Err(error) => error.resolution(),
         }
     }
 
-    fn settles(&self) -> TimeDelta {
+    fn settle_time(&self) -> TimeDelta {
         SETTLES
     }
 }
 
 /// Who sees a post; `None` leaves it to the server.
-fn visibility<'a>(job: &Job<'a>, progress: &'a Progress) -> Option<&'a str> {
+fn visibility<'a>(job: &PublishRequest<'a>, progress: &'a Progress) -> Option<&'a str> {
     job.options.text("visibility").or(progress.own_visibility.as_deref())
 }
 
 /// Whether the listing may lack a post that is there: snac lists what everybody
 /// sees, also for its owner.
-fn is_perhaps_unlisted(job: &Job<'_>, grant: &Grant, progress: &Progress) -> bool {
+fn is_perhaps_unlisted(job: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> bool {
     grant.software == Software::Other && visibility(job, progress) != Some("public")
 }
 
 impl Mastodon {
     /// The public call.
-    async fn post(&self, job: &Job<'_>, grant: &Grant, progress: &Progress) -> Result<Published, CallError> {
+    async fn post(&self, job: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> Result<Published, CallError> {
         let warning = job.options.text("content_warning");
         let is_kept_of_any = warning.is_none() || !grant.software.drops_warnings();
         let status = NewStatus {
@@ -156,7 +160,7 @@ impl Mastodon {
         let made = self.api.post(grant, &job.credentials.access_token, &status, key, errors, job.now).await?;
         let at = made.created_at().unwrap_or(job.now);
         let url = made.url();
-        Ok(Published::new(made.id, at).seen_at(url))
+        Ok(Published::new(made.id, at).with_url(url))
     }
 
     /// What the refusal of a status with files means: it may be about the files,
@@ -164,24 +168,24 @@ impl Mastodon {
     /// so it is decided by asking for each file, not by the words.
     async fn refused_with_files(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         grant: &Grant,
         progress: &Progress,
         refused: CallError,
-        watch: &Watch,
-    ) -> Result<Published, Setback> {
-        let busy = |reason: String| Err(Setback::Busy { retry_at: None, reason });
+        watch: &Deadline,
+    ) -> Result<Published, AttemptError> {
+        let busy = |reason: String| Err(AttemptError::RetryLater { retry_at: None, reason });
         // A file that a status already shows is refused as well. Only our own
         // earlier attempt can have used it, so that status is looked for first.
         match self.look_up(job, grant, progress, watch).await {
             Ok(Found::Public(published)) => return Ok(published),
             // A post that only looks the same does not show that this one was made.
             Ok(Found::Recognised(_) | Found::NotThere) | Err(Unread::Forbidden) => {}
-            Err(Unread::Disconnected { reason }) => return Err(Setback::Disconnected { reason }),
+            Err(Unread::Disconnected { reason }) => return Err(AttemptError::Unauthorized { reason }),
             Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => return busy(reason),
         }
         if refused.is_status(StatusCode::NOT_FOUND) {
-            return Err(Setback::Stale { reason: refused.message });
+            return Err(AttemptError::PreparationExpired { reason: refused.message });
         }
         let mut is_unknown = false;
         for file in &progress.media {
@@ -197,12 +201,18 @@ impl Mastodon {
             }
         }
         if is_unknown {
-            return Err(Setback::Stale { reason: refused.message });
+            return Err(AttemptError::PreparationExpired { reason: refused.message });
         }
         Err(refused.into())
     }
 
-    async fn look_up(&self, job: &Job<'_>, grant: &Grant, progress: &Progress, watch: &Watch) -> Result<Found, Unread> {
+    async fn look_up(
+        &self,
+        job: &PublishRequest<'_>,
+        grant: &Grant,
+        progress: &Progress,
+        watch: &Deadline,
+    ) -> Result<Found, Unread> {
         Statuses { api: &self.api, grant, job, progress, watch }.look_up().await
     }
 }

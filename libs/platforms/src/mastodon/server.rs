@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
-use crate::handoff::HandOffRefusal;
+use crate::connect_flow::ConnectError;
 
 /// The name of the field in which the person names it.
 pub(super) const FIELD: &str = "server";
@@ -35,7 +35,7 @@ impl Typed {
     /// Reads what a person typed: `mastodon.social`, its address, or a handle
     /// of an account there. `http` is taken as typed; whether it may be called
     /// is not decided here.
-    pub(super) fn parse(typed: &str) -> Result<Self, HandOffRefusal> {
+    pub(super) fn parse(typed: &str) -> Result<Self, ConnectError> {
         Self::read(typed.trim()).ok_or_else(|| refused(format!("Type the name of your server, such as {EXAMPLE}.")))
     }
 
@@ -132,8 +132,8 @@ impl TryFrom<String> for Server {
 }
 
 /// The answer to a person whose input names no server that can be used.
-pub(super) fn refused(message: String) -> HandOffRefusal {
-    HandOffRefusal::Field { name: FIELD, message }
+pub(super) fn refused(message: String) -> ConnectError {
+    ConnectError::Field { name: FIELD, message }
 }
 
 #[cfg(test)]
@@ -200,7 +200,7 @@ mod tests {
     fn what_names_no_server_is_asked_for_again() {
         let long = format!("{}.example", "a".repeat(MAX_TYPED));
         for typed in ["", " ", "@", "@keeper@", "two words", "ftp://mastodon.social", "https://", &long, "a:b", "/x"] {
-            let Err(HandOffRefusal::Field { name: "server", message }) = Typed::parse(typed) else { panic!("{typed}") };
+            let Err(ConnectError::Field { name: "server", message }) = Typed::parse(typed) else { panic!("{typed}") };
             assert_eq!(message, "Type the name of your server, such as mastodon.social.");
         }
         assert!(Typed::read("https://user:password@mastodon.social").is_none());

@@ -19,10 +19,10 @@ use super::grant::Grant;
 use super::oauth::Metadata;
 use super::user::{Homeserver, UserId};
 use crate::account::Credentials;
-use crate::answer;
 use crate::http_clients::{self, HttpClients};
-use crate::job::{Job, MediaBytes};
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
+use crate::publish_request::{MediaBytes, PublishRequest};
+use crate::response;
 
 /// For one message. Long, because what it did is found out by further calls.
 const SEND: Duration = Duration::from_secs(15);
@@ -57,7 +57,7 @@ pub(super) struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    pub(super) fn of(grant: &'a Grant, job: &'a Job<'_>) -> Self {
+    pub(super) fn of(grant: &'a Grant, job: &'a PublishRequest<'_>) -> Self {
         Self { server: &grant.server, token: &job.credentials.access_token, now: job.now }
     }
 }
@@ -85,7 +85,7 @@ impl Tokens {
     /// As the credentials of an account.
     pub(super) fn credentials(self, now: DateTime<Utc>) -> Credentials {
         let expires_at = self.expires_at(now);
-        Credentials { refresh_token: self.refresh_token, expires_at, ..Credentials::of(self.access_token) }
+        Credentials { refresh_token: self.refresh_token, expires_at, ..Credentials::new(self.access_token) }
     }
 }
 
@@ -193,7 +193,7 @@ impl Api {
         if !response.status().is_success() {
             return None;
         }
-        answer::json(response).await.ok().map(Ok)
+        response::json(response).await.ok().map(Ok)
     }
 
     /// Whether there is a homeserver that has the calls with `/v3/` in their paths.

@@ -1,7 +1,7 @@
 //! Connecting and disconnecting accounts.
 
 use chrono::{DateTime, Utc};
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
@@ -10,11 +10,11 @@ use super::grant::{Grant, Session};
 use super::oauth::SCOPE;
 use super::user::{Home, Homeserver, UserId, link};
 use super::{MAX_FILE_BYTES, Matrix, rules};
-use crate::account::{About, Account, Credentials};
-use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
+use crate::account::{Account, AccountDetails, Credentials};
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues};
 use crate::kit::{CallError, ErrorKind};
 use crate::platform::Connect;
+use crate::redaction::without_token;
 
 const USER: &str = "user";
 const PASSWORD: &str = "password";
@@ -49,7 +49,7 @@ pub(super) const FIELDS: &[Field] = &[
 const MAX_MOVES: usize = 3;
 
 /// The host of the homeserver that was typed, or else of the user's domain.
-pub(super) fn named_host(answers: &Answers) -> Option<String> {
+pub(super) fn named_host(answers: &FieldValues) -> Option<String> {
     let typed = |name| answers.get(name).map(|it| it.expose_secret().trim()).filter(|it| !it.is_empty());
     let server = match typed(HOMESERVER) {
         Some(address) => Homeserver::parse(address),
@@ -62,10 +62,10 @@ impl Matrix {
     /// Begins with what was typed, which is enough where it proves who the user is.
     pub(super) async fn begin(
         &self,
-        answers: &Answers,
+        answers: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         let typed = |name| answers.get(name).map(|it| it.expose_secret().trim().to_owned()).unwrap_or_default();
         let user = UserId::parse(&typed(USER)).ok_or_else(|| {
             wrong(USER, "Type your Matrix ID, such as @alice:example.org. Your app shows it in its settings.")
@@ -77,7 +77,7 @@ impl Matrix {
         let Home { server, .. } = home;
         let (tokens, session) = self.enter(&server, &user, password, now).await?;
         let grant = Grant { server, user, session };
-        Ok(Departure::Arrived(vec![self.connected(grant, tokens.credentials(now), now).await?]))
+        Ok(AuthorizeStep::Accounts(vec![self.connected(grant, tokens.credentials(now), now).await?]))
     }
 
     /// Sends the person to the page of their homeserver.
@@ -87,9 +87,9 @@ impl Matrix {
         user: UserId,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        let here = request.here.for_server(&home.server.to_string());
-        let request = AuthorizationRequest { here, ..request.clone() };
+    ) -> Result<AuthorizeStep, ConnectError> {
+        let here = request.urls.for_server(&home.server.to_string());
+        let request = AuthorizationRequest { urls: here, ..request.clone() };
         let (session, url) = match self.api.auth_metadata(&home.server, now).await {
             Ok(metadata) if metadata.is_of(&home, &self.api.http) => {
                 let registered = metadata.register(&self.api.http, &self.client_name, &request, now).await;
@@ -101,17 +101,17 @@ impl Matrix {
             Err(error) => return Err(error.into()),
         };
         let memory = Grant { server: home.server, user, session }.store();
-        Ok(Departure::Page { url, memory: Some(memory) })
+        Ok(AuthorizeStep::Redirect { url, memory: Some(memory) })
     }
 
     /// The page of a homeserver without OAuth 2.0, which knows nothing of who asks: where
-    /// it sends people back to says which hand-off it is.
+    /// it sends people back to says which connect flow it is.
     async fn old_page(
         &self,
         server: &Homeserver,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<String, HandOffRefusal> {
+    ) -> Result<String, ConnectError> {
         let flows = match self.api.flows(server, now).await {
             Ok(flows) => flows,
             Err(error) if is_unsupported(&error) => return Err(no_passwords(server, false)),
@@ -123,8 +123,8 @@ impl Matrix {
             (false, true) => return Err(wrong(PASSWORD, "Type your password, or an access token.")),
             (false, false) => return Err(no_passwords(server, false)),
         }
-        let back = Url::parse_with_params(&request.here.redirect_uri, [("state", request.state.expose_secret())]);
-        let back = back.map_err(|_| HandOffRefusal::Unreachable)?;
+        let back = Url::parse_with_params(&request.urls.redirect_uri, [("state", request.state.expose_secret())]);
+        let back = back.map_err(|_| ConnectError::Unreachable)?;
         let mut page = server.url(&["_matrix", "client", "v3", "login", "sso", "redirect"]);
         page.query_pairs_mut().append_pair("redirectUrl", back.as_str()).append_pair("action", "login");
         Ok(page.into())
@@ -136,20 +136,20 @@ impl Matrix {
     }
 
     /// The account of who comes back from there.
-    pub(super) async fn come_back(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
-        let Some(grant) = callback.memory.as_ref().and_then(Grant::read) else {
-            return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
+    pub(super) async fn come_back(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, ConnectError> {
+        let Some(grant) = callback.adapter_state.as_ref().and_then(Grant::read) else {
+            return Err(ConnectError::Refused("what was begun is not known any more; connect again".to_owned()));
         };
-        let here = callback.here.for_server(&grant.server.to_string());
+        let here = callback.urls.for_server(&grant.server.to_string());
         callback.check_arrival(&here)?;
         let credentials = match &grant.session {
             Session::OAuth(client) => {
                 client.check_issuer(callback)?;
-                let callback = Callback { here, ..callback.clone() };
+                let callback = Callback { urls: here, ..callback.clone() };
                 client.oauth(&self.api.http).complete(&callback).await?.credentials(None, now)
             }
             Session::Login | Session::Pasted => {
-                let token = callback.query.get("loginToken").ok_or(HandOffRefusal::Denied)?;
+                let token = callback.query.get("loginToken").ok_or(ConnectError::Denied)?;
                 let proof = Proof::FromPage(token);
                 self.api.log_in(&grant.server, proof, &self.client_name, now).await?.tokens.credentials(now)
             }
@@ -159,7 +159,7 @@ impl Matrix {
         let who = who.map_err(|it| without_token(it, &credentials.access_token)).and_then(|it| {
             // On the page, they may have signed in as another user of this homeserver.
             let user = UserId::parse(&it).filter(|it| it.domain() == grant.user.domain());
-            user.ok_or_else(HandOffRefusal::of_another_server)
+            user.ok_or_else(ConnectError::from_another_server)
         });
         match who {
             Ok(user) => self.connected(Grant { user, ..grant }, credentials, now).await,
@@ -175,10 +175,10 @@ impl Matrix {
         grant: Grant,
         credentials: Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Account, HandOffRefusal> {
+    ) -> Result<Account, ConnectError> {
         let device = Device { server: &grant.server, token: &credentials.access_token, now };
         match self.about_user(device, &grant.user).await {
-            Ok(About { profile, rules }) => {
+            Ok(AccountDetails { profile, rules }) => {
                 let credentials = Credentials { extra: Some(grant.store()), ..credentials };
                 Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules, grant: None, credentials })
             }
@@ -202,13 +202,13 @@ impl Matrix {
         user: &UserId,
         password: &SecretString,
         now: DateTime<Utc>,
-    ) -> Result<(Tokens, Session), HandOffRefusal> {
+    ) -> Result<(Tokens, Session), ConnectError> {
         let pasted = SecretString::from(password.expose_secret().trim());
         if looks_like_a_token(pasted.expose_secret()) {
             match self.api.who_am_i(Device { server, token: &pasted, now }).await {
                 Ok(whose) if whose == user.as_str() => return Ok((Tokens::lasting(pasted), Session::Pasted)),
                 Ok(whose) => {
-                    let whose = UserId::parse(&whose).ok_or(HandOffRefusal::Unreachable)?;
+                    let whose = UserId::parse(&whose).ok_or(ConnectError::Unreachable)?;
                     let message = format!("This access token is of {}. Type that Matrix ID.", whose.as_str());
                     return Err(wrong(USER, &message));
                 }
@@ -228,16 +228,16 @@ impl Matrix {
         if entered.user_id != user.as_str() {
             let device = Device { server, token: &entered.tokens.access_token, now };
             self.api.log_out(device).await.ok();
-            let whose = UserId::parse(&entered.user_id).ok_or(HandOffRefusal::Unreachable)?;
+            let whose = UserId::parse(&entered.user_id).ok_or(ConnectError::Unreachable)?;
             return Err(wrong(USER, &format!("This is the password of {}. Type that Matrix ID.", whose.as_str())));
         }
         Ok((entered.tokens, Session::Login))
     }
 
     /// What an account says of itself.
-    pub(super) async fn about_user(&self, device: Device<'_>, user: &UserId) -> Result<About, CallError> {
+    pub(super) async fn about_user(&self, device: Device<'_>, user: &UserId) -> Result<AccountDetails, CallError> {
         let (name, limit) = futures::try_join!(self.api.display_name(device, user), self.api.upload_limit(device))?;
-        let profile = Profile {
+        let profile = AccountInfo {
             account_id: user.as_str().to_owned(),
             username: Some(user.name().to_owned()),
             display_name: name,
@@ -245,7 +245,7 @@ impl Matrix {
             avatar: None,
             profile_url: link(&[user.as_str()]),
         };
-        Ok(About { profile, rules: rules(limit.unwrap_or(MAX_FILE_BYTES)) })
+        Ok(AccountDetails { profile, rules: rules(limit.unwrap_or(MAX_FILE_BYTES)) })
     }
 }
 
@@ -266,7 +266,7 @@ fn looks_like_a_token(typed: &str) -> bool {
 
 /// The homeserver of a user: at the address that they typed, or at that of their domain,
 /// or where one of these says (`/.well-known/matrix/client`).
-async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Result<Home, HandOffRefusal> {
+async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Result<Home, ConnectError> {
     let (field, origin, itself) = if typed.is_empty() {
         (USER, user.origin(), user.itself())
     } else {
@@ -304,7 +304,7 @@ async fn said_to_be(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
     None
 }
 
-fn refused_login(error: CallError) -> HandOffRefusal {
+fn refused_login(error: CallError) -> ConnectError {
     match error.kind {
         ErrorKind::Forbidden if error.has_code(&["M_FORBIDDEN"]) => {
             wrong(PASSWORD, "This is neither the password nor an access token.")
@@ -319,7 +319,7 @@ fn is_unsupported(error: &CallError) -> bool {
 }
 
 /// `has_page` is whether people can sign in on its page instead.
-fn no_passwords(server: &Homeserver, has_page: bool) -> HandOffRefusal {
+fn no_passwords(server: &Homeserver, has_page: bool) -> ConnectError {
     let instead = if has_page { "Leave this field empty to sign in there, or paste" } else { "Paste" };
     let name = server.name();
     wrong(
@@ -329,7 +329,7 @@ fn no_passwords(server: &Homeserver, has_page: bool) -> HandOffRefusal {
 }
 
 /// Authorization servers take services at https alone, and their operators may have banned this one.
-fn not_registered(error: CallError) -> HandOffRefusal {
+fn not_registered(error: CallError) -> ConnectError {
     match error.kind {
         ErrorKind::InvalidPost | ErrorKind::Forbidden => wrong(
             PASSWORD,
@@ -340,7 +340,7 @@ fn not_registered(error: CallError) -> HandOffRefusal {
 }
 
 /// Its authorization server could be that of another homeserver: see `oauth.rs`.
-fn signs_in_elsewhere(server: &Homeserver) -> HandOffRefusal {
+fn signs_in_elsewhere(server: &Homeserver) -> ConnectError {
     let name = server.name();
     wrong(
         PASSWORD,
@@ -351,6 +351,6 @@ fn signs_in_elsewhere(server: &Homeserver) -> HandOffRefusal {
     )
 }
 
-fn wrong(name: &'static str, message: &str) -> HandOffRefusal {
-    HandOffRefusal::Field { name, message: message.to_owned() }
+fn wrong(name: &'static str, message: &str) -> ConnectError {
+    ConnectError::Field { name, message: message.to_owned() }
 }

@@ -6,12 +6,12 @@
 //! and each further one what it shows. Where the first has an alternative text as well,
 //! the text goes before it, as a message of its own.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType};
 use domain::rich_text;
 use serde_json::{Value, json};
 
-use crate::job::Job;
+use crate::publish_request::PublishRequest;
 
 /// The most bytes of a text, which is checked when a post is scheduled.
 pub(super) const MAX_TEXT_BYTES: u32 = 50_000;
@@ -40,7 +40,7 @@ impl Message {
 }
 
 /// The messages of a post whose files are at these addresses.
-pub(super) fn messages(job: &Job<'_>, uploaded: &[String]) -> Result<Vec<Message>, Setback> {
+pub(super) fn messages(job: &PublishRequest<'_>, uploaded: &[String]) -> Result<Vec<Message>, AttemptError> {
     let of_files = job.media.iter().zip(uploaded).enumerate();
     let mut contents: Vec<Value> = of_files.map(|(at, (file, uri))| shown(at, file, uri)).collect();
     let is_described = job.media.first().is_some_and(|it| it.alt_text.is_some());
@@ -129,7 +129,7 @@ fn escaped(text: &str) -> String {
 
 /// Leaves out the HTML of what would be too large with it, and refuses what is too large
 /// without.
-fn fits(content: &mut Value) -> Result<(), Setback> {
+fn fits(content: &mut Value) -> Result<(), AttemptError> {
     let is_large = |it: &Value| MAX_CONTENT_BYTES < it.to_string().len();
     if is_large(content)
         && let Some(fields) = content.as_object_mut()
@@ -143,17 +143,17 @@ fn fits(content: &mut Value) -> Result<(), Setback> {
     let reason = format!(
         "a message may have at most {MAX_TEXT_BYTES} bytes of text, fewer with many quotes and breaks of lines"
     );
-    Err(Setback::Refused { reason })
+    Err(AttemptError::Refused { reason })
 }
 
 /// The message whose thread a post belongs to.
-fn thread<'a>(job: &Job<'a>) -> Result<Option<&'a str>, Setback> {
+fn thread<'a>(job: &PublishRequest<'a>) -> Result<Option<&'a str>, AttemptError> {
     let Some(named) = job.options.text("thread_root").map(str::trim) else { return Ok(None) };
     if named.starts_with('$') && named.bytes().all(|it| it.is_ascii_graphic()) {
         return Ok(Some(named));
     }
     let reason = "option thread_root: this is no message's id, which begins with $ and stands in the link to it";
-    Err(Setback::Refused { reason: reason.to_owned() })
+    Err(AttemptError::Refused { reason: reason.to_owned() })
 }
 
 #[cfg(test)]
@@ -177,7 +177,7 @@ mod tests {
         assert!(content.get("formatted_body").is_none() && content.get("format").is_none());
         for text in ["x".repeat(50_001), "\"".repeat(40_000)] {
             let mut content = json!({ "body": text });
-            assert!(matches!(fits(&mut content), Err(Setback::Refused { .. })));
+            assert!(matches!(fits(&mut content), Err(AttemptError::Refused { .. })));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What the errors of a homeserver mean. "Errors are generally best expressed by their error code rather than the HTTP
 //! status code returned."
 
-use crate::answer;
-use crate::handoff::RefreshRefusal;
+use crate::connect_flow::RefreshError;
 use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
+use crate::response;
 
 /// Codes of a refresh token that will never be accepted again: of the specification, and
 /// what Synapse says of one that was used.
@@ -15,7 +15,7 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
     message_at: &["/error"],
     is_own: |it| it["errcode"].is_string(),
     // The header is exact to the second and counts more; servers from before version 1.10 have the body alone.
-    resets: &[Reset::Custom(answer::retry_at), Reset::Milliseconds("/retry_after_ms")],
+    resets: &[Reset::Custom(response::retry_at), Reset::Milliseconds("/retry_after_ms")],
     rules: &[
         ErrorRule::codes(&["M_LIMIT_EXCEEDED"]).kind(ErrorKind::RateLimited),
         ErrorRule::codes(&["M_RESOURCE_LIMIT_EXCEEDED"]).kind(ErrorKind::Unavailable),
@@ -37,8 +37,8 @@ pub(super) fn is_gone(error: &CallError) -> bool {
 }
 
 /// What it means for tokens that were to be renewed: only the homeserver's own word ends a grant.
-pub(super) fn not_renewed(error: CallError) -> RefreshRefusal {
-    if is_gone(&error) { RefreshRefusal::Gone(error.message) } else { RefreshRefusal::Unreachable(error.message) }
+pub(super) fn not_renewed(error: CallError) -> RefreshError {
+    if is_gone(&error) { RefreshError::Gone(error.message) } else { RefreshError::Unreachable(error.message) }
 }
 
 #[cfg(test)]
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn only_the_servers_word_ends_a_grant() {
-        assert!(matches!(not_renewed(refused(401, "M_UNKNOWN_TOKEN")), RefreshRefusal::Gone(_)));
+        assert!(matches!(not_renewed(refused(401, "M_UNKNOWN_TOKEN")), RefreshError::Gone(_)));
         for error in [refused(401, "M_USER_LOCKED"), refused(500, "M_UNKNOWN"), answered(401, &json!({}))] {
-            assert!(matches!(not_renewed(error), RefreshRefusal::Unreachable(_)));
+            assert!(matches!(not_renewed(error), RefreshError::Unreachable(_)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is kept of a grant beside its tokens.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +29,9 @@ pub(super) enum Session {
 }
 
 impl Grant {
-    pub(super) fn of(credentials: &Credentials) -> Result<Self, Setback> {
+    pub(super) fn of(credentials: &Credentials) -> Result<Self, AttemptError> {
         let kept = credentials.extra.as_ref().and_then(Self::read);
-        kept.ok_or_else(|| Setback::Disconnected { reason: "which homeserver it is has been lost".to_owned() })
+        kept.ok_or_else(|| AttemptError::Unauthorized { reason: "which homeserver it is has been lost".to_owned() })
     }
 
     /// As it was stored.

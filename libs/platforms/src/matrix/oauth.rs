@@ -21,7 +21,7 @@ use serde_json::json;
 use url::Url;
 
 use super::user::Home;
-use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
+use crate::connect_flow::{AuthorizationRequest, Callback, ConnectError};
 use crate::http_clients::HttpClients;
 use crate::kit::{ApiClient, Auth, CallError, Effect, ErrorTable};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2};
@@ -109,8 +109,8 @@ impl Metadata {
         let url = self.registration_endpoint;
         let us = json!({
             "client_name": client_name,
-            "client_uri": request.here.origin,
-            "redirect_uris": [request.here.redirect_uri],
+            "client_uri": request.urls.origin,
+            "redirect_uris": [request.urls.redirect_uri],
             "token_endpoint_auth_method": "none",
             "response_types": ["code"],
             "grant_types": ["authorization_code", "refresh_token"],
@@ -148,15 +148,15 @@ impl Client {
     }
 
     /// Refuses the answer of another authorization server (RFC 9207).
-    pub(super) fn check_issuer(&self, callback: &Callback) -> Result<(), HandOffRefusal> {
+    pub(super) fn check_issuer(&self, callback: &Callback) -> Result<(), ConnectError> {
         let is_its_own = callback.query.get("iss").map_or(!self.names_itself, |it| *it == self.issuer);
-        if is_its_own { Ok(()) } else { Err(HandOffRefusal::of_another_server()) }
+        if is_its_own { Ok(()) } else { Err(ConnectError::from_another_server()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use outbound::AddressPolicy;
+    use egress::AddressPolicy;
 
     use super::*;
     use crate::matrix::user::{Homeserver, UserId};

@@ -1,7 +1,7 @@
 //! Preparing and publishing posts, and finding out what became of a public call.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{AttemptError, Published, Resolution};
 use serde::{Deserialize, Serialize};
 
 use super::Matrix;
@@ -10,11 +10,11 @@ use super::content::{self, Message};
 use super::errors::ERRORS;
 use super::grant::Grant;
 use super::user::link;
-use crate::job::Job;
+use crate::deadline::{Deadline, WITHIN};
 use crate::kit::{CallError, Effect, ErrorKind};
-use crate::no_answer::NoAnswer;
 use crate::platform::{Publish, Step};
-use crate::watch::{WITHIN, Watch};
+use crate::publish_request::PublishRequest;
+use crate::transport_error::TransportError;
 
 /// Where a post goes.
 pub(super) const ROOM: &str = "room";
@@ -65,7 +65,7 @@ struct Stopped {
 #[async_trait::async_trait]
 impl Publish for Matrix {
     /// One file per step. Nobody sees an uploaded file before a message shows it.
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let grant = Grant::of(job.credentials)?;
         let mut progress = Progress::of(job);
         let at = progress.files.len();
@@ -74,8 +74,8 @@ impl Publish for Matrix {
             let bytes = job.files.open(next).await?;
             self.api.upload(Device::of(&grant, job), &content::name(at, next), next, bytes, WITHIN).await
         };
-        let late = || CallError::of_transport(NoAnswer::Late, Effect::Private, ERRORS.title);
-        let uploaded = Watch::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
+        let late = || CallError::of_transport(TransportError::Late, Effect::Private, ERRORS.title);
+        let uploaded = Deadline::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
         let place = |why: &str| format!("file {} of {}: {why}", at + 1, job.media.len());
         progress.files.push(uploaded.map_err(|it| it.with_message(place))?);
         let all_there = progress.files.len() == job.media.len();
@@ -85,21 +85,21 @@ impl Publish for Matrix {
         }
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let grant = Grant::of(job.credentials)?;
         let Some(passage) = Passage::of(job, &grant)? else {
-            return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
+            return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
         };
         let nothing: Vec<_> = passage.messages.iter().map(|_| None).collect();
         let sending = async {
             if self.api.is_encrypted(passage.device, passage.room).await? {
                 let reason = "the room is encrypted, and this service cannot encrypt: choose another one";
-                return Err(Setback::Refused { reason: reason.to_owned() });
+                return Err(AttemptError::Refused { reason: reason.to_owned() });
             }
             self.send(&passage, nothing).await.map_err(|it| it.setback(passage.messages.len()))
         };
-        let late = || Err(CallError::of_transport(NoAnswer::Late, Effect::Public, ERRORS.title).into());
-        let first = Watch::begin(job.now).within(WITHIN, sending).await.unwrap_or_else(late)?;
+        let late = || Err(CallError::of_transport(TransportError::Late, Effect::Public, ERRORS.title).into());
+        let first = Deadline::begin(job.now).within(WITHIN, sending).await.unwrap_or_else(late)?;
         Ok(passage.published(first, job.now))
     }
 
@@ -108,24 +108,24 @@ impl Publish for Matrix {
     /// only the first of several is there, the others are sent: at once if this is the
     /// device that sent the first, because then a message that is on its way is no other
     /// than the one that is sent again; else when nothing can be on its way any more.
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let grant = match Grant::of(job.credentials) {
             Ok(grant) => grant,
-            Err(lost) => return Resolution::Disconnected { reason: lost.into_reason() },
+            Err(lost) => return Resolution::Unauthorized { reason: lost.into_reason() },
         };
         // What cannot be put together was never sent.
-        let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::Absent };
+        let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::NotPublished };
         let asking = self.settle(&passage, job, since);
-        let late = || Resolution::Unclear { reason: NoAnswer::Late.words(ERRORS.title) };
-        Watch::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
+        let late = || Resolution::Pending { reason: TransportError::Late.words(ERRORS.title) };
+        Deadline::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
     }
 
     /// False: a message is known by what it carries.
-    fn recognises(&self) -> bool {
+    fn recognizes_own_posts(&self) -> bool {
         false
     }
 
-    fn settles(&self) -> TimeDelta {
+    fn settle_time(&self) -> TimeDelta {
         SETTLES
     }
 }
@@ -151,25 +151,25 @@ impl Matrix {
         first.ok_or_else(|| Stopped { error: none(), there })
     }
 
-    async fn settle(&self, passage: &Passage<'_>, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn settle(&self, passage: &Passage<'_>, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let found = match self.look(passage, since).await {
             Ok(found) => found,
             Err(error) => return error.resolution(),
         };
         let (there, all) = (found.iter().flatten().count(), found.len());
         if there == 0 {
-            return Resolution::NotThere;
+            return Resolution::NotFound;
         }
-        if there < all && job.now < job.certain_at(SETTLES) && !found.iter().flatten().all(|it| it.is_ours) {
-            return Resolution::Unclear { reason: format!("{there} of its {all} messages are in the room") };
+        if there < all && job.now < job.settled_at(SETTLES) && !found.iter().flatten().all(|it| it.is_ours) {
+            return Resolution::Pending { reason: format!("{there} of its {all} messages are in the room") };
         }
         match self.send(passage, found).await {
-            Ok(first) => Resolution::Public(passage.published(first, job.now)),
+            Ok(first) => Resolution::Found(passage.published(first, job.now)),
             Err(Stopped { error, there }) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::InvalidPost) => {
                 let message = error.message;
                 let advice =
                     format!("{there} of its {all} messages are in the room, and the others were refused: {message}");
-                Resolution::Unknowable { advice }
+                Resolution::Undeterminable { advice }
             }
             Err(Stopped { error, .. }) => error.resolution(),
         }
@@ -209,20 +209,20 @@ impl Matrix {
 
 impl Stopped {
     /// What follows for a post of so many messages.
-    fn setback(self, all: usize) -> Setback {
+    fn setback(self, all: usize) -> AttemptError {
         let Self { error, there } = self;
         if there == 0 {
             return error.into();
         }
         let reason = format!("{there} of its {all} messages are in the room; {}", error.message);
-        let may_still_run = matches!(Setback::from(error), Setback::Unknown { may_still_run: true, .. });
-        Setback::Unknown { may_still_run, retry_at: None, reason }
+        let may_still_run = matches!(AttemptError::from(error), AttemptError::Unknown { may_still_run: true, .. });
+        AttemptError::Unknown { may_still_run, retry_at: None, reason }
     }
 }
 
 impl<'a> Passage<'a> {
     /// `None` where files are not uploaded yet.
-    fn of(job: &'a Job<'_>, grant: &'a Grant) -> Result<Option<Self>, Setback> {
+    fn of(job: &'a PublishRequest<'_>, grant: &'a Grant) -> Result<Option<Self>, AttemptError> {
         let Progress { files } = Progress::of(job);
         if files.len() != job.media.len() {
             return Ok(None);
@@ -236,16 +236,16 @@ impl<'a> Passage<'a> {
         let link = link(&[self.room, &first.event]);
         // Whose server knows the room.
         let link = link.map(|it| format!("{it}?via={}", self.grant.user.domain()));
-        Published::new(first.event, first.at.unwrap_or(now)).seen_at(link)
+        Published::new(first.event, first.at.unwrap_or(now)).with_url(link)
     }
 }
 
 /// The room of a post.
-fn room<'a>(job: &Job<'a>) -> Result<&'a str, Setback> {
+fn room<'a>(job: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
     let named = job.options.text(ROOM).map(str::trim).filter(|it| is_room(it));
     let reason =
         "option room: this is no room's id, such as !abc:example.org; choose one that is listed, or type its id";
-    named.ok_or_else(|| Setback::Refused { reason: reason.to_owned() })
+    named.ok_or_else(|| AttemptError::Refused { reason: reason.to_owned() })
 }
 
 fn is_room(named: &str) -> bool {
@@ -254,8 +254,8 @@ fn is_room(named: &str) -> bool {
 }
 
 impl Progress {
-    fn of(job: &Job<'_>) -> Self {
-        job.reached()
+    fn of(job: &PublishRequest<'_>) -> Self {
+        job.progress()
     }
 
     /// Nothing when there is nothing to remember.

@@ -22,8 +22,8 @@ pub(crate) use self::making::prepare;
 pub(crate) use self::publishing::{publish, resolve};
 use super::graph::Graph;
 use super::id::GraphId;
-use crate::job::Job;
 use crate::picture::Awaited;
+use crate::publish_request::PublishRequest;
 
 /// How old a container may become before another one is made in its place. It is of no
 /// use after a day.
@@ -38,10 +38,10 @@ pub(crate) trait Containers: Send + Sync {
     fn calls(&self) -> Calls;
 
     /// What a container of the job is made of.
-    fn fields(&self, job: &Job<'_>, form: Form<'_>) -> Vec<(&'static str, String)>;
+    fn fields(&self, job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)>;
 
     /// What a picture is made to fit into; `None` where it is fetched as it is.
-    fn bounds(&self, job: &Job<'_>, file: &Attachment) -> Option<PictureBounds>;
+    fn bounds(&self, job: &PublishRequest<'_>, file: &Attachment) -> Option<PictureBounds>;
 
     /// Whether the bytes of a file are sent. Otherwise Meta fetches it.
     fn sends_bytes(&self, file: &Attachment) -> bool {
@@ -50,13 +50,13 @@ pub(crate) trait Containers: Send + Sync {
     }
 
     /// The list that the post comes to, by its name below the id of the account.
-    fn list(&self, job: &Job<'_>) -> &'static str {
+    fn list(&self, job: &PublishRequest<'_>) -> &'static str {
         let _ = job;
         self.calls().media
     }
 
     /// What the post says, as the account's list has it.
-    fn said<'a>(&self, job: &Job<'a>) -> &'a str {
+    fn said<'a>(&self, job: &PublishRequest<'a>) -> &'a str {
         job.text
     }
 }
@@ -140,12 +140,12 @@ struct Made {
 
 impl Progress {
     /// That of a job.
-    fn stored(job: &Job<'_>) -> Self {
+    fn stored(job: &PublishRequest<'_>) -> Self {
         job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
     }
 
     /// The stored progress, without containers that are too old.
-    fn of(job: &Job<'_>) -> Self {
+    fn of(job: &PublishRequest<'_>) -> Self {
         let progress = Self::stored(job);
         let oldest = progress.items.iter().chain(&progress.whole).map(|it| it.at).min();
         if oldest.is_none_or(|it| job.now <= it + GOOD_FOR) {

@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::rules::Rules;
 use http::Method;
 use secrecy::SecretString;
@@ -25,11 +25,11 @@ use super::version::Version;
 use crate::account::{Account, Credentials};
 use crate::app::AppSource;
 use crate::caller::Caller;
-use crate::discreet::without_token;
-use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
+use crate::connect_flow::{AuthorizationRequest, Callback, ConnectError};
 use crate::http_clients::HttpClients;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::oauth2::{Carried, Dialect, Endpoints, OAuth2, TokenCall};
+use crate::redaction::without_token;
 
 /// The permission to see the Pages of portfolios.
 pub(crate) const PORTFOLIOS: &str = "business_management";
@@ -76,7 +76,7 @@ impl FacebookLogin {
     }
 
     /// The page on which the person decides.
-    pub(crate) async fn page(&self, request: &AuthorizationRequest, scopes: &[&str]) -> Result<String, HandOffRefusal> {
+    pub(crate) async fn page(&self, request: &AuthorizationRequest, scopes: &[&str]) -> Result<String, ConnectError> {
         match &self.config_id {
             Some(id) => {
                 let further = [("config_id", id.as_str()), ("override_default_response_type", "true")];
@@ -95,7 +95,7 @@ impl FacebookLogin {
         graph: &Graph,
         needed: &[&str],
         now: DateTime<Utc>,
-    ) -> Result<Granted, HandOffRefusal> {
+    ) -> Result<Granted, ConnectError> {
         let token = self.oauth.complete(callback).await?.access_token;
         let (by, said) = (Caller { token: &token, now }, |it: CallError| without_token(it, &token));
         let permissions = Permissions::of(graph, by).await.map_err(said)?;
@@ -126,28 +126,28 @@ impl Granted {
         graph: &Graph,
         further: &[&str],
         now: DateTime<Utc>,
-    ) -> Result<Vec<Page>, HandOffRefusal> {
+    ) -> Result<Vec<Page>, ConnectError> {
         let by = Caller { token: &self.token, now };
         let all = pages::all(graph, by, further, self.permissions.have(PORTFOLIOS)).await;
         all.map_err(|it| without_token(it, &self.token))
     }
 
     /// The account behind a Page: `None` where the person may not post for it.
-    pub(crate) fn account(&self, page: &Page, profile: Profile, rules: Rules) -> Option<Account> {
+    pub(crate) fn account(&self, page: &Page, profile: AccountInfo, rules: Rules) -> Option<Account> {
         let own = page.token.clone().filter(|_| page.may_post())?;
         Some(Account {
             profile,
             scopes: self.permissions.granted.clone(),
             rules,
             grant: Some(self.person.clone()),
-            credentials: Credentials { own: Some(own), ..Credentials::of(self.token.clone()) },
+            credentials: Credentials { own: Some(own), ..Credentials::new(self.token.clone()) },
         })
     }
 }
 
 /// Ends all that the person of this token has granted to our app. What has ended is as good
 /// as given back.
-pub(crate) async fn give_back(graph: &Graph, by: Caller<'_>) -> Result<(), Setback> {
+pub(crate) async fn give_back(graph: &Graph, by: Caller<'_>) -> Result<(), AttemptError> {
     let asked = async {
         let request = graph.request(by, Method::DELETE, "/me/permissions").await?;
         graph.json::<IgnoredAny>(request, by, Effect::Private).await

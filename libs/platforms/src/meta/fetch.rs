@@ -6,20 +6,24 @@
 
 use std::time::Duration;
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::Attachment;
 use http::{Method, StatusCode, header};
 use url::Url;
 
 use crate::http_clients::HttpClients;
-use crate::job::Job;
-use crate::no_answer::NoAnswer;
+use crate::publish_request::PublishRequest;
+use crate::transport_error::TransportError;
 
 /// For the look at the address.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// An address under which the service read a file just now.
-pub(super) async fn address(http: &HttpClients, job: &Job<'_>, file: &Attachment) -> Result<String, Setback> {
+pub(super) async fn address(
+    http: &HttpClients,
+    job: &PublishRequest<'_>,
+    file: &Attachment,
+) -> Result<String, AttemptError> {
     let url = job.files.public_url(file).await;
     let url = url.map_err(|it| busy(format!("{}: it has no public address: {it}", job.place(file))))?;
     checked(http, job, file, url).await
@@ -28,10 +32,10 @@ pub(super) async fn address(http: &HttpClients, job: &Job<'_>, file: &Attachment
 /// This address of a file, once it was read from here.
 pub(super) async fn checked(
     http: &HttpClients,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     url: String,
-) -> Result<String, Setback> {
+) -> Result<String, AttemptError> {
     look(http, &url).await.map_err(|why| {
         busy(format!(
             "{}: the service cannot read the file at its public address on {} ({why}), so no platform can fetch it; \
@@ -44,7 +48,7 @@ pub(super) async fn checked(
 }
 
 /// The message about a file that we could read, and Meta could not.
-pub(super) fn not_fetched(job: &Job<'_>, file: &Attachment, title: &str, said: &str) -> String {
+pub(super) fn not_fetched(job: &PublishRequest<'_>, file: &Attachment, title: &str, said: &str) -> String {
     let place = job.place(file);
     format!(
         "{place}: {title} could not fetch the file ({said}), although this service could read it. {title} refuses some \
@@ -57,7 +61,7 @@ pub(super) fn not_fetched(job: &Job<'_>, file: &Attachment, title: &str, said: &
 async fn look(http: &HttpClients, url: &str) -> Result<(), String> {
     let request = http.to_known(Method::GET, url).map_err(|it| it.to_string())?;
     let request = request.header(header::RANGE, "bytes=0-0").timeout(LOOK);
-    let response = request.send().await.map_err(|it| NoAnswer::from(it).words("the host of the file"))?;
+    let response = request.send().await.map_err(|it| TransportError::from(it).words("the host of the file"))?;
     match response.status() {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(()),
         other => Err(format!("it answered {other}")),
@@ -69,8 +73,8 @@ fn host(url: &str) -> String {
     Url::parse(url).ok().and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn busy(reason: String) -> Setback {
-    Setback::Busy { retry_at: None, reason }
+fn busy(reason: String) -> AttemptError {
+    AttemptError::RetryLater { retry_at: None, reason }
 }
 
 #[cfg(test)]

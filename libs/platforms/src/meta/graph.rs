@@ -12,12 +12,12 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::usage::Usage;
 use super::version::Version;
-use crate::answer;
 use crate::app::AppSource;
 use crate::caller::Caller;
 use crate::http_clients::{self, HttpClients};
-use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind, ErrorTable};
+use crate::publish_request::PublishRequest;
+use crate::response;
 
 /// More than the answers of most calls: a list of Pages has each Page's token.
 const MAX_ANSWER_BYTES: usize = 2 << 20;
@@ -106,7 +106,7 @@ impl Graph {
     /// What an error of a call below the account's own node means. Where Meta cannot see the account (100/33), the
     /// account is read once more: if Meta cannot see it again, the grant does not cover it any more; else the error
     /// passes.
-    pub(crate) async fn confirmed(&self, job: &Job<'_>, mut error: CallError) -> CallError {
+    pub(crate) async fn confirmed(&self, job: &PublishRequest<'_>, mut error: CallError) -> CallError {
         if !error.is_missing() {
             return error;
         }
@@ -127,7 +127,7 @@ impl Graph {
         let response =
             http_clients::send(request).await.map_err(|it| CallError::of_transport(it, effect, self.title()))?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = answer::body_up_to(response, MAX_ANSWER_BYTES).await;
+        let body = response::body_up_to(response, MAX_ANSWER_BYTES).await;
         if !status.is_success() {
             return Err(self.errors.classify(effect, status, &headers, &body.unwrap_or_default(), by.now));
         }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::graph::Graph;
 use super::list::List;
 use crate::caller::Caller;
-use crate::handoff::HandOffRefusal;
+use crate::connect_flow::ConnectError;
 use crate::kit::CallError;
 
 /// What a person has granted.
@@ -38,7 +38,7 @@ impl Permissions {
     }
 
     /// Refuses a grant without one of these, and names those that are missing.
-    pub(crate) fn need(&self, needed: &[&str]) -> Result<(), HandOffRefusal> {
+    pub(crate) fn need(&self, needed: &[&str]) -> Result<(), ConnectError> {
         let missing: Vec<_> = needed.iter().copied().filter(|it| !self.have(it)).collect();
         if missing.is_empty() {
             return Ok(());
@@ -48,7 +48,7 @@ impl Permissions {
             "these permissions were not given: {missing}. Connect again and leave all of them switched on; if you \
              were not asked for them, the operator's app may not ask for them yet"
         );
-        Err(HandOffRefusal::Refused(words))
+        Err(ConnectError::Refused(words))
     }
 }
 

@@ -4,17 +4,17 @@
 use url::{Host, Url};
 
 use super::graph::Graph;
-use crate::handoff::{HandOffRefusal, OurAddresses};
+use crate::connect_flow::{CallbackUrls, ConnectError};
 
 impl Graph {
-    /// Refuses a hand-off from which nothing would come, because this deployment is on a
+    /// Refuses a connect flow from which nothing would come, because this deployment is on a
     /// machine that only itself reaches, as `cargo dev` is without a tunnel.
-    pub(crate) fn check_reach(&self, here: &OurAddresses) -> Result<(), HandOffRefusal> {
+    pub(crate) fn check_reach(&self, here: &CallbackUrls) -> Result<(), ConnectError> {
         if !is_of_one_machine(&here.origin) || is_of_one_machine(&self.base_url) {
             return Ok(());
         }
         let (title, origin) = (self.title(), &here.origin);
-        Err(HandOffRefusal::NotFromHere(format!(
+        Err(ConnectError::Unsupported(format!(
             "{title} fetches files and sends people back to public https addresses only, and only this machine reaches \
              {origin}. Start the service with --origin and a public https address. Instagram and Threads do not fetch \
              files through Cloudflare tunnels"
@@ -35,7 +35,7 @@ fn is_of_one_machine(address: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use outbound::AddressPolicy;
+    use egress::AddressPolicy;
 
     use super::*;
     use crate::http_clients::HttpClients;
@@ -48,13 +48,13 @@ mod tests {
     fn from_a_machine_that_nobody_reaches_nothing_is_connected_but_what_runs_beside_it() {
         let check = |origin: &str, platform: &str| {
             let graph = Graph::new(HttpClients::new(AddressPolicy::PublicOnly), platform, Version::THREADS, &ERRORS);
-            graph.check_reach(&OurAddresses::of(origin, "threads")).map_err(|it| it.to_string())
+            graph.check_reach(&CallbackUrls::of(origin, "threads")).map_err(|it| it.to_string())
         };
         let real = "https://graph.threads.net";
         for origin in ["http://127.0.0.1:3000", "http://localhost:3000", "http://[::1]:3000", "http://a.localhost"] {
             let told = check(origin, real).unwrap_err();
             assert!(told.contains("Threads") && told.contains(origin) && told.contains("--origin"), "{told}");
-            assert_eq!(check(origin, "http://127.0.0.1:4000"), Ok(()), "a stand-in");
+            assert_eq!(check(origin, "http://127.0.0.1:4000"), Ok(()), "a fake");
         }
         assert_eq!(check("https://social.example", real), Ok(()));
     }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::app::AppSource;
-use crate::notice::{NoNotice, Notice};
+use crate::deauthorization::{DeauthorizationCallback, InvalidCallback};
 
 /// The longest message that is read, in bytes.
 const MOST_BYTES: usize = 8 * 1024;
@@ -30,12 +30,16 @@ struct Payload {
 }
 
 /// What this message says, which was sent to us now.
-pub(crate) async fn read(app: &dyn AppSource, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+pub(crate) async fn read(
+    app: &dyn AppSource,
+    message: &str,
+    now: DateTime<Utc>,
+) -> Result<DeauthorizationCallback, InvalidCallback> {
     let app = app.credentials().await?;
-    checked(&app.client_secret, message, now).ok_or(NoNotice::Forged)
+    checked(&app.client_secret, message, now).ok_or(InvalidCallback::Forged)
 }
 
-fn checked(secret: &SecretString, message: &str, now: DateTime<Utc>) -> Option<Notice> {
+fn checked(secret: &SecretString, message: &str, now: DateTime<Utc>) -> Option<DeauthorizationCallback> {
     let (signature, payload) = message.split_once('.').filter(|_| message.len() <= MOST_BYTES)?;
     // Some of Meta's messages are padded.
     let decoded = |it: &str| URL_SAFE_NO_PAD.decode(it.trim_end_matches('=')).ok();
@@ -50,7 +54,7 @@ fn checked(secret: &SecretString, message: &str, now: DateTime<Utc>) -> Option<N
     };
     let is_id = !grant.is_empty() && grant.len() <= 40 && grant.bytes().all(|it| it.is_ascii_digit());
     let at = issued_at.and_then(|it| DateTime::from_timestamp(it, 0)).unwrap_or(now).min(now);
-    (is_id && algorithm.eq_ignore_ascii_case("HMAC-SHA256")).then_some(Notice { grant, at })
+    (is_id && algorithm.eq_ignore_ascii_case("HMAC-SHA256")).then_some(DeauthorizationCallback { grant, at })
 }
 
 #[cfg(test)]
@@ -68,7 +72,7 @@ mod tests {
         format!("{signature}.{payload}")
     }
 
-    fn read(message: &str) -> Option<Notice> {
+    fn read(message: &str) -> Option<DeauthorizationCallback> {
         checked(&"app-secret".into(), message, noon())
     }
 
@@ -76,7 +80,7 @@ mod tests {
     fn what_the_app_s_secret_has_signed_is_believed() {
         let an_hour_ago = noon() - TimeDelta::hours(1);
         let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": "218471", "issued_at": an_hour_ago.timestamp() });
-        let notice = Notice { grant: "218471".to_owned(), at: an_hour_ago };
+        let notice = DeauthorizationCallback { grant: "218471".to_owned(), at: an_hour_ago };
         let message = signed("app-secret", &payload);
         assert_eq!(read(&message), Some(notice.clone()));
         let (signature, payload) = message.split_once('.').unwrap();

@@ -14,8 +14,8 @@ use url::Url;
 
 use super::graph::Graph;
 use crate::caller::Caller;
-use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind};
+use crate::publish_request::PublishRequest;
 
 /// The host that responses name for uploads.
 const HOST: &str = "rupload.facebook.com";
@@ -39,7 +39,7 @@ impl Graph {
     /// Sends the bytes of a file from `offset` on.
     pub(crate) async fn upload(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &Attachment,
         offset: u64,
         url: &Url,

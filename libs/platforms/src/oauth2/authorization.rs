@@ -4,8 +4,8 @@ use secrecy::ExposeSecret;
 use url::Url;
 
 use super::dialect::Dialect;
-use crate::answer;
-use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
+use crate::connect_flow::{AuthorizationRequest, Callback, ConnectError};
+use crate::response;
 
 /// Only the operator can correct an app that requests scopes that it may not request.
 const SCOPES_REFUSED: &str = "The platform does not let this service ask for all that it asks for. Its operator has to \
@@ -25,7 +25,7 @@ impl Dialect {
         pairs
             .append_pair("response_type", "code")
             .append_pair(self.client_id, client_id)
-            .append_pair("redirect_uri", &request.here.redirect_uri)
+            .append_pair("redirect_uri", &request.urls.redirect_uri)
             .append_pair("state", request.state.expose_secret());
         if self.pkce {
             pairs.append_pair("code_challenge", &request.challenge).append_pair("code_challenge_method", "S256");
@@ -43,16 +43,16 @@ impl Dialect {
     }
 
     /// The code in the platform's answer, or why there is none.
-    pub(crate) fn code_of<'a>(&self, callback: &'a Callback) -> Result<&'a str, HandOffRefusal> {
+    pub(crate) fn code_of<'a>(&self, callback: &'a Callback) -> Result<&'a str, ConnectError> {
         let answer = |name: &str| callback.query.get(name).map(String::as_str).filter(|it| !it.is_empty());
         match answer("error") {
-            None => answer("code").ok_or_else(|| HandOffRefusal::Refused("it sent no code".to_owned())),
-            Some(error) if self.denials.contains(&error) => Err(HandOffRefusal::Denied),
+            None => answer("code").ok_or_else(|| ConnectError::Refused("it sent no code".to_owned())),
+            Some(error) if self.denials.contains(&error) => Err(ConnectError::Denied),
             Some(error) if self.scope_errors.contains(&error) => {
                 tracing::error!(error, "the platform does not let this deployment's app ask for all of its scopes");
-                Err(HandOffRefusal::NotFromHere(SCOPES_REFUSED.to_owned()))
+                Err(ConnectError::Unsupported(SCOPES_REFUSED.to_owned()))
             }
-            Some(error) => Err(HandOffRefusal::Refused(answer::shown(answer("error_description").unwrap_or(error)))),
+            Some(error) => Err(ConnectError::Refused(response::shown(answer("error_description").unwrap_or(error)))),
         }
     }
 }

@@ -1,28 +1,28 @@
 mod server;
 
 use domain::testing::noon;
-use outbound::AddressPolicy;
+use egress::AddressPolicy;
 use serde_json::{Value, json};
 
 use self::server::Server;
 use super::*;
-use crate::handoff::OurAddresses;
+use crate::connect_flow::CallbackUrls;
 
 const SCOPES: &[&str] = &["read", "write"];
 
 fn request() -> AuthorizationRequest {
-    let here = OurAddresses::of("http://us", "example");
-    AuthorizationRequest { state: "a state".into(), here, challenge: "challenge".to_owned() }
+    let here = CallbackUrls::of("http://us", "example");
+    AuthorizationRequest { state: "a state".into(), urls: here, challenge: "challenge".to_owned() }
 }
 
 fn callback(query: &[(&str, &str)]) -> Callback {
-    let here = OurAddresses::of("http://us", "example");
+    let here = CallbackUrls::of("http://us", "example");
     Callback {
         query: query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         arrived_at: here.redirect_uri.clone(),
         verifier: "verifier".into(),
-        here,
-        memory: None,
+        urls: here,
+        adapter_state: None,
     }
 }
 
@@ -30,7 +30,7 @@ fn credentials() -> Credentials {
     Credentials {
         refresh_token: Some("refresh".into()),
         extra: Some("page 7".into()),
-        ..Credentials::of("access".into())
+        ..Credentials::new("access".into())
     }
 }
 
@@ -169,7 +169,7 @@ async fn a_renewal_keeps_what_does_not_come_back() {
     assert_eq!(server.saw()[0].1["refresh_token"], "refresh");
 
     let without = Credentials { refresh_token: None, ..credentials() };
-    assert!(matches!(oauth.refresh(&without, noon()).await, Err(RefreshRefusal::Gone(_))));
+    assert!(matches!(oauth.refresh(&without, noon()).await, Err(RefreshError::Gone(_))));
     assert_eq!(server.saw().len(), 2, "nothing was asked");
 }
 
@@ -211,9 +211,9 @@ async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault(
         let refused = server.oauth(dialect).refresh(&credentials(), noon()).await.unwrap_err();
 
         let said = match &refused {
-            RefreshRefusal::Gone(words) => format!("gone: {words}"),
-            RefreshRefusal::Unreachable(_) if server.refused_secrets() == 1 => "ours".to_owned(),
-            RefreshRefusal::Unreachable(words) => format!("unreachable: {words}"),
+            RefreshError::Gone(words) => format!("gone: {words}"),
+            RefreshError::Unreachable(_) if server.refused_secrets() == 1 => "ours".to_owned(),
+            RefreshError::Unreachable(words) => format!("unreachable: {words}"),
         };
         assert_eq!(said, outcome, "{status} {answer}");
         assert!(server.refused_secrets() == usize::from(outcome == "ours"), "{status} {answer}");
@@ -221,7 +221,7 @@ async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault(
 }
 
 #[tokio::test]
-async fn a_hand_off_ends_with_the_reason() {
+async fn a_connect_flow_ends_with_the_reason() {
     const CANCELLED: Dialect = Dialect {
         denials: &["access_denied", "user_cancelled_login"],
         passing: &["internal_error"],
@@ -251,7 +251,7 @@ async fn a_hand_off_ends_with_the_reason() {
     }
     let server = Server::start().await;
     let elsewhere = Callback { arrived_at: "http://us/other".to_owned(), ..callback(&[("code", "c")]) };
-    assert!(matches!(server.oauth(&CANCELLED).complete(&elsewhere).await, Err(HandOffRefusal::Refused(_))));
+    assert!(matches!(server.oauth(&CANCELLED).complete(&elsewhere).await, Err(ConnectError::Refused(_))));
     assert!(server.saw().is_empty());
 }
 
@@ -294,15 +294,15 @@ async fn a_grant_is_given_back_and_one_that_ended_is_as_good_as_that() {
 async fn where_nobody_answers_nothing_is_said_to_be_gone() {
     let server = Server::start().await;
     let cut = server.oauth(&Dialect::STANDARD);
-    assert!(matches!(cut.refresh(&credentials(), noon()).await, Err(RefreshRefusal::Unreachable(_))));
-    assert!(matches!(cut.revoke(&credentials(), noon()).await, Err(Setback::Unknown { may_still_run: true, .. })));
+    assert!(matches!(cut.refresh(&credentials(), noon()).await, Err(RefreshError::Unreachable(_))));
+    assert!(matches!(cut.revoke(&credentials(), noon()).await, Err(AttemptError::Unknown { may_still_run: true, .. })));
 
     let closed = "http://127.0.0.1:1/".to_owned();
     let endpoints = Endpoints { token: closed.clone(), revocation: Some(closed), ..Endpoints::default() };
     let closed = OAuth2 { endpoints, ..cut };
-    assert!(matches!(closed.refresh(&credentials(), noon()).await, Err(RefreshRefusal::Unreachable(_))));
-    assert!(matches!(closed.revoke(&credentials(), noon()).await, Err(Setback::Busy { .. })));
-    assert!(matches!(closed.complete(&callback(&[("code", "c")])).await, Err(HandOffRefusal::Unreachable)));
+    assert!(matches!(closed.refresh(&credentials(), noon()).await, Err(RefreshError::Unreachable(_))));
+    assert!(matches!(closed.revoke(&credentials(), noon()).await, Err(AttemptError::RetryLater { .. })));
+    assert!(matches!(closed.complete(&callback(&[("code", "c")])).await, Err(ConnectError::Unreachable)));
 }
 
 #[test]
@@ -366,6 +366,6 @@ async fn address_inside_our_network_is_not_called_for_a_server_that_a_user_named
 
     let refusal = oauth.complete(&callback(&[("code", "c")])).await.unwrap_err();
 
-    assert!(matches!(refusal, HandOffRefusal::Unreachable), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
     assert_eq!(server.saw(), []);
 }

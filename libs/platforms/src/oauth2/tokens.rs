@@ -74,7 +74,7 @@ impl Tokens {
     pub fn credentials(self, extra: Option<SecretString>, now: DateTime<Utc>) -> Credentials {
         let (expires_at, refresh_expires_at) = (self.ends_at(now), self.refresh_ends_at(now));
         let refresh_token = self.refresh_token;
-        Credentials { refresh_token, expires_at, refresh_expires_at, extra, ..Credentials::of(self.access_token) }
+        Credentials { refresh_token, expires_at, refresh_expires_at, extra, ..Credentials::new(self.access_token) }
     }
 
     /// The credentials of an account after a renewal. The refresh token is kept when

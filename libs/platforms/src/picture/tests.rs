@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::sync::Mutex;
 
 use bytes::Bytes;
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::id::MediaId;
 use domain::media::{Borders, MimeType, Ratio};
 use domain::options::Options;
@@ -15,20 +15,20 @@ use image::{ImageFormat, Rgb, RgbImage};
 
 use super::*;
 use crate::account::Credentials;
-use crate::job::{MediaBytes, MediaReader};
-use crate::recognition::NobodyElse;
+use crate::publish_request::{MediaBytes, MediaReader};
+use crate::recognition::NoOtherClaims;
 
 const BOUNDS: PictureBounds = PictureBounds::new(20_000, 100);
 
 /// One file, and what is asked of it.
-struct Desk {
+struct Fixture {
     bytes: Vec<u8>,
     bounds: PictureBounds,
-    answer: Mutex<Option<Fitted>>,
+    answer: Mutex<Option<FittedPicture>>,
     asked: Mutex<u32>,
 }
 
-impl Desk {
+impl Fixture {
     fn with(bytes: Vec<u8>) -> Self {
         Self { bytes, bounds: BOUNDS, answer: Mutex::default(), asked: Mutex::default() }
     }
@@ -38,7 +38,7 @@ impl Desk {
     }
 
     /// A look at this file, so many seconds after noon.
-    async fn look(&self, mime_type: MimeType, awaited: Option<Awaited>, seconds: i64) -> Result<Look, Setback> {
+    async fn look(&self, mime_type: MimeType, awaited: Option<Awaited>, seconds: i64) -> Result<Look, AttemptError> {
         let file = self.file(mime_type);
         let (profile, credentials) = somebody();
         let job = job(&profile, &credentials, std::slice::from_ref(&file), self, seconds);
@@ -57,38 +57,38 @@ impl Desk {
 }
 
 #[async_trait::async_trait]
-impl MediaReader for Desk {
-    async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+impl MediaReader for Fixture {
+    async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaReadError> {
         let pieces: Vec<_> = self.bytes.chunks(70).map(|it| Ok(Bytes::copy_from_slice(it))).collect();
         Ok(stream::iter(pieces).boxed())
     }
 
-    async fn fitted(&self, _: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+    async fn fitted(&self, _: &Attachment, bounds: PictureBounds) -> Result<Option<FittedPicture>, MediaReadError> {
         assert_eq!(bounds, self.bounds);
         Ok(self.answer.lock().unwrap().clone())
     }
 
-    async fn ask_to_fit(&self, _: &Attachment, bounds: PictureBounds) -> Result<(), MediaUnreadable> {
+    async fn ask_to_fit(&self, _: &Attachment, bounds: PictureBounds) -> Result<(), MediaReadError> {
         assert_eq!(bounds, self.bounds);
         *self.asked.lock().unwrap() += 1;
         Ok(())
     }
 }
 
-fn somebody() -> (Profile, Credentials) {
+fn somebody() -> (AccountInfo, Credentials) {
     let profile =
-        Profile { account_id: "1".to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
-    (profile, Credentials::of("token".into()))
+        AccountInfo { account_id: "1".to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
+    (profile, Credentials::new("token".into()))
 }
 
 fn job<'a>(
-    profile: &'a Profile,
+    profile: &'a AccountInfo,
     credentials: &'a Credentials,
     media: &'a [Attachment],
-    files: &'a Desk,
+    files: &'a Fixture,
     seconds: i64,
-) -> Job<'a> {
-    Job {
+) -> PublishRequest<'a> {
+    PublishRequest {
         profile,
         credentials,
         text: "",
@@ -100,7 +100,7 @@ fn job<'a>(
         publish_at: noon() + TimeDelta::minutes(2),
         called_at: noon(),
         files,
-        claims: &NobodyElse,
+        claims: &NoOtherClaims,
         now: noon() + TimeDelta::seconds(seconds),
     }
 }
@@ -114,7 +114,7 @@ fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
 #[tokio::test]
 async fn what_fits_and_is_only_a_picture_is_passed_on_as_it_is() {
     for (mime, format) in [(MimeType::Png, ImageFormat::Png), (MimeType::Jpeg, ImageFormat::Jpeg)] {
-        let desk = Desk::with(picture(100, 60, format));
+        let desk = Fixture::with(picture(100, 60, format));
 
         let Ok(Look::Ready((passed, size))) = desk.look(mime, None, 0).await else { panic!("{mime:?}") };
 
@@ -136,7 +136,7 @@ async fn what_does_not_fit_or_would_tell_more_is_asked_for() {
         (MimeType::Png, broken),
         (MimeType::Webp, picture(10, 10, ImageFormat::WebP)),
     ] {
-        let desk = Desk::with(bytes);
+        let desk = Fixture::with(bytes);
         assert!(matches!(desk.look(mime, None, 0).await, Ok(Look::Again(..))), "{mime:?}");
         assert_eq!(desk.asked(), 1, "{mime:?}");
     }
@@ -151,7 +151,7 @@ async fn what_is_no_jpeg_or_needs_borders_is_asked_for_where_it_has_to_be_so() {
         (ImageFormat::Png, MimeType::Png, 10, BOUNDS.with_borders(square), false),
         (ImageFormat::Png, MimeType::Png, 11, BOUNDS.with_borders(square), true),
     ] {
-        let desk = Desk { bounds, ..Desk::with(picture(width, 10, format)) };
+        let desk = Fixture { bounds, ..Fixture::with(picture(width, 10, format)) };
         let looked = desk.look(mime, None, 0).await.unwrap();
         assert_eq!(matches!(looked, Look::Again(..)), is_asked, "{mime:?} {width} {bounds:?}");
     }
@@ -159,7 +159,7 @@ async fn what_is_no_jpeg_or_needs_borders_is_asked_for_where_it_has_to_be_so() {
 
 #[tokio::test]
 async fn a_picture_is_looked_for_ever_less_often_and_asked_for_again_only_late() {
-    let desk = Desk::with(picture(10, 10, ImageFormat::WebP));
+    let desk = Fixture::with(picture(10, 10, ImageFormat::WebP));
     let (mut awaited, mut seconds, mut waits) = (None, 0, Vec::new());
     while seconds < 6 * 60 {
         let Ok(Look::Again(next, at)) = desk.look(MimeType::Webp, awaited, seconds).await else { panic!() };
@@ -174,18 +174,18 @@ async fn a_picture_is_looked_for_ever_less_often_and_asked_for_again_only_late()
     assert_eq!(waits.last(), Some(&30));
 
     let made = Picture { mime_type: MimeType::Png, bytes: picture(10, 10, ImageFormat::Png).into() };
-    *desk.answer.lock().unwrap() = Some(Fitted::Picture(made.clone()));
+    *desk.answer.lock().unwrap() = Some(FittedPicture::Picture(made.clone()));
     let Ok(Look::Ready((found, size))) = desk.look(MimeType::Webp, awaited, seconds).await else { panic!() };
     assert_eq!((found, size), (made, (10, 10)));
 }
 
 #[tokio::test]
 async fn a_refusal_is_told_with_the_place_of_the_file() {
-    let desk = Desk::with(picture(10, 10, ImageFormat::WebP));
-    *desk.answer.lock().unwrap() = Some(Fitted::Refused("the file is damaged".to_owned()));
+    let desk = Fixture::with(picture(10, 10, ImageFormat::WebP));
+    *desk.answer.lock().unwrap() = Some(FittedPicture::Refused("the file is damaged".to_owned()));
     let refused = desk.look(MimeType::Webp, None, 0).await.err();
     let reason = "file 1 of 1 (image/webp): the file is damaged".to_owned();
-    assert_eq!(refused, Some(Setback::Refused { reason }));
+    assert_eq!(refused, Some(AttemptError::Refused { reason }));
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn a_picture_says_whether_it_is_longer() {
         (b"no picture".to_vec(), false),
         (vec![0; 200_000], false),
     ] {
-        let desk = Desk::with(bytes);
+        let desk = Fixture::with(bytes);
         let file = desk.file(MimeType::Png);
         let (profile, credentials) = somebody();
         let job = job(&profile, &credentials, std::slice::from_ref(&file), &desk, 0);

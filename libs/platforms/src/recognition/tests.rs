@@ -5,7 +5,7 @@ use super::*;
 #[derive(Clone)]
 struct Post {
     id: String,
-    likeness: Likeness,
+    likeness: PostMatch,
 }
 
 impl Listed for Post {
@@ -34,7 +34,7 @@ struct Account {
 #[async_trait::async_trait]
 impl Timeline for Account {
     type Post = Post;
-    type Failure = ();
+    type Error = ();
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, ()> {
         let after = after.filter(|_| self.knows_pages);
@@ -42,11 +42,11 @@ impl Timeline for Account {
         Ok(self.posts[from..].iter().take(self.page).cloned().collect())
     }
 
-    fn likeness(&self, post: &Post) -> Option<Likeness> {
+    fn likeness(&self, post: &Post) -> Option<PostMatch> {
         Some(post.likeness).filter(|it| self.tells_all || *it == It)
     }
 
-    async fn compare(&self, post: &Post) -> Result<Likeness, ()> {
+    async fn compare(&self, post: &Post) -> Result<PostMatch, ()> {
         Ok(post.likeness)
     }
 }
@@ -58,7 +58,7 @@ struct Claimed {
 
 #[async_trait::async_trait]
 impl Claims for Claimed {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         let of = |claimed: &[String], claim| {
             let among = claimed.iter().filter(|it| ids.contains(it)).cloned();
             among.map(|it| (it, claim)).collect::<Vec<_>>()
@@ -71,13 +71,13 @@ struct Down;
 
 #[async_trait::async_trait]
 impl Claims for Down {
-    async fn of(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
-        Err(ClaimsUnreadable)
+    async fn of(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
+        Err(ClaimsError)
     }
 }
 
-fn account(posts: &[(&str, Likeness)]) -> Account {
-    let post = |(id, likeness): &(&str, Likeness)| Post { id: (*id).to_owned(), likeness: *likeness };
+fn account(posts: &[(&str, PostMatch)]) -> Account {
+    let post = |(id, likeness): &(&str, PostMatch)| Post { id: (*id).to_owned(), likeness: *likeness };
     Account { posts: posts.iter().map(post).collect(), page: 40, knows_pages: true, tells_all: false }
 }
 
@@ -99,7 +99,7 @@ async fn found_with(account: &Account, before: &[&str], claims: Claimed) -> Stri
     }
 }
 
-use Likeness::{Doubtful, It, Other, Same};
+use PostMatch::{Doubtful, It, Other, Same};
 
 #[tokio::test]
 async fn only_what_is_newer_than_before_and_nobody_elses_is_looked_at() {

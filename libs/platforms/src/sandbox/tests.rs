@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::body::Bytes;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::{Attachment, PictureBounds};
 use domain::options::OptionValue;
 use domain::testing::{a_connection, a_user, an_attachment, noon};
@@ -17,36 +17,36 @@ use serde_json::json;
 use self::network::{Network, adapter_at, adapter_of};
 use super::*;
 use crate::account::Credentials;
-use crate::app::{AppCredentials, Withheld};
-use crate::handoff::{
-    Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses, RefreshRefusal,
+use crate::app::{AppCredentials, AppUnavailable};
+use crate::connect_flow::{
+    AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, FieldValues, RefreshError,
 };
-use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
-use crate::not_now::NotNow;
+use crate::dependency_error::DependencyError;
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
+use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
 
 /// Files of a given size.
 struct Files;
 
 #[async_trait::async_trait]
 impl MediaReader for Files {
-    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError> {
         let size = usize::try_from(attachment.size_bytes).unwrap();
         Ok(stream::iter([Ok(Bytes::from(vec![1; size]))]).boxed())
     }
 
-    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<FittedPicture>, MediaReadError> {
         panic!("what does not say how long it is passes as it is")
     }
 
-    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaReadError> {
         panic!("what does not say how long it is passes as it is")
     }
 }
 
 /// What a test publishes.
 struct Target {
-    profile: Profile,
+    profile: AccountInfo,
     credentials: Credentials,
     media: Vec<Attachment>,
     options: Options,
@@ -57,15 +57,15 @@ impl Target {
     fn new() -> Self {
         Self {
             profile: a_connection(&a_user()).profile,
-            credentials: Credentials { refresh_token: Some("refresh".into()), ..Credentials::of("access".into()) },
+            credentials: Credentials { refresh_token: Some("refresh".into()), ..Credentials::new("access".into()) },
             media: Vec::new(),
             options: Options::default(),
             progress: None,
         }
     }
 
-    fn job(&self) -> Job<'_> {
-        Job {
+    fn job(&self) -> PublishRequest<'_> {
+        PublishRequest {
             profile: &self.profile,
             credentials: &self.credentials,
             text: "Hello",
@@ -77,7 +77,7 @@ impl Target {
             publish_at: noon(),
             called_at: noon(),
             files: &Files,
-            claims: &crate::recognition::NobodyElse,
+            claims: &crate::recognition::NoOtherClaims,
             now: noon(),
         }
     }
@@ -89,7 +89,7 @@ struct Changing(AtomicU32);
 
 #[async_trait::async_trait]
 impl AppSource for Changing {
-    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
         Ok(Arc::new(AppCredentials::new("us", &format!("secret-{}", self.0.load(Ordering::SeqCst)))))
     }
 
@@ -101,25 +101,25 @@ impl AppSource for Changing {
 fn request() -> AuthorizationRequest {
     AuthorizationRequest {
         state: "state+1".into(),
-        here: OurAddresses::of("http://us", NAME),
+        urls: CallbackUrls::of("http://us", NAME),
         challenge: "challenge".to_owned(),
     }
 }
 
 fn callback(query: &[(&str, &str)]) -> Callback {
     Callback {
-        arrived_at: OurAddresses::of("http://us", NAME).redirect_uri,
+        arrived_at: CallbackUrls::of("http://us", NAME).redirect_uri,
         query: query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         verifier: "verifier".into(),
-        here: OurAddresses::of("http://us", NAME),
-        memory: None,
+        urls: CallbackUrls::of("http://us", NAME),
+        adapter_state: None,
     }
 }
 
 #[tokio::test]
 async fn the_person_is_sent_to_the_consent_page_with_a_challenge() {
-    let departure = adapter_at("http://x/sandbox").authorize(&Answers::new(), &request(), noon()).await.unwrap();
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let departure = adapter_at("http://x/sandbox").authorize(&FieldValues::new(), &request(), noon()).await.unwrap();
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
 
     assert_eq!(
         url,
@@ -152,12 +152,12 @@ async fn a_code_becomes_the_account_that_was_chosen() {
 }
 
 #[tokio::test]
-async fn a_hand_off_ends_with_the_reason() {
+async fn a_connect_flow_ends_with_the_reason() {
     let network = Network::default();
     let adapter = network.adapter().await;
 
     let denied = adapter.complete(&callback(&[("error", "access_denied")]), noon()).await;
-    assert!(matches!(denied, Err(HandOffRefusal::Denied)), "{denied:?}");
+    assert!(matches!(denied, Err(ConnectError::Denied)), "{denied:?}");
     assert!(network.saw().is_empty());
 
     network.answers(400, json!({"error": "invalid_grant", "error_description": "the code was used"}));
@@ -166,7 +166,7 @@ async fn a_hand_off_ends_with_the_reason() {
 
     network.answers(500, json!({}));
     let broken = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
-    assert!(matches!(broken, Err(HandOffRefusal::Unreachable)), "{broken:?}");
+    assert!(matches!(broken, Err(ConnectError::Unreachable)), "{broken:?}");
 }
 
 #[tokio::test]
@@ -181,15 +181,15 @@ async fn only_the_platform_saying_so_makes_a_grant_gone() {
     assert_eq!(renewed.refresh_token.unwrap().expose_secret(), "refresh", "the old one is kept");
 
     network.answers(400, json!({"error": "invalid_grant"}));
-    assert!(matches!(adapter.refresh(&credentials, noon()).await, Err(RefreshRefusal::Gone(_))));
+    assert!(matches!(adapter.refresh(&credentials, noon()).await, Err(RefreshError::Gone(_))));
 
     for (status, error) in [(401, "invalid_client"), (400, "invalid_request"), (503, "server_error")] {
         network.answers(status, json!({ "error": error }));
         let refused = adapter.refresh(&credentials, noon()).await;
-        assert!(matches!(refused, Err(RefreshRefusal::Unreachable(_))), "{error}: {refused:?}");
+        assert!(matches!(refused, Err(RefreshError::Unreachable(_))), "{error}: {refused:?}");
     }
     let nobody = adapter_at("http://127.0.0.1:1/sandbox").refresh(&credentials, noon()).await;
-    assert!(matches!(nobody, Err(RefreshRefusal::Unreachable(_))), "{nobody:?}");
+    assert!(matches!(nobody, Err(RefreshError::Unreachable(_))), "{nobody:?}");
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn files_are_uploaded_one_per_step_and_shown_in_order() {
 
     network.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
     let published = adapter.publish(&target.job()).await.unwrap();
-    assert_eq!(published, Published::new("p1", noon()).seen_at(Some("http://x/p1".to_owned())));
+    assert_eq!(published, Published::new("p1", noon()).with_url(Some("http://x/p1".to_owned())));
 
     assert_eq!(
         network.saw(),
@@ -258,10 +258,10 @@ async fn a_first_comment_follows_the_post_and_is_no_part_of_it() {
 
     network.answers(429, json!({"error": "any", "message": "slow down"}));
     let busy = adapter.follow_up(&target.job(), &follow_up).await;
-    assert!(matches!(busy, Err(Setback::Busy { retry_at: Some(_), .. })), "{busy:?}");
+    assert!(matches!(busy, Err(AttemptError::RetryLater { retry_at: Some(_), .. })), "{busy:?}");
     network.cuts();
     let cut = adapter.follow_up(&target.job(), &follow_up).await;
-    assert!(matches!(cut, Err(Setback::Unknown { .. })), "{cut:?}");
+    assert!(matches!(cut, Err(AttemptError::Unknown { .. })), "{cut:?}");
     let of_old = FollowUp { name: "of an earlier version", ..follow_up };
     assert_eq!(adapter.follow_up(&target.job(), &of_old).await, Ok(Followed::Done));
 }
@@ -275,31 +275,31 @@ async fn an_answer_is_classified_by_what_is_known() {
 
     network.answers(422, words("no such thing"));
     let refused = adapter.publish(&target.job()).await;
-    assert_eq!(refused, Err(Setback::Refused { reason: "no such thing".to_owned() }));
+    assert_eq!(refused, Err(AttemptError::Refused { reason: "no such thing".to_owned() }));
 
     network.answers(401, words("revoked"));
     let disconnected = adapter.publish(&target.job()).await;
-    assert_eq!(disconnected, Err(Setback::Disconnected { reason: "revoked".to_owned() }));
+    assert_eq!(disconnected, Err(AttemptError::Unauthorized { reason: "revoked".to_owned() }));
 
     network.answers(429, words("slow down"));
     let busy = adapter.publish(&target.job()).await;
     let retry_at = Some(noon() + TimeDelta::seconds(30));
-    assert_eq!(busy, Err(Setback::Busy { retry_at, reason: "slow down".to_owned() }));
+    assert_eq!(busy, Err(AttemptError::RetryLater { retry_at, reason: "slow down".to_owned() }));
 
     network.answers(500, words("oops"));
     let unknown = adapter.publish(&target.job()).await;
-    assert_eq!(unknown, Err(Setback::Unknown { may_still_run: true, retry_at, reason: "oops".to_owned() }));
+    assert_eq!(unknown, Err(AttemptError::Unknown { may_still_run: true, retry_at, reason: "oops".to_owned() }));
 
     network.answers(201, json!("not an object"));
     let broken = adapter.publish(&target.job()).await;
-    assert!(matches!(broken, Err(Setback::Unknown { may_still_run: true, .. })), "{broken:?}");
+    assert!(matches!(broken, Err(AttemptError::Unknown { may_still_run: true, .. })), "{broken:?}");
 
     network.cuts();
     let cut = adapter.publish(&target.job()).await;
-    assert!(matches!(cut, Err(Setback::Unknown { may_still_run: true, .. })), "{cut:?}");
+    assert!(matches!(cut, Err(AttemptError::Unknown { may_still_run: true, .. })), "{cut:?}");
 
     let nobody = adapter_at("http://127.0.0.1:1/sandbox").publish(&target.job()).await;
-    assert!(matches!(nobody, Err(Setback::Busy { retry_at: None, .. })), "{nobody:?}");
+    assert!(matches!(nobody, Err(AttemptError::RetryLater { retry_at: None, .. })), "{nobody:?}");
 }
 
 #[tokio::test]
@@ -315,24 +315,24 @@ async fn a_lost_answer_is_settled_by_the_reference() {
             "posted_at": "2026-11-21T12:00:01.500Z",
         }]),
     );
-    let there = adapter.resolve(&target.job(), noon()).await;
-    let published = Published::new("7", noon() + TimeDelta::milliseconds(1500)).seen_at(Some("http://x/7".to_owned()));
-    assert_eq!(there, Resolution::Public(published));
+    let there = adapter.look_up(&target.job(), noon()).await;
+    let published = Published::new("7", noon() + TimeDelta::milliseconds(1500)).with_url(Some("http://x/7".to_owned()));
+    assert_eq!(there, Resolution::Found(published));
 
     network.finds(200, json!([]));
-    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::Absent);
+    assert_eq!(adapter.look_up(&target.job(), noon()).await, Resolution::NotPublished);
 
     network.finds(401, json!({"error": "any"}));
-    let gone = adapter.resolve(&target.job(), noon()).await;
-    assert!(matches!(gone, Resolution::Disconnected { .. }), "{gone:?}");
+    let gone = adapter.look_up(&target.job(), noon()).await;
+    assert!(matches!(gone, Resolution::Unauthorized { .. }), "{gone:?}");
 
     for status in [403, 429, 500] {
         network.finds(status, json!({"error": "any"}));
-        let unclear = adapter.resolve(&target.job(), noon()).await;
-        assert!(matches!(unclear, Resolution::Unclear { .. }), "{status}: {unclear:?}");
+        let unclear = adapter.look_up(&target.job(), noon()).await;
+        assert!(matches!(unclear, Resolution::Pending { .. }), "{status}: {unclear:?}");
     }
-    let nobody = adapter_at("http://127.0.0.1:1/sandbox").resolve(&target.job(), noon()).await;
-    assert!(matches!(nobody, Resolution::Unclear { .. }), "{nobody:?}");
+    let nobody = adapter_at("http://127.0.0.1:1/sandbox").look_up(&target.job(), noon()).await;
+    assert!(matches!(nobody, Resolution::Pending { .. }), "{nobody:?}");
 }
 
 #[tokio::test]
@@ -354,11 +354,11 @@ async fn a_refused_id_or_secret_is_our_fault_and_looked_up_anew() {
     network.answers(401, json!({"error": "invalid_client", "error_description": "wrong secret"}));
 
     let handed_off = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
-    assert!(matches!(handed_off, Err(HandOffRefusal::Unreachable)), "{handed_off:?}");
+    assert!(matches!(handed_off, Err(ConnectError::Unreachable)), "{handed_off:?}");
     let refreshed = adapter.refresh(&credentials, noon()).await;
-    assert!(matches!(refreshed, Err(RefreshRefusal::Unreachable(_))), "{refreshed:?}");
+    assert!(matches!(refreshed, Err(RefreshError::Unreachable(_))), "{refreshed:?}");
     let revoked = adapter.revoke(&credentials, noon()).await;
-    assert!(matches!(revoked, Err(Setback::Busy { .. })), "{revoked:?}");
+    assert!(matches!(revoked, Err(AttemptError::RetryLater { .. })), "{revoked:?}");
 
     let sent: Vec<_> = network.saw().iter().map(|it| it["client_secret"].clone()).collect();
     assert_eq!(sent, ["secret-0", "secret-1", "secret-2"]);
@@ -367,17 +367,17 @@ async fn a_refused_id_or_secret_is_our_fault_and_looked_up_anew() {
 #[tokio::test]
 async fn without_our_id_and_secret_it_is_not_now_and_the_network_is_not_asked() {
     let network = Network::default();
-    let adapter = adapter_of(&network.run().await, Arc::new(Withheld));
+    let adapter = adapter_of(&network.run().await, Arc::new(AppUnavailable));
     let target = Target::new();
 
-    let begun = adapter.authorize(&Answers::new(), &request(), noon()).await;
-    assert!(matches!(begun, Err(HandOffRefusal::Unreachable)), "{begun:?}");
+    let begun = adapter.authorize(&FieldValues::new(), &request(), noon()).await;
+    assert!(matches!(begun, Err(ConnectError::Unreachable)), "{begun:?}");
     let handed_off = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
-    assert!(matches!(handed_off, Err(HandOffRefusal::Unreachable)), "{handed_off:?}");
+    assert!(matches!(handed_off, Err(ConnectError::Unreachable)), "{handed_off:?}");
     let refreshed = adapter.refresh(&target.credentials, noon()).await;
-    assert_eq!(refreshed.unwrap_err(), RefreshRefusal::Unreachable("it could not be asked just now".to_owned()));
+    assert_eq!(refreshed.unwrap_err(), RefreshError::Unreachable("it could not be asked just now".to_owned()));
     let revoked = adapter.revoke(&target.credentials, noon()).await;
-    assert!(matches!(revoked, Err(Setback::Busy { retry_at: None, .. })), "{revoked:?}");
+    assert!(matches!(revoked, Err(AttemptError::RetryLater { retry_at: None, .. })), "{revoked:?}");
     assert!(network.saw().is_empty(), "{:?}", network.saw());
 
     // What an account's own token does needs neither.

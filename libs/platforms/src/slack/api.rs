@@ -17,12 +17,12 @@ use url::Url;
 use super::TITLE;
 use super::errors::ERRORS;
 use crate::choices::{Choice, MAX_CHOICES};
+use crate::deadline::Deadline;
 use crate::http_clients::HttpClients;
-use crate::job::{Job, MediaBytes};
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
-use crate::no_answer::NoAnswer;
 use crate::oauth2::Endpoints;
-use crate::watch::Watch;
+use crate::publish_request::{MediaBytes, PublishRequest};
+use crate::transport_error::TransportError;
 
 /// For the public call. Long, because what it did is hard to find out.
 const PUBLISH: Duration = Duration::from_secs(20);
@@ -62,7 +62,7 @@ pub(super) struct Bot<'a> {
 }
 
 impl<'a> Bot<'a> {
-    pub(super) fn of(job: &'a Job<'_>) -> Self {
+    pub(super) fn of(job: &'a PublishRequest<'_>) -> Self {
         Self { token: &job.credentials.access_token, now: job.now }
     }
 
@@ -231,10 +231,10 @@ impl Api {
 
     /// The channels to which a bot was invited, as many as are told of one option.
     pub(super) async fn channels(&self, bot: Bot<'_>) -> Result<Vec<Choice>, CallError> {
-        let (watch, mut choices, mut cursor) = (Watch::begin(bot.now), Vec::new(), String::new());
+        let (watch, mut choices, mut cursor) = (Deadline::begin(bot.now), Vec::new(), String::new());
         for _ in 0..MAX_CHANNEL_PAGES {
             let Some(page) = watch.within(LISTING, self.channel_page(bot, &cursor)).await else {
-                let late = CallError::of_transport(NoAnswer::Late, Effect::Read, TITLE);
+                let late = CallError::of_transport(TransportError::Late, Effect::Read, TITLE);
                 // Some channels are more use than none.
                 return if choices.is_empty() { Err(late) } else { Ok(choices) };
             };

@@ -6,7 +6,7 @@
 //! nobody is called by accident (`<!channel>`), and nothing leads elsewhere than it
 //! says. Addresses are found and made links by Slack.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 
 /// The most characters of a text, as it is written for Slack. From 4,001 on it may be
 /// shown as several messages ("limit the number of characters to 4,000"), of which only
@@ -14,7 +14,7 @@ use domain::delivery::Setback;
 pub(super) const MAX_TEXT: u32 = 4_000;
 
 /// A text as it is sent, if it fits.
-pub(super) fn written(text: &str) -> Result<String, Setback> {
+pub(super) fn written(text: &str) -> Result<String, AttemptError> {
     let written = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let length = written.chars().count();
     if length <= MAX_TEXT as usize {
@@ -23,7 +23,7 @@ pub(super) fn written(text: &str) -> Result<String, Setback> {
     let reason = format!(
         "the text may have at most {MAX_TEXT} characters, this has {length}: & counts as 5 of them, < and > as 4"
     );
-    Err(Setback::Refused { reason })
+    Err(AttemptError::Refused { reason })
 }
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
         assert!(written(&"x".repeat(4_000)).is_ok());
         assert!(written(&"<".repeat(1_000)).is_ok());
         for long in ["x".repeat(4_001), "<".repeat(1_001)] {
-            assert!(matches!(written(&long), Err(Setback::Refused { reason }) if reason.contains("at most 4000")));
+            assert!(matches!(written(&long), Err(AttemptError::Refused { reason }) if reason.contains("at most 4000")));
         }
     }
 }

@@ -105,7 +105,7 @@ pub(super) fn is_of_no_file(error: &CallError) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use domain::delivery::Setback;
+    use domain::delivery::AttemptError;
     use domain::testing::noon;
     use http::{HeaderMap, StatusCode};
     use serde_json::json;
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::kit::Effect;
 
-    fn setback(effect: Effect, status: u16, code: &str) -> Setback {
+    fn setback(effect: Effect, status: u16, code: &str) -> AttemptError {
         let body = json!({"ok": false, "error": code}).to_string();
         let status = StatusCode::from_u16(status).unwrap();
         ERRORS.classify(effect, status, &HeaderMap::new(), body.as_bytes(), noon()).into()
@@ -134,11 +134,11 @@ mod tests {
             }
         }
         for code in INTERNAL {
-            assert!(matches!(setback(Effect::Private, 200, code), Setback::Busy { .. }), "{code}");
+            assert!(matches!(setback(Effect::Private, 200, code), AttemptError::RetryLater { .. }), "{code}");
         }
         for code in ["service_unavailable", "invalid_auth"] {
             let outage = setback(Effect::Public, 503, code);
-            assert!(matches!(outage, Setback::Unknown { may_still_run: true, .. }), "{code}: {outage:?}");
+            assert!(matches!(outage, AttemptError::Unknown { may_still_run: true, .. }), "{code}: {outage:?}");
         }
     }
 

@@ -6,7 +6,7 @@ use domain::delivery::{Published, Resolution};
 use super::api::{Api, Bot, Sharing};
 use super::errors::is_of_no_file;
 use super::{Progress, channel};
-use crate::job::Job;
+use crate::publish_request::PublishRequest;
 
 /// How long Slack may take to show files that it accepted. It takes seconds; large files are processed first.
 const SHOWN_WITHIN: TimeDelta = TimeDelta::minutes(5);
@@ -18,12 +18,12 @@ const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(15);
 const MAX_PAGES: usize = 5;
 
 /// Asks whether the public call took effect.
-pub(super) async fn resolve(api: &Api, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+pub(super) async fn resolve(api: &Api, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a channel or one of its files, the call was never made.
-    let Ok(channel) = channel(job) else { return Resolution::Absent };
+    let Ok(channel) = channel(job) else { return Resolution::NotPublished };
     let progress = Progress::of(job);
     if progress.files.len() != job.media.len() {
-        return Resolution::Absent;
+        return Resolution::NotPublished;
     }
     match progress.files.first() {
         Some(file) => of_files(api, job, channel, (file, &progress)).await,
@@ -33,14 +33,19 @@ pub(super) async fn resolve(api: &Api, job: &Job<'_>, since: DateTime<Utc>) -> R
 
 /// Files that were uploaded and not shared are not known to Slack. One that is known
 /// and not in the channel is still on its way, or lost on it.
-async fn of_files(api: &Api, job: &Job<'_>, channel: &str, (first, progress): (&str, &Progress)) -> Resolution {
+async fn of_files(
+    api: &Api,
+    job: &PublishRequest<'_>,
+    channel: &str,
+    (first, progress): (&str, &Progress),
+) -> Resolution {
     match api.sharing(Bot::of(job), first, channel).await {
         Ok(Sharing::Shared { ts }) => {
             let at = at(&ts).unwrap_or(job.now);
-            Resolution::Public(Published::new(first.to_owned(), at).seen_at(link(job, channel, &ts)))
+            Resolution::Found(Published::new(first.to_owned(), at).with_url(link(job, channel, &ts)))
         }
         Ok(Sharing::NotYet) if job.now < job.called_at + SHOWN_WITHIN => {
-            Resolution::Unclear { reason: super::NOT_SHOWN_YET.to_owned() }
+            Resolution::Pending { reason: super::NOT_SHOWN_YET.to_owned() }
         }
         Ok(Sharing::NotYet) => withdrawn(api, job, progress).await,
         // Our own deletions come later.
@@ -48,7 +53,7 @@ async fn of_files(api: &Api, job: &Job<'_>, channel: &str, (first, progress): (&
             let reason = "somebody deleted the file in Slack soon after it was sent; it is not sent again";
             Resolution::Refused { reason: reason.to_owned() }
         }
-        Err(error) if is_of_no_file(&error) => Resolution::Absent,
+        Err(error) if is_of_no_file(&error) => Resolution::NotPublished,
         Err(error) => error.resolution(),
     }
 }
@@ -56,7 +61,7 @@ async fn of_files(api: &Api, job: &Job<'_>, channel: &str, (first, progress): (&
 /// Ends a share that does not appear. Slack may accept files and never show them (slackapi/python-slack-sdk, issues
 /// 1575 and 1818). Deleted files cannot appear next to those of another call. The first file is deleted last, because
 /// look-ups ask for it.
-async fn withdrawn(api: &Api, job: &Job<'_>, progress: &Progress) -> Resolution {
+async fn withdrawn(api: &Api, job: &PublishRequest<'_>, progress: &Progress) -> Resolution {
     for file in progress.files.iter().rev() {
         match api.delete(Bot::of(job), file).await {
             Ok(()) => {}
@@ -66,14 +71,14 @@ async fn withdrawn(api: &Api, job: &Job<'_>, progress: &Progress) -> Resolution 
     }
     if !progress.is_again {
         // Not `Absent`: the files are uploaded again without alternative texts because this outcome stays unknown.
-        return Resolution::NotThere;
+        return Resolution::NotFound;
     }
     let reason = "Slack accepted the files twice and never showed them in the channel; they are deleted there";
     Resolution::Refused { reason: reason.to_owned() }
 }
 
 /// Reads what was posted in the channel around the calls.
-async fn of_message(api: &Api, job: &Job<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
+async fn of_message(api: &Api, job: &PublishRequest<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
     let around = (since - CLOCKS_DIFFER, job.called_at + CLOCKS_DIFFER);
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
@@ -82,25 +87,25 @@ async fn of_message(api: &Api, job: &Job<'_>, channel: &str, since: DateTime<Utc
             Err(error) => return error.resolution(),
         };
         if let Some(found) = page.with_reference(job.reference) {
-            return Resolution::Public(message(job, channel, found));
+            return Resolution::Found(message(job, channel, found));
         }
         match page.next() {
-            Ok(None) => return Resolution::NotThere,
+            Ok(None) => return Resolution::NotFound,
             Ok(next) => cursor = next,
             Err(error) => return error.resolution(),
         }
     }
-    Resolution::Unclear { reason: "the channel has had too many messages since to find it; look there".to_owned() }
+    Resolution::Pending { reason: "the channel has had too many messages since to find it; look there".to_owned() }
 }
 
 /// A message that is public, known by its channel and time.
-pub(super) fn message(job: &Job<'_>, channel: &str, ts: &str) -> Published {
+pub(super) fn message(job: &PublishRequest<'_>, channel: &str, ts: &str) -> Published {
     let at = at(ts).unwrap_or(job.now);
-    Published::new(format!("{channel}:{ts}"), at).seen_at(link(job, channel, ts))
+    Published::new(format!("{channel}:{ts}"), at).with_url(link(job, channel, ts))
 }
 
 /// Where people see a message: below the address of their workspace.
-pub(super) fn link(job: &Job<'_>, channel: &str, ts: &str) -> Option<String> {
+pub(super) fn link(job: &PublishRequest<'_>, channel: &str, ts: &str) -> Option<String> {
     let workspace = job.profile.profile_url.as_deref()?.trim_end_matches('/');
     Some(format!("{workspace}/archives/{channel}/p{}", ts.replace('.', "")))
 }

@@ -15,9 +15,9 @@ use url::Url;
 use super::TITLE;
 use super::message::Message;
 use crate::http_clients::HttpClients;
-use crate::job::Job;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind, ErrorRule, ErrorTable, Reset};
 use crate::multipart;
+use crate::publish_request::PublishRequest;
 
 /// In what the server's own code says (tdlib/telegram-bot-api, `Client.cpp`), and `TDLib`, where a bot may not post in
 /// the chat any more. The server writes the first letter small, and sends `MTProto`'s errors as they are.
@@ -77,7 +77,7 @@ pub(super) struct Bot<'a> {
 }
 
 impl<'a> Bot<'a> {
-    pub(super) fn of(job: &Job<'a>) -> Self {
+    pub(super) fn of(job: &PublishRequest<'a>) -> Self {
         Self { token: &job.credentials.access_token, now: job.now }
     }
 }
@@ -183,13 +183,13 @@ impl Api {
 
 #[cfg(test)]
 mod tests {
-    use domain::delivery::Setback;
+    use domain::delivery::AttemptError;
     use domain::testing::noon;
     use http::{HeaderMap, StatusCode};
 
     use super::*;
 
-    fn setback(status: u16, description: &str) -> Setback {
+    fn setback(status: u16, description: &str) -> AttemptError {
         let body = json!({"ok": false, "error_code": status, "description": description});
         let status = StatusCode::from_u16(status).unwrap();
         ERRORS.classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon()).into()
@@ -206,7 +206,7 @@ mod tests {
             (400, "Bad Request: CHAT_WRITE_FORBIDDEN"),
             (400, "Bad Request: group chat was upgraded to a supergroup chat"),
         ] {
-            assert!(matches!(setback(status, description), Setback::Disconnected { .. }), "{description}");
+            assert!(matches!(setback(status, description), AttemptError::Unauthorized { .. }), "{description}");
         }
         for (status, description) in [
             (400, "Bad Request: message is too long"),
@@ -215,11 +215,14 @@ mod tests {
             (400, "Bad Request: not enough rights to send videos to the chat"),
             (413, "Request Entity Too Large"),
         ] {
-            assert!(matches!(setback(status, description), Setback::Refused { .. }), "{description}");
+            assert!(matches!(setback(status, description), AttemptError::Refused { .. }), "{description}");
         }
         let album = "Bad Request: failed to send message #2 with the error message \"CHAT_WRITE_FORBIDDEN\"";
-        assert!(matches!(setback(400, album), Setback::Unknown { may_still_run: false, .. }));
-        assert!(matches!(setback(500, "Internal Server Error: restart"), Setback::Unknown { may_still_run: true, .. }));
+        assert!(matches!(setback(400, album), AttemptError::Unknown { may_still_run: false, .. }));
+        assert!(matches!(
+            setback(500, "Internal Server Error: restart"),
+            AttemptError::Unknown { may_still_run: true, .. }
+        ));
     }
 
     #[test]
@@ -228,7 +231,7 @@ mod tests {
             "parameters": {"retry_after": 17}}"#;
         let error =
             ERRORS.classify(Effect::Public, StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), body.as_bytes(), noon());
-        let Setback::Busy { retry_at: Some(at), .. } = error.into() else { panic!() };
+        let AttemptError::RetryLater { retry_at: Some(at), .. } = error.into() else { panic!() };
         assert_eq!(at, noon() + chrono::TimeDelta::seconds(17));
     }
 }

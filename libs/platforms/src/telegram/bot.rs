@@ -1,8 +1,8 @@
 //! A bot, the chat that it is to post to, and whether it may.
 
 use chrono::{DateTime, Utc};
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use http::StatusCode;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::api::{Api, Bot, ChatFacts, Member};
 use crate::account::Credentials;
-use crate::handoff::{Answers, Field, HandOffRefusal};
+use crate::connect_flow::{ConnectError, Field, FieldValues};
 use crate::kit::CallError;
 
 const TOKEN: &str = "token";
@@ -40,9 +40,9 @@ pub(super) struct Chat {
 
 impl Chat {
     /// The one of these credentials.
-    pub(super) fn of(credentials: &Credentials) -> Result<Self, Setback> {
+    pub(super) fn of(credentials: &Credentials) -> Result<Self, AttemptError> {
         let kept = credentials.extra.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
-        kept.ok_or_else(|| Setback::Disconnected { reason: "which chat it is has been lost".to_owned() })
+        kept.ok_or_else(|| AttemptError::Unauthorized { reason: "which chat it is has been lost".to_owned() })
     }
 
     /// The credentials with this chat.
@@ -64,9 +64,9 @@ pub(super) fn link_to(chat: i64, public: Option<&str>, message: i64) -> Option<S
 /// Connects a bot with a chat, if it may post there.
 pub(super) async fn connect(
     api: &Api,
-    answers: &Answers,
+    answers: &FieldValues,
     now: DateTime<Utc>,
-) -> Result<(Profile, Credentials), HandOffRefusal> {
+) -> Result<(AccountInfo, Credentials), ConnectError> {
     let typed = |name| answers.get(name).map(|it| it.expose_secret().trim().to_owned()).unwrap_or_default();
     let token = SecretString::from(typed(TOKEN));
     if !is_token(token.expose_secret()) {
@@ -90,7 +90,7 @@ pub(super) async fn connect(
     })?;
     let refused = |error: CallError| {
         if is_status(&error, CHAT_REFUSED) {
-            return HandOffRefusal::Field { name: CHAT, message: error.message };
+            return ConnectError::Field { name: CHAT, message: error.message };
         }
         error.into()
     };
@@ -100,7 +100,7 @@ pub(super) async fn connect(
     if let Some(why) = must_not_post(&found, &member) {
         return Err(wrong(CHAT, why));
     }
-    Ok((profile_of(found), Chat { id }.kept_with(Credentials::of(token))))
+    Ok((profile_of(found), Chat { id }.kept_with(Credentials::new(token))))
 }
 
 /// The statuses of calls whose chat is not there, or closed to the bot.
@@ -111,9 +111,9 @@ fn is_status(error: &CallError, expected: &[StatusCode]) -> bool {
 }
 
 /// A chat, as people know it.
-pub(super) fn profile_of(chat: ChatFacts) -> Profile {
+pub(super) fn profile_of(chat: ChatFacts) -> AccountInfo {
     let name = chat.username.filter(|it| is_public_name(it));
-    Profile {
+    AccountInfo {
         account_id: chat.id.to_string(),
         username: name.clone().or_else(|| chat.title.clone()),
         display_name: chat.title,
@@ -165,7 +165,7 @@ fn is_public_name(name: &str) -> bool {
         && name.starts_with(|it: char| it.is_ascii_alphabetic())
 }
 
-fn wrong(name: &'static str, why: &str) -> HandOffRefusal {
+fn wrong(name: &'static str, why: &str) -> ConnectError {
     let what = if name == TOKEN { "This" } else { "This chat" };
-    HandOffRefusal::Field { name, message: format!("{what} {why}.") }
+    ConnectError::Field { name, message: format!("{what} {why}.") }
 }

@@ -1,16 +1,16 @@
 //! What a post is sent as: one message, or several that show as an album.
 
 use bytes::Bytes;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType, MimeType};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use serde_json::{Map, Value, json};
 
 use super::{BOUNDS, is_photo, is_too_large};
-use crate::job::{Fitted, Job, MediaReader};
 use crate::kit::{Call, CallError, Effect, ErrorKind};
 use crate::multipart::Form;
+use crate::publish_request::{FittedPicture, MediaReader, PublishRequest};
 
 /// A call that makes a post public.
 pub(super) struct Message<'a> {
@@ -85,7 +85,7 @@ impl<'a> Message<'a> {
 }
 
 /// What a post is sent as, to the chat with this number.
-pub(super) async fn of<'a>(job: &Job<'a>, chat: i64) -> Result<Message<'a>, CallError> {
+pub(super) async fn of<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Message<'a>, CallError> {
     let mut fields = Map::new();
     fields.insert("chat_id".to_owned(), json!(chat));
     let mut set = |name: &str, value: Option<Value>| {
@@ -157,7 +157,7 @@ fn kind(file: &Attachment) -> &'static str {
     }
 }
 
-async fn files<'a>(job: &Job<'a>) -> Result<Vec<File<'a>>, CallError> {
+async fn files<'a>(job: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallError> {
     let is_alone = job.media.len() == 1;
     let mut files = Vec::new();
     for (index, file) in job.media.iter().enumerate() {
@@ -170,10 +170,10 @@ async fn files<'a>(job: &Job<'a>) -> Result<Vec<File<'a>>, CallError> {
 }
 
 /// A file as it goes up: as preparation had it made, where it is too large.
-async fn content<'a>(job: &Job<'a>, file: &'a Attachment) -> Result<Content<'a>, CallError> {
-    let unread = |it: Setback| CallError::new(ErrorKind::NotSent, Effect::Private, it.into_reason());
+async fn content<'a>(job: &PublishRequest<'a>, file: &'a Attachment) -> Result<Content<'a>, CallError> {
+    let unread = |it: AttemptError| CallError::new(ErrorKind::NotSent, Effect::Private, it.into_reason());
     if is_photo(file) && is_too_large(job, file).await.map_err(unread)? {
-        let Some(Fitted::Picture(picture)) = job.files.fitted(file, BOUNDS).await? else {
+        let Some(FittedPicture::Picture(picture)) = job.files.fitted(file, BOUNDS).await? else {
             let why = "a picture has to be made smaller again";
             return Err(CallError::new(ErrorKind::PreparationExpired, Effect::Private, why));
         };

@@ -4,14 +4,14 @@ use domain::media::{Attachment, FileType};
 use serde_json::{Map, Value};
 
 use super::{LINK_ATTACHMENT, POLL_OPTIONS, REPLY_SETTINGS, TOPIC_TAG};
-use crate::job::Job;
 use crate::meta::{Form, listed};
+use crate::publish_request::PublishRequest;
 
 /// The parameters of a poll's answers, first to last.
 const ANSWERS: [&str; 4] = ["option_a", "option_b", "option_c", "option_d"];
 
 /// The parameters of the call that makes a container.
-pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
+pub(super) fn fields(job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
     match form {
         Form::Text => {
             let mut fields = vec![("media_type", "TEXT".to_owned())];
@@ -39,7 +39,7 @@ pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Vec<(&'static str, String
 }
 
 /// What a post says beside its files.
-fn of_the_post(job: &Job<'_>) -> Vec<(&'static str, String)> {
+fn of_the_post(job: &PublishRequest<'_>) -> Vec<(&'static str, String)> {
     let option = |name: &str| job.options.text(name).map(|it| it.trim().to_owned());
     let said = [
         ("text", Some(job.text.to_owned())),
@@ -65,7 +65,7 @@ fn of_file(file: &Attachment, url: Option<&str>) -> Vec<(&'static str, String)> 
     fields
 }
 
-fn poll(job: &Job<'_>) -> Option<String> {
+fn poll(job: &PublishRequest<'_>) -> Option<String> {
     let answers = job.options.list(POLL_OPTIONS);
     let said = ANSWERS.iter().zip(answers).map(|(name, answer)| ((*name).to_owned(), answer.trim().into()));
     (!answers.is_empty()).then(|| Value::Object(said.collect::<Map<_, _>>()).to_string())

@@ -18,9 +18,9 @@ use serde_json::Value;
 use super::errors::{ERRORS, NO_PASSWORD, TERM_EXISTS};
 use super::site::{Index, Root};
 use crate::http_clients::HttpClients;
-use crate::job::MediaBytes;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::multipart::Form;
+use crate::publish_request::MediaBytes;
 
 /// For the public call, and for others that write a post: sites without a cache think
 /// for seconds.

@@ -1,8 +1,8 @@
 //! Connecting and disconnecting accounts.
 
 use chrono::{DateTime, Utc};
-use domain::connection::Profile;
-use domain::delivery::Setback;
+use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::rules::{Counting, Rule, Rules};
 use domain::token;
@@ -14,12 +14,12 @@ use super::api::{Api, Caller, Me};
 use super::site::{self, Approval, Index, Root, Site};
 use super::{Grant, TITLE, Wordpress};
 use crate::account::{Account, Credentials};
-use crate::answer::shown;
-use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues};
 use crate::html::plain;
 use crate::kit::{CallError, ErrorKind};
 use crate::platform::Connect;
+use crate::redaction::without_token;
+use crate::response::shown;
 
 /// By which sites know this program, whoever runs it.
 const APP_ID: &str = "6f1c1f0e-3a57-4d0f-9d4c-8f6a2f9b7c31";
@@ -85,12 +85,12 @@ pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<Who, CallError>
 }
 
 impl Who {
-    pub(super) fn profile(&self, root: &Root) -> Profile {
+    pub(super) fn profile(&self, root: &Root) -> AccountInfo {
         let home = Url::parse(&self.index.home).ok();
         let place = home.as_ref().map_or(root.host(), |it| it[Position::BeforeHost..].trim_end_matches('/'));
         let name = Some(shown(&plain(&self.index.name))).filter(|it| !it.is_empty());
         let icon = self.index.site_icon_url.clone().filter(|it| !it.is_empty());
-        Profile {
+        AccountInfo {
             account_id: format!("{}@{place}", self.me.id),
             username: Some(format!("{}@{place}", self.me.username)),
             display_name: name,
@@ -100,7 +100,7 @@ impl Who {
     }
 
     /// Refuses an account that cannot do what is needed.
-    fn check_role(&self) -> Result<(), HandOffRefusal> {
+    fn check_role(&self) -> Result<(), ConnectError> {
         let Some(missing) = NEEDED.iter().find(|it| !self.me.can(it)) else { return Ok(()) };
         let what = match *missing {
             "upload_files" => "upload files",
@@ -108,7 +108,7 @@ impl Who {
             _ => "write posts",
         };
         let role = self.me.roles.first().map_or("without a role", String::as_str);
-        Err(HandOffRefusal::Refused(shown(&format!(
+        Err(ConnectError::Refused(shown(&format!(
             "{} ({role}) may not {what} there; ask for the role of an author, then connect again",
             self.me.username
         ))))
@@ -144,16 +144,16 @@ impl Connect for Wordpress {
         FIELDS
     }
 
-    fn named_host(&self, answers: &Answers) -> Option<String> {
+    fn named_host(&self, answers: &FieldValues) -> Option<String> {
         site::host_in(answers.get(site::FIELD)?.expose_secret())
     }
 
     async fn authorize(
         &self,
-        answers: &Answers,
+        answers: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
+    ) -> Result<AuthorizeStep, ConnectError> {
         let typed = |name| answers.get(name).map_or("", |it| it.expose_secret()).trim();
         let (user, password) = (typed(USER), typed(PASSWORD));
         let Site { root, approval } = site::discover(&self.http, typed(site::FIELD)).await?;
@@ -164,7 +164,7 @@ impl Connect for Wordpress {
             (user, password) => {
                 let grant = Grant { root, user: user.to_owned(), password_name: None };
                 let account = self.account(grant, password, now).await;
-                return account.map(|it| Departure::Arrived(vec![it])).map_err(|refusal| match refusal {
+                return account.map(|it| AuthorizeStep::Accounts(vec![it])).map_err(|refusal| match refusal {
                     Refusal::Unknown(words) => field(PASSWORD, &format!(
                         "{} Check the user name and the application password, which is not the one you sign in with. \
                          If both are right, your host may remove the Authorization header: ask them to pass it on.",
@@ -195,7 +195,7 @@ impl Connect for Wordpress {
                 return Err(field(PASSWORD, &message));
             }
         };
-        let here = request.here.for_server(root.as_str());
+        let here = request.urls.for_server(root.as_str());
         if here.redirect_uri.starts_with("http:") && !root.is_open() {
             let message = "WordPress sends nobody back to a service without https, like this one. Make an application \
                            password in your site's dashboard, under Users, Profile, and type it here with your user name.";
@@ -210,34 +210,32 @@ impl Connect for Wordpress {
             .append_pair("app_id", APP_ID)
             .append_pair("success_url", &back(""))
             .append_pair("reject_url", &back("&success=false"));
-        let memory = serde_json::to_string(&Memory { root, password_name }).map_err(|_| HandOffRefusal::Unreachable)?;
-        Ok(Departure::Page { url: page.into(), memory: Some(memory.into()) })
+        let memory = serde_json::to_string(&Memory { root, password_name }).map_err(|_| ConnectError::Unreachable)?;
+        Ok(AuthorizeStep::Redirect { url: page.into(), memory: Some(memory.into()) })
     }
 
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        let memory = callback.memory.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
+        let memory = callback.adapter_state.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
         let Some(Memory { root, password_name }) = memory else {
-            return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
+            return Err(ConnectError::Refused("what was begun is not known any more; connect again".to_owned()));
         };
-        callback.check_arrival(&callback.here.for_server(root.as_str()))?;
+        callback.check_arrival(&callback.urls.for_server(root.as_str()))?;
         let said = |name| callback.query.get(name).map(String::as_str);
         if said("success") == Some("false") {
             return Err(match said("error") {
-                None => HandOffRefusal::Denied,
-                Some(_) => {
-                    HandOffRefusal::Refused("application passwords are switched off for this account".to_owned())
-                }
+                None => ConnectError::Denied,
+                Some(_) => ConnectError::Refused("application passwords are switched off for this account".to_owned()),
             });
         }
         let (Some(user), Some(password)) = (said("user_login"), said("password")) else {
-            return Err(HandOffRefusal::Refused("the site sent no password".to_owned()));
+            return Err(ConnectError::Refused("the site sent no password".to_owned()));
         };
         check_site(&root, said("site_url"))?;
         let secret = SecretString::from(password);
         let grant = Grant { root, user: user.to_owned(), password_name: Some(password_name) };
         match self.account(grant.clone(), password, now).await {
             Ok(account) => Ok(vec![account]),
-            Err(Refusal::Unknown(_)) => Err(HandOffRefusal::Refused(STRIPPED.to_owned())),
+            Err(Refusal::Unknown(_)) => Err(ConnectError::Refused(STRIPPED.to_owned())),
             Err(Refusal::Other(refusal)) => Err(without_token(refusal, &secret)),
             Err(Refusal::Role(refusal)) => {
                 // It was made for us, and is of no use.
@@ -252,14 +250,14 @@ impl Connect for Wordpress {
     }
 
     /// Deletes the application password. One that is gone is as good as deleted.
-    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let grant = Grant::of(credentials)?;
         match self.end(&grant, grant.caller(credentials, now)).await {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let reason = "this version of WordPress does not say which application password this is: delete it in the \
                               dashboard of the site, under Users, Profile";
-                Err(Setback::Refused { reason: reason.to_owned() })
+                Err(AttemptError::Refused { reason: reason.to_owned() })
             }
             Err(error) if error.kind == ErrorKind::Unauthorized => Ok(()),
             Err(error) => Err(error.into()),
@@ -269,13 +267,13 @@ impl Connect for Wordpress {
 
 /// Refuses a password that another site has made, before anything is sent. WordPress sends people to any address, so
 /// that a site can lead its visitors to the approval page of another one with our address for itself.
-fn check_site(root: &Root, site_url: Option<&str>) -> Result<(), HandOffRefusal> {
+fn check_site(root: &Root, site_url: Option<&str>) -> Result<(), ConnectError> {
     let site = site_url.and_then(|it| Url::parse(it).ok());
     if site.as_ref().is_some_and(|it| root.is_origin_of(it)) {
         return Ok(());
     }
     let other = site.map_or_else(|| "an unknown site".to_owned(), |it| it[..Position::BeforePath].to_owned());
-    Err(HandOffRefusal::Refused(shown(&format!(
+    Err(ConnectError::Refused(shown(&format!(
         "the password is of {other}, and not of {}. It was sent nowhere: delete it in the dashboard of the site that made \
          it, under Users, Profile",
         root.host()
@@ -287,8 +285,8 @@ enum Refusal {
     /// The site does not know the password, or does not see it. Its own words.
     Unknown(String),
     /// It may not do what is needed.
-    Role(HandOffRefusal),
-    Other(HandOffRefusal),
+    Role(ConnectError),
+    Other(ConnectError),
 }
 
 impl Wordpress {
@@ -322,8 +320,8 @@ fn plain_password(typed: &str) -> SecretString {
     typed.chars().filter(|it| !it.is_whitespace()).collect::<String>().into()
 }
 
-fn field(name: &'static str, message: &str) -> HandOffRefusal {
-    HandOffRefusal::Field { name, message: message.to_owned() }
+fn field(name: &'static str, message: &str) -> ConnectError {
+    ConnectError::Field { name, message: message.to_owned() }
 }
 
 /// Words that end with a full stop.

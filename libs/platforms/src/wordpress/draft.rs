@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::FileType;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,11 +16,11 @@ use super::api::{Api, Caller};
 use super::content::{Shown, blocks, title_and_text};
 use super::errors::ERRORS;
 use super::terms;
-use crate::job::Job;
+use crate::deadline::Deadline;
 use crate::kit::{CallError, Effect};
-use crate::no_answer::NoAnswer;
 use crate::platform::Step;
-use crate::watch::Watch;
+use crate::publish_request::PublishRequest;
+use crate::transport_error::TransportError;
 
 /// The longest time for a step, in which a file is read and goes up: less than
 /// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
@@ -44,7 +44,7 @@ struct Uploaded {
 }
 
 /// The slug of the draft of a post: nobody else's.
-pub(super) fn mark(job: &Job<'_>) -> String {
+pub(super) fn mark(job: &PublishRequest<'_>) -> String {
     let hash = Sha256::digest(job.reference.as_bytes());
     hash.iter().take(12).fold("sps-".to_owned(), |mut mark, byte| {
         let _ = write!(mark, "{byte:02x}");
@@ -56,20 +56,20 @@ pub(super) fn mark(job: &Job<'_>) -> String {
 pub(super) struct Drafting<'a> {
     pub(super) api: &'a Api,
     pub(super) caller: Caller<'a>,
-    pub(super) job: &'a Job<'a>,
+    pub(super) job: &'a PublishRequest<'a>,
 }
 
 impl Drafting<'_> {
     /// The next step. Each may be taken again: what it is to make is looked for first.
-    pub(super) async fn step(&self) -> Result<Step, Setback> {
+    pub(super) async fn step(&self) -> Result<Step, AttemptError> {
         let job = self.job;
         let mut progress = Progress::of(job);
-        let taken = Watch::begin(job.now).within(WITHIN, self.further(&mut progress)).await;
-        let late = || Err(CallError::of_transport(NoAnswer::Late, Effect::Private, ERRORS.title).into());
+        let taken = Deadline::begin(job.now).within(WITHIN, self.further(&mut progress)).await;
+        let late = || Err(CallError::of_transport(TransportError::Late, Effect::Private, ERRORS.title).into());
         match taken.unwrap_or_else(late) {
             Ok(()) if progress.is_whole => Ok(Step::Ready { progress: progress.store() }),
             Ok(()) => Ok(Step::Again { progress: progress.store().unwrap_or_default(), at: job.now }),
-            Err(refused @ Setback::Refused { .. }) => {
+            Err(refused @ AttemptError::Refused { .. }) => {
                 self.discard(&progress).await;
                 Err(refused)
             }
@@ -77,7 +77,7 @@ impl Drafting<'_> {
         }
     }
 
-    async fn further(&self, progress: &mut Progress) -> Result<(), Setback> {
+    async fn further(&self, progress: &mut Progress) -> Result<(), AttemptError> {
         match progress.draft {
             None => {
                 progress.draft = Some(self.draft().await?);
@@ -97,7 +97,7 @@ impl Drafting<'_> {
     }
 
     /// The draft, without files.
-    async fn draft(&self) -> Result<u64, Setback> {
+    async fn draft(&self) -> Result<u64, AttemptError> {
         let Self { api, caller, job } = *self;
         let mark = mark(job);
         if let Some(draft) = api.draft(caller, &mark).await? {
@@ -118,7 +118,7 @@ impl Drafting<'_> {
         Ok(api.make(caller, &fields).await?.id)
     }
 
-    async fn upload(&self, draft: u64, number: usize) -> Result<Uploaded, Setback> {
+    async fn upload(&self, draft: u64, number: usize) -> Result<Uploaded, AttemptError> {
         let Self { api, caller, job } = *self;
         let Some(file) = job.media.get(number) else { return Err(stale("there are other files than before")) };
         let place = format!("file {} of {}", number + 1, job.media.len());
@@ -171,8 +171,8 @@ impl Drafting<'_> {
 
 impl Progress {
     /// What a delivery has stored.
-    pub(super) fn of(job: &Job<'_>) -> Self {
-        job.reached()
+    pub(super) fn of(job: &PublishRequest<'_>) -> Self {
+        job.progress()
     }
 
     fn store(&self) -> Option<String> {
@@ -181,6 +181,6 @@ impl Progress {
 }
 
 /// What was prepared is of no use.
-pub(super) fn stale(reason: &str) -> Setback {
-    Setback::Stale { reason: reason.to_owned() }
+pub(super) fn stale(reason: &str) -> AttemptError {
+    AttemptError::PreparationExpired { reason: reason.to_owned() }
 }

@@ -1,15 +1,15 @@
 //! Publishing a draft, and finding out what became of the call.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{AttemptError, Published, Resolution};
 use serde_json::json;
 
 use super::api::Post;
 use super::draft::{Drafting, Progress, mark, stale};
 use super::errors::NO_POST;
 use super::{Grant, Wordpress};
-use crate::job::Job;
 use crate::platform::{Publish, Step};
+use crate::publish_request::PublishRequest;
 
 /// How long a public call that was cut off may still take effect: servers and the
 /// proxies in front of them end a request after a minute at most.
@@ -17,7 +17,7 @@ const SETTLES: TimeDelta = TimeDelta::seconds(90);
 
 #[async_trait::async_trait]
 impl Publish for Wordpress {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let grant = Grant::of(job.credentials)?;
         let caller = grant.caller(job.credentials, job.now);
         Drafting { api: &self.api, caller, job }.step().await
@@ -25,7 +25,7 @@ impl Publish for Wordpress {
 
     /// One call gives the draft its status and another slug. WordPress makes that of the
     /// title where it is empty.
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let grant = Grant::of(job.credentials)?;
         let caller = grant.caller(job.credentials, job.now);
         let progress = Progress::of(job);
@@ -33,9 +33,9 @@ impl Publish for Wordpress {
             return Err(stale("its draft is not whole"));
         };
         let fields = json!({ "status": status(job), "slug": job.options.text("slug").unwrap_or_default() });
-        match self.api.publish(caller, draft, &fields).await.map_err(Setback::from) {
+        match self.api.publish(caller, draft, &fields).await.map_err(AttemptError::from) {
             Ok(post) => published(job, &post),
-            Err(refused @ Setback::Refused { .. }) => {
+            Err(refused @ AttemptError::Refused { .. }) => {
                 Drafting { api: &self.api, caller, job }.discard(&progress).await;
                 Err(refused)
             }
@@ -44,14 +44,14 @@ impl Publish for Wordpress {
     }
 
     /// Reads the post. The public call is the one that takes our mark from its slug.
-    async fn resolve(&self, job: &Job<'_>, _: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, _: DateTime<Utc>) -> Resolution {
         let grant = match Grant::of(job.credentials) {
             Ok(grant) => grant,
-            Err(unreadable) => return Resolution::Disconnected { reason: unreadable.to_string() },
+            Err(unreadable) => return Resolution::Unauthorized { reason: unreadable.to_string() },
         };
         // Without a draft, the call was never made.
         let progress = Progress::of(job);
-        let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return Resolution::Absent };
+        let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return Resolution::NotPublished };
         let post = match self.api.post(grant.caller(job.credentials, job.now), draft).await {
             Ok(post) => post,
             Err(error) if error.has_code(&[NO_POST]) => return deleted(),
@@ -61,38 +61,38 @@ impl Publish for Wordpress {
             return deleted();
         }
         if post.status == "draft" && post.slug == mark(job) {
-            return Resolution::Absent;
+            return Resolution::NotPublished;
         }
         match published(job, &post) {
-            Ok(published) => Resolution::Public(published),
+            Ok(published) => Resolution::Found(published),
             Err(setback) => Resolution::Refused { reason: setback.into_reason() },
         }
     }
 
     /// False: a post is known by its id.
-    fn recognises(&self) -> bool {
+    fn recognizes_own_posts(&self) -> bool {
         false
     }
 
-    fn settles(&self) -> TimeDelta {
+    fn settle_time(&self) -> TimeDelta {
         SETTLES
     }
 }
 
 /// What is to become of the draft.
-fn status<'a>(job: &Job<'a>) -> &'a str {
+fn status<'a>(job: &PublishRequest<'a>) -> &'a str {
     job.options.text("status").unwrap_or("publish")
 }
 
 /// A post whose draft has got its status. A site may give it another one, by a plugin.
-fn published(job: &Job<'_>, post: &Post) -> Result<Published, Setback> {
+fn published(job: &PublishRequest<'_>, post: &Post) -> Result<Published, AttemptError> {
     let asked = status(job);
     if post.status != asked && post.status != "publish" {
         let reason = format!("the site keeps it as {}, and not as {asked}: look there", post.status);
-        return Err(Setback::Refused { reason });
+        return Err(AttemptError::Refused { reason });
     }
     let at = post.date().filter(|_| asked == "publish").unwrap_or(job.now);
-    Ok(Published::new(post.id.to_string(), at).seen_at(post.link.clone()))
+    Ok(Published::new(post.id.to_string(), at).with_url(post.link.clone()))
 }
 
 fn deleted() -> Resolution {

@@ -10,10 +10,10 @@ use tokio::time::timeout;
 use url::{Position, Url};
 
 use super::json::json_within;
-use crate::answer;
-use crate::handoff::HandOffRefusal;
+use crate::connect_flow::ConnectError;
 use crate::html::{self, plain};
 use crate::http_clients::{self, HttpClients};
+use crate::response;
 
 /// The name of the field in which the person names it.
 pub(super) const FIELD: &str = "site";
@@ -160,19 +160,19 @@ pub(super) fn host_in(typed: &str) -> Option<String> {
 }
 
 /// What a person is told who has to type another address.
-pub(super) fn refused(message: String) -> HandOffRefusal {
-    HandOffRefusal::Field { name: FIELD, message }
+pub(super) fn refused(message: String) -> ConnectError {
+    ConnectError::Field { name: FIELD, message }
 }
 
 /// The site that a person means.
-pub(super) async fn discover(http: &HttpClients, typed: &str) -> Result<Site, HandOffRefusal> {
+pub(super) async fn discover(http: &HttpClients, typed: &str) -> Result<Site, ConnectError> {
     let typed = parse(typed).ok_or_else(|| refused(format!("Type the address of your site, such as {EXAMPLE}.")))?;
     let name = host_of(&typed);
     let late = |_| refused(format!("{name} took too long to answer. Check the address, or try again later."));
     timeout(WITHIN, find(http, &typed)).await.map_err(late)?
 }
 
-async fn find(http: &HttpClients, typed: &Url) -> Result<Site, HandOffRefusal> {
+async fn find(http: &HttpClients, typed: &Url) -> Result<Site, ConnectError> {
     let (page, response) = get(http, typed).await?;
     let by_parameter = {
         let mut url = page.clone();
@@ -183,7 +183,7 @@ async fn find(http: &HttpClients, typed: &Url) -> Result<Site, HandOffRefusal> {
     let named = named_by(&page, response).await;
     for root in named.into_iter().chain([by_parameter]) {
         let Ok((root, response)) = get(http, &with_fields(&root)).await else { continue };
-        let Ok(body) = answer::body_up_to(response, MAX_BYTES).await else { continue };
+        let Ok(body) = response::body_up_to(response, MAX_BYTES).await else { continue };
         let Ok(index) = serde_json::from_slice::<Index>(json_within(&body)) else { continue };
         if index.namespaces.iter().any(|it| it == "wp/v2") {
             let root = Root::at(without_fields(&root));
@@ -226,7 +226,7 @@ impl Index {
 
 /// Fetches something. Redirects are followed by hand: each is an address to be checked
 /// like the first.
-async fn get(http: &HttpClients, url: &Url) -> Result<(Url, Response), HandOffRefusal> {
+async fn get(http: &HttpClients, url: &Url) -> Result<(Url, Response), ConnectError> {
     let mut url = url.clone();
     for _ in 0..=MAX_HOPS {
         let not_called = |why: String| {
@@ -234,7 +234,7 @@ async fn get(http: &HttpClients, url: &Url) -> Result<(Url, Response), HandOffRe
         };
         let request = http.to_named(Method::GET, url.clone()).map_err(|it| not_called(it.to_string()))?;
         let response = http_clients::send(request.timeout(EACH)).await.map_err(|error| {
-            let refusal = outbound::Outbound::refusal(&error);
+            let refusal = egress::Egress::refusal(&error);
             not_called(refusal.map_or_else(|| "it did not answer".to_owned(), |it| it.to_string()))
         })?;
         let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
@@ -252,7 +252,7 @@ async fn named_by(page: &Url, response: Response) -> Option<Url> {
         parameters.contains(RELATION).then(|| target.to_owned())
     });
     if named.is_none() {
-        let start = answer::start(response, MAX_BYTES).await;
+        let start = response::start(response, MAX_BYTES).await;
         html::each_of_head(&String::from_utf8_lossy(&start), |tag, _| {
             if named.is_none() && tag.name() == "link" && tag.attribute("rel") == Some(RELATION) {
                 named = tag.attribute("href").map(plain);

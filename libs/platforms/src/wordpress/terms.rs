@@ -1,6 +1,6 @@
 //! Categories and tags, by their names.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::api::{Api, Caller};
@@ -13,12 +13,17 @@ const AT_ONCE: usize = 4;
 
 /// The ids of terms of a taxonomy, `categories` or `tags`. Those that there are not
 /// yet are made.
-pub(super) async fn ids(api: &Api, caller: Caller<'_>, taxonomy: &str, names: &[String]) -> Result<Vec<u64>, Setback> {
+pub(super) async fn ids(
+    api: &Api,
+    caller: Caller<'_>,
+    taxonomy: &str,
+    names: &[String],
+) -> Result<Vec<u64>, AttemptError> {
     let found: Vec<_> = names.iter().map(|name| id(api, caller, taxonomy, name.trim())).collect();
     stream::iter(found).buffered(AT_ONCE).try_collect().await
 }
 
-async fn id(api: &Api, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, Setback> {
+async fn id(api: &Api, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, AttemptError> {
     // WordPress keeps names as HTML, and looks for words in them as they are kept.
     let kept = name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let found = api.terms(caller, taxonomy, &kept).await?;
@@ -30,7 +35,7 @@ async fn id(api: &Api, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result
         if error.kind == ErrorKind::Forbidden {
             let reason =
                 format!("option {taxonomy}: the site has none of the name {name:?}, and the account may make none");
-            return Setback::Refused { reason };
+            return AttemptError::Refused { reason };
         }
         error.with_message(|why| format!("option {taxonomy}: {why}")).into()
     })

@@ -8,8 +8,8 @@ use ErrorKind as K;
 use chrono::TimeDelta;
 
 use super::TITLE;
-use crate::job::Job;
 use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
+use crate::publish_request::PublishRequest;
 
 /// For accounts that were connected with the operator's app.
 pub(super) const ERRORS: ErrorTable = ErrorTable { rules: &RULES, ..FORMAT };
@@ -75,7 +75,7 @@ const UNSUPPORTED: &str = "X does not accept this connection for the call: conne
 const UNSUPPORTED_TIMEOUT: TimeDelta = TimeDelta::hours(1);
 
 /// What also depends on how late the post is.
-pub(super) fn timed(mut error: CallError, job: &Job<'_>) -> CallError {
+pub(super) fn timed(mut error: CallError, job: &PublishRequest<'_>) -> CallError {
     if job.publish_at + UNSUPPORTED_TIMEOUT < job.now && error.has_code(&[UNSUPPORTED_AUTHENTICATION]) {
         error.kind = K::Unauthorized;
     }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::account::Credentials;
 use crate::app::{AppCredentials, AppSource};
-use crate::handoff::{Answers, Field, HandOffRefusal};
-use crate::not_now::NotNow;
+use crate::connect_flow::{ConnectError, Field, FieldValues};
+use crate::dependency_error::DependencyError;
 
 const ID: &str = "client_id";
 const SECRET: &str = "client_secret";
@@ -63,10 +63,10 @@ fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok,
 
 impl OwnApp {
     /// The app that was typed; `None` where nothing was.
-    pub(super) fn typed(answers: &Answers) -> Result<Option<Self>, HandOffRefusal> {
+    pub(super) fn typed(answers: &FieldValues) -> Result<Option<Self>, ConnectError> {
         let typed = |name| answers.get(name).map(|it| it.expose_secret().trim()).unwrap_or_default();
         let (id, secret) = (typed(ID), typed(SECRET));
-        let wrong = |name, message: &str| Err(HandOffRefusal::Field { name, message: message.to_owned() });
+        let wrong = |name, message: &str| Err(ConnectError::Field { name, message: message.to_owned() });
         match (id, secret) {
             ("", "") => Ok(None),
             ("", _) => wrong(ID, "Type the client ID, too, or leave both empty."),
@@ -101,7 +101,7 @@ fn is_plain(it: &str) -> bool {
 
 #[async_trait]
 impl AppSource for OwnApp {
-    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
         Ok(Arc::new(AppCredentials::new(&self.client_id, self.client_secret.expose_secret())))
     }
 

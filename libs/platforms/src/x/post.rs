@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{COMMUNITY, MADE_WITH_AI, PAID_PARTNERSHIP, POLL_DURATION, POLL_OPTIONS, QUOTE_URL, REPLY_SETTINGS, is_id};
-use crate::job::Job;
 use crate::kit::{CallError, Prepared};
+use crate::publish_request::PublishRequest;
 
 /// How long a poll is open whose post does not say it, in minutes. X wants to be told.
 const A_DAY: i64 = 24 * 60;
@@ -19,7 +19,7 @@ pub(crate) struct Media {
 }
 
 /// The body of the publish call. It does not differ between attempts.
-pub(super) fn new_post(job: &Job<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {
+pub(super) fn new_post(job: &PublishRequest<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {
     // Always with a text: what is behind X's API rejects a post without one.
     let mut post = json!({ "text": job.text });
     if !prepared.files.is_empty() {

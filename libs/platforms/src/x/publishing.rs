@@ -21,14 +21,14 @@ use super::errors::timed;
 use super::listed_text::{Entities, is_same_text};
 use super::post::Media;
 use super::{Data, MAX_SECONDS, TITLE, X, is_id, post};
-use crate::answer;
-use crate::job::Job;
 use crate::kit::{
     Auth, Call, CallError, Effect, ErrorKind, File, ListedPost, LookUpMethod, MediaSource, Part, PostPage, Prepared,
     PublishAdapter, UploadState, UploadStep,
 };
 use crate::multipart::Form;
-use crate::recognition::Likeness;
+use crate::publish_request::PublishRequest;
+use crate::recognition::PostMatch;
+use crate::response;
 
 /// Pictures outside these bounds are resized.
 pub(super) const BOUNDS: PictureBounds = PictureBounds::new(5_000_000, 8_192);
@@ -139,11 +139,11 @@ impl PublishAdapter for X {
 
     type Uploaded = Media;
 
-    fn media_source(&self, _: &Job<'_>, file: &Attachment) -> MediaSource {
+    fn media_source(&self, _: &PublishRequest<'_>, file: &Attachment) -> MediaSource {
         if is_picture(file) { MediaSource::FittedIfLarger(BOUNDS) } else { MediaSource::Original }
     }
 
-    async fn upload(&self, job: &Job<'_>, file: &File<'_>) -> Result<UploadStep<Media>, CallError> {
+    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Media>, CallError> {
         if is_picture(file.attachment) {
             let form = Form::new().text("media_category", "tweet_image");
             let form = form.file(("media", "media"), file.mime_type(), file.size_bytes(), file.open(job).await?);
@@ -167,7 +167,7 @@ impl PublishAdapter for X {
 
     async fn send_part(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
         Part { index, range, bytes }: Part,
@@ -181,7 +181,7 @@ impl PublishAdapter for X {
 
     async fn finish_upload(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Media>, CallError> {
@@ -198,7 +198,7 @@ impl PublishAdapter for X {
 
     async fn upload_status(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Media>, CallError> {
@@ -225,7 +225,11 @@ impl PublishAdapter for X {
         Ok(step)
     }
 
-    async fn create_post(&self, job: &Job<'_>, prepared: &Prepared<'_, Media>) -> Result<Published, CallError> {
+    async fn create_post(
+        &self,
+        job: &PublishRequest<'_>,
+        prepared: &Prepared<'_, Media>,
+    ) -> Result<Published, CallError> {
         let post = post::new_post(job, prepared)?;
         let call = self.api(job.credentials).post(Auth::post(job), &["2", "tweets"]).effect(Effect::Public);
         let created: Result<Data<CreatedPost>, _> = call.json(&post).timeout(PUBLISH_TIMEOUT).read().await;
@@ -237,16 +241,16 @@ impl PublishAdapter for X {
             Some(name) => format!("https://x.com/{name}/status/{id}"),
             None => post_url(&id),
         };
-        Ok(Published::new(id, job.now).seen_at(Some(url)))
+        Ok(Published::new(id, job.now).with_url(Some(url)))
     }
 
-    fn look_up_method(&self, _: &Job<'_>) -> LookUpMethod {
+    fn look_up_method(&self, _: &PublishRequest<'_>) -> LookUpMethod {
         LookUpMethod::List { snapshot: false }
     }
 
     async fn list_posts(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         since: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
@@ -276,31 +280,31 @@ impl PublishAdapter for X {
     /// No other post has a file that we uploaded. X does not accept the text of a post without files twice within a
     /// while. So a listed post with our text is ours, or the owner of the account published the same text and X refused
     /// ours.
-    fn compare(&self, _: &Job<'_>, prepared: &Prepared<'_, Media>, listed: &ListedPost) -> Likeness {
+    fn compare(&self, _: &PublishRequest<'_>, prepared: &Prepared<'_, Media>, listed: &ListedPost) -> PostMatch {
         let Ok(Content { has_our_text, media_keys }) = Content::deserialize(&listed.content) else {
-            return Likeness::Doubtful;
+            return PostMatch::Doubtful;
         };
         let ours: Vec<&str> = prepared.files.iter().filter_map(|it| it.uploaded.key.as_deref()).collect();
         if !ours.is_empty() && media_keys == ours {
-            return Likeness::It;
+            return PostMatch::It;
         }
         match (has_our_text && media_keys.len() == prepared.files.len(), prepared.files.is_empty()) {
-            (true, true) => Likeness::It,
+            (true, true) => PostMatch::It,
             // In case X gives files new names.
-            (true, false) => Likeness::Doubtful,
-            (false, _) => Likeness::Other,
+            (true, false) => PostMatch::Doubtful,
+            (false, _) => PostMatch::Other,
         }
     }
 }
 
 impl X {
     /// A call about files: nothing is public, and it may be repeated.
-    fn upload_call(&self, job: &Job<'_>, path: &[&str]) -> Call {
+    fn upload_call(&self, job: &PublishRequest<'_>, path: &[&str]) -> Call {
         let path = [&["2", "media", "upload"], path].concat();
         self.api(job.credentials).post(Auth::post(job), &path).effect(Effect::Private)
     }
 
-    async fn media(&self, job: &Job<'_>, call: Call) -> Result<MediaResponse, CallError> {
+    async fn media(&self, job: &PublishRequest<'_>, call: Call) -> Result<MediaResponse, CallError> {
         let Data { data: media } = call.read::<Data<MediaResponse>>().await.map_err(|it| of_upload(it, job))?;
         if is_id(&media.id) { Ok(media) } else { Err(CallError::unreadable(TITLE, Effect::Private)) }
     }
@@ -308,7 +312,7 @@ impl X {
     /// A page of the account's posts. With replies: X counts a text that begins with a mention as one.
     async fn posts(
         &self,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         since: Option<DateTime<Utc>>,
         page: Option<&str>,
         fields: (&str, &str),
@@ -356,7 +360,7 @@ fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Me
         "succeeded" => UploadStep::Uploaded(uploaded(state)),
         "failed" => {
             let why = error.and_then(|it| it.message.or(it.name)).unwrap_or_else(|| "no reason given".to_owned());
-            UploadStep::Refused(format!("X could not process it: {}", answer::shown(&why)))
+            UploadStep::Refused(format!("X could not process it: {}", response::shown(&why)))
         }
         _ => {
             let pause = check_after_secs.unwrap_or(5).clamp(1, LONGEST_PAUSE);
@@ -366,7 +370,7 @@ fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Me
 }
 
 /// With 404, X does not know the upload any more, so the file is uploaded again.
-fn of_upload(error: CallError, job: &Job<'_>) -> CallError {
+fn of_upload(error: CallError, job: &PublishRequest<'_>) -> CallError {
     let mut error = timed(error, job);
     if error.is_status(StatusCode::NOT_FOUND) {
         error.kind = ErrorKind::PreparationExpired;

@@ -21,7 +21,7 @@ async fn an_upload(rig: &Rig) -> Medium {
 }
 
 fn a_request(words: Option<&str>, medium: &Medium) -> CreatePost {
-    let mut faults = Faults::new();
+    let mut faults = ValidationErrors::new();
     if words.is_none() {
         faults.add("content", "is required");
     }

@@ -1,21 +1,21 @@
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::budget::{Budgets, Month, Purse};
+use domain::budget::{BudgetKey, Budgets, Month};
 use domain::post::{Authority, NewTarget, PostStatus};
 use domain::rules::{Price, Unit};
 use domain::testing::{noon, text};
 
 use super::*;
-use crate::testing::{Fate, Rig};
+use crate::testing::{PublishFault, Rig};
 use crate::{ChangePost, Changed, CreatePost, Created, NotCreated, Validated};
 
 /// A deployment that allows each user five cents a month, and a platform that wants two
 /// for a post.
 async fn rig() -> Rig {
     let mut rig = Rig::new().await;
-    let price = Price { post: Mills::new(20), with_link: Mills::new(40), links: Unit::Weighted };
+    let price = Price { post: MilliDollars::new(20), with_link: MilliDollars::new(40), links: Unit::Weighted };
     rig.accounts[0].rules.price = Some(price);
     rig.reconnect(0, Rig::credentials(None), None).await;
-    rig.publishing.budgets = Budgets::of([(rig.accounts[0].provider.clone(), Mills::cents(5))]);
+    rig.publishing.budgets = Budgets::of([(rig.accounts[0].provider.clone(), MilliDollars::cents(5))]);
     rig
 }
 
@@ -24,7 +24,7 @@ fn soon() -> DateTime<Utc> {
 }
 
 async fn spent(rig: &Rig, at: DateTime<Utc>) -> u64 {
-    let purse = Purse { platform: rig.accounts[0].provider.clone(), month: Month::of(at) };
+    let purse = BudgetKey { platform: rig.accounts[0].provider.clone(), month: Month::of(at) };
     rig.store.spent(rig.user.user_id, &purse).await.unwrap().get()
 }
 
@@ -76,7 +76,7 @@ async fn posts_of_one_moment_do_not_exceed_the_budget_together() {
 async fn a_post_that_was_accepted_goes_out_whatever_the_budget_is_then() {
     let mut rig = rig().await;
     let post = rig.schedule("one", soon()).await;
-    rig.publishing.budgets = Budgets::of([(rig.accounts[0].provider.clone(), Mills::default())]);
+    rig.publishing.budgets = Budgets::of([(rig.accounts[0].provider.clone(), MilliDollars::default())]);
 
     rig.live(soon() + TimeDelta::minutes(1)).await;
 
@@ -108,13 +108,13 @@ async fn what_is_cancelled_moved_or_cut_down_gives_its_share_back() {
 #[tokio::test]
 async fn a_post_that_is_tried_again_is_counted_once_and_one_that_is_refused_not_at_all() {
     let rig = rig().await;
-    rig.network.fates.lock().unwrap().extend([Fate::Busy(None), Fate::TheirError]);
+    rig.network.fates.lock().unwrap().extend([PublishFault::Busy(None), PublishFault::TheirError]);
     let post = rig.schedule("one", soon()).await;
     rig.live(soon() + TimeDelta::minutes(5)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Published);
     assert_eq!(spent(&rig, noon()).await, 20);
 
-    rig.network.fates.lock().unwrap().push_back(Fate::Refused);
+    rig.network.fates.lock().unwrap().push_back(PublishFault::Refused);
     let at = soon() + TimeDelta::minutes(10);
     let post = rig.schedule("two", at).await;
     assert_eq!(spent(&rig, noon()).await, 40);

@@ -5,7 +5,7 @@ use domain::post::TargetStatus;
 use domain::testing::{noon, text};
 
 use super::*;
-use crate::testing::{Fate, Network, Rig, later};
+use crate::testing::{Network, PublishFault, Rig, later};
 use crate::{CreatePost, Created};
 
 fn done(changed: Changed) -> Post {
@@ -38,7 +38,7 @@ async fn a_change_at_the_last_moment_is_what_goes_out() {
 
 #[tokio::test]
 async fn a_change_that_was_answered_stops_a_worker_that_has_read_the_old_text() {
-    let rig = Rig::with(1, Network { renewal: platforms::Renewal::Rotating, ..Network::default() }).await;
+    let rig = Rig::with(1, Network { renewal: platforms::RefreshPolicy::Rotating, ..Network::default() }).await;
     rig.reconnect(0, Rig::credentials(Some(later(10))), None).await;
     let post = rig.schedule("Old", noon()).await;
     let message = rig.queue.take().remove(0).1;
@@ -95,10 +95,10 @@ async fn a_post_whose_call_is_under_way_cannot_be_changed_unscheduled_or_deleted
 
 #[tokio::test]
 async fn a_change_beside_an_unknown_outcome_is_refused() {
-    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Old", noon()).await;
     let delivery = rig.delivery(&post).await;
-    rig.leave(&delivery, delivery.clone().intended(noon())).await;
+    rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
 
     assert_eq!(refused(rig.rewrite(&post, "New").await), "status");
 
@@ -175,7 +175,7 @@ async fn a_removed_account_is_free_and_gets_nothing() {
 
 #[tokio::test]
 async fn a_failed_post_tries_again_only_what_is_not_public() {
-    let rig = Rig::with(2, Network::default().fated([Fate::Public, Fate::Refused])).await;
+    let rig = Rig::with(2, Network::default().fated([PublishFault::Public, PublishFault::Refused])).await;
     let post = rig.schedule("Hello", later(5)).await;
     rig.live(later(60)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Failed);
@@ -197,7 +197,7 @@ async fn a_failed_post_tries_again_only_what_is_not_public() {
 
 #[tokio::test]
 async fn a_failed_post_whose_text_is_changed_stays_failed_until_it_has_a_new_time() {
-    let rig = Rig::with(1, Network::default().fated([Fate::Refused])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Refused])).await;
     let post = rig.schedule("Old", later(5)).await;
     rig.live(later(60)).await;
 
@@ -213,7 +213,7 @@ async fn a_failed_post_whose_text_is_changed_stays_failed_until_it_has_a_new_tim
 
 #[tokio::test]
 async fn a_failed_post_that_is_scheduled_again_for_its_old_time_is_announced_again() {
-    let rig = Rig::with(1, Network::default().fated([Fate::Refused])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Refused])).await;
     let post = rig.schedule("Hello", later(5)).await;
     rig.live(later(60)).await;
 
@@ -281,7 +281,7 @@ async fn of_changes_and_deletions_at_once_each_is_answered() {
 
 #[tokio::test]
 async fn a_post_that_is_public_by_a_change_is_told_of_with_the_change_and_once() {
-    let rig = Rig::with(2, Network::default().fated([Fate::Refused])).await;
+    let rig = Rig::with(2, Network::default().fated([PublishFault::Refused])).await;
     let post = rig.schedule("Hello", later(100)).await;
     rig.live(later(200)).await;
     let failed = rig.post(&post).await;
@@ -427,7 +427,7 @@ async fn a_draft_that_a_caller_who_may_schedule_has_written_since_needs_no_revis
 
 #[tokio::test]
 async fn a_post_that_waits_for_reconnection_can_be_changed_but_for_its_time() {
-    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
     let post = rig.schedule("Old", later(5)).await;
     rig.live(later(300)).await;
     assert!(rig.connection(0).await.connection.needs_reconnection);

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use domain::delivery::Setback;
-use platforms::{About, Credentials, Platform};
+use domain::delivery::AttemptError;
+use platforms::{AccountDetails, Credentials, Platform};
 use storage::{ConnectionRecord, CredentialsRecord};
 
 use super::is_on_probation;
-use crate::{Custody, PublishingError};
+use crate::{CredentialService, PublishingError};
 
 /// How long one account may take.
 const ASKED: Duration = Duration::from_secs(20);
 
-impl Custody {
+impl CredentialService {
     /// Asks about each account of a grant; false when the time was over before all
     /// were asked. What fails is read a week later. Credentials that nobody renews and
     /// that turn out not to be accepted any more are lost now, and not when a post
@@ -56,7 +56,7 @@ impl Custody {
         let now = self.clock.now();
         let asked = platform.about(&connection.profile, &given.credentials, now);
         match tokio::time::timeout(ASKED, asked).await {
-            Ok(Ok(Some(About { profile, rules }))) => {
+            Ok(Ok(Some(AccountDetails { profile, rules }))) => {
                 let profile = profile.fit_to_show();
                 let is_new = profile != connection.profile || rules != connection.rules;
                 if is_new && profile.account_id == connection.profile.account_id {
@@ -64,10 +64,10 @@ impl Custody {
                 }
             }
             // Servers may need a moment until they know new tokens.
-            Ok(Err(Setback::Disconnected { reason })) if is_on_probation(record, now) => {
+            Ok(Err(AttemptError::Unauthorized { reason })) if is_on_probation(record, now) => {
                 tracing::info!(reason, grant = record.grant_name, "new credentials are not accepted yet");
             }
-            Ok(Err(Setback::Disconnected { reason })) => {
+            Ok(Err(AttemptError::Unauthorized { reason })) => {
                 self.rejected(platform, account, record, reason).await;
             }
             Ok(Ok(None) | Err(_)) | Err(_) => {}
@@ -78,31 +78,31 @@ impl Custody {
 
 #[cfg(test)]
 mod tests {
-    use domain::connection::{Connection, Profile};
+    use domain::connection::{AccountInfo, Connection};
     use domain::rules::{Counting, Rule};
     use domain::testing::noon;
-    use platforms::Renewal;
+    use platforms::RefreshPolicy;
 
     use super::*;
     use crate::testing::{Network, Rig, later};
 
-    type Said = fn(&Connection) -> Result<Option<About>, Setback>;
+    type Said = fn(&Connection) -> Result<Option<AccountDetails>, AttemptError>;
 
-    fn changed(connection: &Connection) -> About {
+    fn changed(connection: &Connection) -> AccountDetails {
         let mut rules = connection.rules.clone();
         rules.rules = vec![Rule::max_text(7, Counting::code_points())];
-        let profile = Profile {
+        let profile = AccountInfo {
             username: Some("renamed".to_owned()),
             display_name: Some("Red\u{202e}named".to_owned()),
             ..connection.profile.clone()
         };
-        About { profile, rules }
+        AccountDetails { profile, rules }
     }
 
     /// An account whose credentials do not end, or end then, and are looked after
     /// now. What it says of itself.
     async fn rig(ends_at: Option<DateTime<Utc>>, says: &[Said]) -> Rig {
-        let rig = Rig::with(1, Network { renewal: Renewal::Rotating, ..Network::default() }).await;
+        let rig = Rig::with(1, Network { renewal: RefreshPolicy::Rotating, ..Network::default() }).await;
         rig.reconnect(0, Rig::credentials(ends_at), Some(noon())).await;
         let connection = rig.connection(0).await.connection;
         rig.network.about.lock().unwrap().extend(says.iter().map(|it| it(&connection)));
@@ -130,7 +130,7 @@ mod tests {
             about.profile.account_id = "somebody else".to_owned();
             Ok(Some(about))
         };
-        let busy = |_: &Connection| Err(Setback::Busy { retry_at: None, reason: "down".to_owned() });
+        let busy = |_: &Connection| Err(AttemptError::RetryLater { retry_at: None, reason: "down".to_owned() });
         for says in [other, busy, |_: &Connection| Ok(None)] as [Said; 3] {
             let rig = rig(None, &[says]).await;
             let before = rig.connection(0).await.connection;
@@ -143,7 +143,7 @@ mod tests {
 
     #[tokio::test]
     async fn credentials_without_an_end_that_are_not_accepted_any_more_are_noticed_before_a_post_needs_them() {
-        let lost = |_: &Connection| Err(Setback::Disconnected { reason: "revoked".to_owned() });
+        let lost = |_: &Connection| Err(AttemptError::Unauthorized { reason: "revoked".to_owned() });
         let rig = rig(None, &[lost]).await;
         // Without a refresh token only its user can help.
         let without = Credentials { refresh_token: None, ..Rig::credentials(None) };

@@ -7,11 +7,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use cloud::seal::SealError;
 use domain::id::UserId;
 use futures::{Stream, StreamExt, future, stream};
-use platforms::{Credentials, Platform, Registry, Renewal};
+use platforms::{Credentials, Platform, RefreshPolicy, Registry};
 use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 
 use super::renew::{Occasion, Renewed};
-use crate::{Custody, PublishingError};
+use crate::{CredentialService, PublishingError};
 
 /// Grants that are renewed at the same time.
 const AT_ONCE: usize = 8;
@@ -71,7 +71,7 @@ impl Silences {
 
 /// One round over the index of renewals.
 struct Round<'a> {
-    custody: &'a Custody,
+    custody: &'a CredentialService,
     platforms: &'a Registry<dyn Platform>,
     /// What wants renewal by then belongs to this round.
     began_at: DateTime<Utc>,
@@ -82,7 +82,7 @@ struct Round<'a> {
     looked_after: Mutex<Vec<(CredentialsRecord, Credentials)>>,
 }
 
-impl Custody {
+impl CredentialService {
     /// Renews whatever credentials want it by now; the number of those that
     /// were renewed. What there is no time for is met first in the next round.
     ///
@@ -185,7 +185,7 @@ impl Round<'_> {
                 return Err(broken);
             }
         };
-        if platform.renewal().can_renew(&old) {
+        if platform.refresh_policy().can_refresh(&old) {
             return self.renew(platform, &record, &old).await;
         }
         let now = custody.clock.now();
@@ -194,11 +194,11 @@ impl Round<'_> {
             custody.lose(&record).await?;
             return Ok(Ended::NotRenewed);
         }
-        if let Some(ends_at) = old.expires_at.filter(|it| *it - now <= Renewal::WARNING) {
+        if let Some(ends_at) = old.expires_at.filter(|it| *it - now <= RefreshPolicy::WARNING) {
             // Told first: after a crash in between it is told again by the same id.
             custody.tell_expiring(&record, ends_at).await?;
         }
-        custody.look_again(&record, platform.renewal().due_at(&old, now)).await?;
+        custody.look_again(&record, platform.refresh_policy().due_at(&old, now)).await?;
         self.note_looked_after(record, old);
         Ok(Ended::NotRenewed)
     }

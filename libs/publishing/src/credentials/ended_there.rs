@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 use storage::CredentialsRecord;
 
-use crate::{Custody, PublishingError};
+use crate::{CredentialService, PublishingError};
 
-impl Custody {
+impl CredentialService {
     /// The platform says that this grant was ended there at that time, whoever has it
     /// here: each of its connections has to be connected again, and its users are told.
     /// A grant that was given since goes on. Returns the records of those that ended, as

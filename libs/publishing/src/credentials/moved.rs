@@ -6,7 +6,7 @@ use cloud::seal::SealError;
 use futures::{StreamExt, TryStreamExt, stream};
 use storage::{ConnectionRecord, CredentialsRecord, KeptIn, NewCredentials, REFRESH_SHARDS};
 
-use crate::{Custody, PublishingError};
+use crate::{CredentialService, PublishingError};
 
 /// Connections that are moved at the same time.
 const AT_ONCE: usize = 8;
@@ -15,7 +15,7 @@ const AT_ONCE: usize = 8;
 /// next.
 const AT_MOST: i32 = 250;
 
-impl Custody {
+impl CredentialService {
     /// These credentials in a record of their own; `None` when they were changed
     /// since they were read.
     pub(super) async fn settled(

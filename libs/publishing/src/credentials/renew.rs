@@ -1,14 +1,14 @@
 //! One renewal: made by one worker at a time, awaited by the others.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
-use platforms::{Credentials, Platform, RefreshRefusal, Renewal};
+use domain::delivery::AttemptError;
+use platforms::{Credentials, Platform, RefreshError, RefreshPolicy};
 use storage::{ConnectionRecord, CredentialsRecord, RefreshClaim, Refreshed};
 
-use super::Given;
+use super::OpenCredentials;
+use crate::user_messages::wants_reconnection;
 use crate::waiting::sleep_until;
-use crate::words::wants_reconnection;
-use crate::{Custody, PublishingError};
+use crate::{CredentialService, PublishingError};
 
 /// The shortest time after which a renewal is tried again that met a passing
 /// failure.
@@ -50,12 +50,12 @@ pub(super) enum Renewed {
     /// The grant is gone, and its user was told. What the platform said.
     Gone(String),
     /// The platform could not be asked. The old credentials may still do.
-    NotNow(Setback),
+    NotNow(AttemptError),
     /// Another worker renews them, or the account was connected anew.
     Elsewhere,
 }
 
-impl Custody {
+impl CredentialService {
     /// New credentials, whoever renews them.
     pub(super) async fn renewed(
         &self,
@@ -63,7 +63,7 @@ impl Custody {
         account: &ConnectionRecord,
         record: &CredentialsRecord,
         old: &Credentials,
-    ) -> Result<Result<Given, Setback>, PublishingError> {
+    ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
         match self.renew(platform, record, old, Occasion::Need).await? {
             Renewed::Now(new) => self.given(account, new.0, new.1).await.map(Ok),
             Renewed::Gone(said) => Ok(Err(wants_reconnection(&account.connection, Some(&said)))),
@@ -98,19 +98,20 @@ impl Custody {
                 let new = Credentials { refresh_token, ..new };
                 // If they are not kept, the account was connected anew meanwhile,
                 // and the credentials of that are as good.
-                let Some(kept) = self.keep_renewed(&record, (platform.renewal(), occasion), &new, now).await? else {
+                let Some(kept) = self.keep_renewed(&record, (platform.refresh_policy(), occasion), &new, now).await?
+                else {
                     return Ok(Renewed::Elsewhere);
                 };
                 self.show_renewed(&kept).await;
                 Ok(Renewed::Now(Box::new((new, kept))))
             }
-            Err(RefreshRefusal::Gone(reason)) => {
+            Err(RefreshError::Gone(reason)) => {
                 tracing::info!(reason, grant = record.grant_name, "a grant is gone");
                 Ok(if self.lose(&record).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
             }
-            Err(refusal @ RefreshRefusal::Unreachable(_)) => {
+            Err(refusal @ RefreshError::Unreachable(_)) => {
                 let again_at = match occasion {
-                    Occasion::Look => Some(now + retry_wait(platform.renewal(), old, now)),
+                    Occasion::Look => Some(now + retry_wait(platform.refresh_policy(), old, now)),
                     Occasion::Need => record.refresh_at,
                 };
                 if let Err(error) = self.store.put_off_refresh(&record, again_at).await {
@@ -126,7 +127,7 @@ impl Custody {
     async fn keep_renewed(
         &self,
         record: &CredentialsRecord,
-        of: (Renewal, Occasion),
+        of: (RefreshPolicy, Occasion),
         new: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
@@ -147,7 +148,7 @@ impl Custody {
     async fn try_to_keep(
         &self,
         record: &CredentialsRecord,
-        (renewal, occasion): (Renewal, Occasion),
+        (renewal, occasion): (RefreshPolicy, Occasion),
         new: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
@@ -186,7 +187,7 @@ impl Custody {
         &self,
         account: &ConnectionRecord,
         record: &CredentialsRecord,
-    ) -> Result<Result<Given, Setback>, PublishingError> {
+    ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
         let connection = &account.connection;
         for look in 0..LOOKS {
             if look != 0 {
@@ -205,15 +206,15 @@ impl Custody {
             }
         }
         let reason = "the account's credentials are being renewed".to_owned();
-        Ok(Err(Setback::Busy { retry_at: None, reason }))
+        Ok(Err(AttemptError::RetryLater { retry_at: None, reason }))
     }
 }
 
 /// The wait before another try: a tenth of the time to the end of what renews the
 /// credentials, or since then. While that is far off, there is no hurry; long after
 /// it, the platform is unlikely to answer at all. An hour where nobody knows the end.
-fn retry_wait(renewal: Renewal, old: &Credentials, now: DateTime<Utc>) -> TimeDelta {
-    let ends_at = if renewal == Renewal::Extending { old.expires_at } else { old.refresh_expires_at };
+fn retry_wait(renewal: RefreshPolicy, old: &Credentials, now: DateTime<Utc>) -> TimeDelta {
+    let ends_at = if renewal == RefreshPolicy::Extending { old.expires_at } else { old.refresh_expires_at };
     ends_at.map_or(UNKNOWN, |it| ((it - now).abs() / 10).clamp(RETRY_REFRESH, RARELY))
 }
 
@@ -230,13 +231,13 @@ mod tests {
             // It says nothing where a refresh token renews it.
             expires_at: Some(noon() - day * 7),
             refresh_expires_at: refresh.map(|it| noon() + it),
-            ..Credentials::of("access".into())
+            ..Credentials::new("access".into())
         };
         for (left, wait) in
             [(Some(day * 90), day), (Some(hour * 10), hour), (Some(minute), RETRY_REFRESH), (None, hour)]
         {
-            assert_eq!(retry_wait(Renewal::Rotating, &ending(left), noon()), wait, "{left:?}");
+            assert_eq!(retry_wait(RefreshPolicy::Rotating, &ending(left), noon()), wait, "{left:?}");
         }
-        assert_eq!(retry_wait(Renewal::Extending, &ending(None), noon()), hour * 24 * 7 / 10);
+        assert_eq!(retry_wait(RefreshPolicy::Extending, &ending(None), noon()), hour * 24 * 7 / 10);
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use cloud::queue::DeliveryMessage;
 use domain::post::PostStatus;
 use domain::testing::noon;
-use platforms::Renewal as Model;
+use platforms::RefreshPolicy as Model;
 
 use super::*;
-use crate::testing::{Fate, Network, Renewal, Rig, later};
+use crate::testing::{Network, PublishFault, Renewal, Rig, later};
 
 /// Credentials that end in half a minute and can be renewed.
 async fn rig(renewals: impl IntoIterator<Item = Renewal>) -> Rig {
@@ -31,7 +31,7 @@ fn renewed(rig: &Rig) -> u32 {
 }
 
 /// What a delivery is given for its call.
-async fn given(rig: &Rig, record: &ConnectionRecord) -> Result<Credentials, Setback> {
+async fn given(rig: &Rig, record: &ConnectionRecord) -> Result<Credentials, AttemptError> {
     let platform = rig.renewable.get("sandbox").unwrap();
     let given = rig.publishing.custody().credentials(platform, record, rig.clock.now()).await.unwrap();
     given.map(|it| it.credentials)
@@ -138,7 +138,7 @@ async fn of_many_renewals_at_once_one_is_made() {
             // Whoever waited in vain takes the old ones while they last.
             Ok(credentials) => assert!(["token1", "first"].contains(&token(&credentials))),
             // Or comes back later.
-            Err(Setback::Busy { .. }) => {}
+            Err(AttemptError::RetryLater { .. }) => {}
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -252,11 +252,11 @@ async fn an_access_token_that_ended_while_nobody_needed_it_is_renewed_before_the
 async fn a_renewal_that_a_post_needs_leaves_the_weekly_look_when_it_is() {
     for renewal in [Renewal::Rotated, Renewal::Unreachable] {
         let rig = rig([renewal]).await;
-        let look_at = noon() + TimeDelta::days(2);
-        rig.store.put_off_refresh(&rig.grant(0).await, Some(look_at)).await.unwrap();
+        let next_step_at = noon() + TimeDelta::days(2);
+        rig.store.put_off_refresh(&rig.grant(0).await, Some(next_step_at)).await.unwrap();
 
         let _ = given(&rig, &rig.connection(0).await).await;
 
-        assert_eq!((renewed(&rig), rig.grant(0).await.refresh_at), (1, Some(look_at)));
+        assert_eq!((renewed(&rig), rig.grant(0).await.refresh_at), (1, Some(next_step_at)));
     }
 }

@@ -2,17 +2,17 @@
 
 use chrono::{DateTime, Utc};
 use cloud::metrics;
-use domain::delivery::{Delivery, FollowUps, Setback, State};
+use domain::delivery::{AttemptError, Delivery, FollowUps, State};
 use domain::token::random_u32;
-use platforms::{FollowUp, Followed, Job, Publish};
+use platforms::{FollowUp, Followed, Publish, PublishRequest};
 use storage::ConnectionRecord;
 
-use super::{After, TOO_LATE, Task};
-use crate::places::HostLeave;
+use super::{AttemptContext, Continue, TOO_LATE};
+use crate::concurrency_limiter::HostPermit;
 use crate::{Publishing, PublishingError};
 
 /// What follows the publication of this.
-pub(super) fn following(platform: &dyn Publish, job: &Job<'_>) -> Vec<String> {
+pub(super) fn following(platform: &dyn Publish, job: &PublishRequest<'_>) -> Vec<String> {
     platform.follow_ups(job).into_iter().map(str::to_owned).collect()
 }
 
@@ -21,31 +21,31 @@ impl Publishing {
     /// published and looks so.
     pub(super) async fn follow_up(
         &self,
-        begun: Task<'_>,
-        host: HostLeave,
+        begun: AttemptContext<'_>,
+        host: HostPermit,
         platform: &dyn Publish,
         record: &ConnectionRecord,
-        job: &Job<'_>,
-    ) -> Result<After, PublishingError> {
+        job: &PublishRequest<'_>,
+    ) -> Result<Continue, PublishingError> {
         let delivery = &begun.delivery;
         let (State::Published(published), Some(follow_ups)) = (&delivery.state, &delivery.follow_ups) else {
-            self.no_call(host).await;
-            return Ok(After::Done);
+            self.release_host_permit(host).await;
+            return Ok(Continue::Done);
         };
-        let it = FollowUp { name: follow_ups.first(), published, progress: follow_ups.progress.as_deref() };
-        let late = || Err(Setback::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
+        let it = FollowUp { name: follow_ups.first_name(), published, progress: follow_ups.progress.as_deref() };
+        let late = || Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
         let call = platform.follow_up(job, &it);
-        let followed = self.within(host, call, |_| true).await.unwrap_or_else(late);
+        let followed = self.with_host_permit(host, call, |_| true).await.unwrap_or_else(late);
         let followed = match followed {
-            Err(setback) => Err(self.weighed(&begun, platform, record, setback).await),
+            Err(setback) => Err(self.check_lost_grant(&begun, platform, record, setback).await),
             done => done,
         };
         let now = self.clock.now();
         let why = followed.as_ref().err().map(state_of);
         let after = match followed {
-            Ok(Followed::Again { progress, at }) => delivery.clone().follow_up_went_on(progress, at),
-            Ok(Followed::Done) => delivery.clone().follow_up_ended(Ok(()), now, random_u32()),
-            Err(setback) => delivery.clone().follow_up_ended(Err(&setback), now, random_u32()),
+            Ok(Followed::Again { progress, at }) => delivery.clone().continue_follow_up(progress, at),
+            Ok(Followed::Done) => delivery.clone().record_follow_up(Ok(()), now, random_u32()),
+            Err(setback) => delivery.clone().record_follow_up(Err(&setback), now, random_u32()),
         };
         if let Some(why) = why {
             note_missed(delivery, &after, why);
@@ -56,20 +56,24 @@ impl Publishing {
     /// No call for what follows next could be made now.
     pub(super) async fn follow_up_not_called(
         &self,
-        task: &Task<'_>,
-        setback: &Setback,
+        task: &AttemptContext<'_>,
+        setback: &AttemptError,
         now: DateTime<Utc>,
-    ) -> Result<After, PublishingError> {
-        let after = task.delivery.clone().follow_up_ended(Err(setback), now, random_u32());
+    ) -> Result<Continue, PublishingError> {
+        let after = task.delivery.clone().record_follow_up(Err(setback), now, random_u32());
         note_missed(&task.delivery, &after, state_of(setback));
         self.keep(task, after, now).await
     }
 
     /// What follows next is not tried any more.
-    pub(super) async fn leave_follow_up(&self, task: &Task<'_>, now: DateTime<Utc>) -> Result<After, PublishingError> {
+    pub(super) async fn leave_follow_up(
+        &self,
+        task: &AttemptContext<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<Continue, PublishingError> {
         self.roll_up(task.post.user_id, task.post.post_id).await?;
-        let after = task.delivery.clone().follow_up_left(now);
-        let is_in_doubt = task.delivery.follow_ups.as_ref().is_some_and(|it| it.begun_at.is_some());
+        let after = task.delivery.clone().end_follow_up(now);
+        let is_in_doubt = task.delivery.follow_ups.as_ref().is_some_and(|it| it.call_begun_at.is_some());
         note_missed(&task.delivery, &after, if is_in_doubt { "unknown" } else { "late" });
         self.keep(task, after, now).await
     }
@@ -77,10 +81,10 @@ impl Publishing {
     /// Nothing that follows is tried any more: its account is gone.
     pub(super) async fn give_follow_ups_up(
         &self,
-        task: &Task<'_>,
+        task: &AttemptContext<'_>,
         now: DateTime<Utc>,
-    ) -> Result<After, PublishingError> {
-        let after = task.delivery.clone().follow_ups_given_up();
+    ) -> Result<Continue, PublishingError> {
+        let after = task.delivery.clone().drop_follow_ups();
         note_missed(&task.delivery, &after, "disconnected");
         self.keep(task, after, now).await
     }
@@ -96,20 +100,20 @@ fn note_missed(before: &Delivery, after: &Delivery, why: &'static str) {
     }
     tracing::info!(
         target: metrics::TARGET, follow_ups_missed = missed, why,
-        follow_up = before.follow_ups.as_ref().map(FollowUps::first), platform = before.provider,
+        follow_up = before.follow_ups.as_ref().map(FollowUps::first_name), platform = before.provider,
         user_id = %before.user_id, post_id = %before.post_id, target_id = %before.target_id,
         "what follows a post was not done"
     );
 }
 
 /// A setback in a word for the log, which its reason is not for.
-fn state_of(setback: &Setback) -> &'static str {
+fn state_of(setback: &AttemptError) -> &'static str {
     match setback {
-        Setback::Refused { .. } => "refused",
-        Setback::Busy { .. } => "busy",
-        Setback::Disconnected { .. } => "disconnected",
-        Setback::Stale { .. } => "stale",
-        Setback::Duplicate { .. } => "duplicate",
-        Setback::Unknown { .. } => "unknown",
+        AttemptError::Refused { .. } => "refused",
+        AttemptError::RetryLater { .. } => "busy",
+        AttemptError::Unauthorized { .. } => "disconnected",
+        AttemptError::PreparationExpired { .. } => "stale",
+        AttemptError::Duplicate { .. } => "duplicate",
+        AttemptError::Unknown { .. } => "unknown",
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::delivery::{Published, Setback};
+use domain::delivery::{AttemptError, Published};
 
-use super::Task;
+use super::AttemptContext;
 use crate::Publishing;
 
 /// A public call that takes longer shows as `publishing`; a shorter one ends
@@ -14,9 +14,9 @@ const SHOW_AFTER: Duration = Duration::from_millis(500);
 impl Publishing {
     pub(super) async fn shown_when_slow(
         &self,
-        task: &Task<'_>,
-        call: impl Future<Output = Result<Published, Setback>>,
-    ) -> Result<Published, Setback> {
+        task: &AttemptContext<'_>,
+        call: impl Future<Output = Result<Published, AttemptError>>,
+    ) -> Result<Published, AttemptError> {
         if task.roll_up_at.is_some() {
             return call.await;
         }

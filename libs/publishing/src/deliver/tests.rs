@@ -14,7 +14,7 @@ use domain::testing::noon;
 
 use super::*;
 use crate::Changed;
-use crate::testing::{Fate, Network, Rig, SETTLES, TICK, later};
+use crate::testing::{Network, PublishFault, Rig, SETTLES, TICK, later};
 
 /// Ended well, with nothing left behind.
 async fn assert_published_once(rig: &Rig, post: &Post, words: &str) {

@@ -1,6 +1,6 @@
 use std::sync::atomic::Ordering;
 
-use domain::delivery::{HINT_AHEAD, LEASE};
+use domain::delivery::{ENQUEUE_WINDOW, LEASE_DURATION};
 use domain::post::PostStatus;
 use domain::testing::noon;
 
@@ -14,7 +14,7 @@ async fn what_is_far_ahead_is_planned_in_time_and_comes_out_a_second_before() {
     assert_eq!(rig.queue.take(), [], "left to the sweep");
     assert_eq!(rig.publishing.plan().await.unwrap(), Planned::default());
 
-    rig.clock.skip_to(later(1000) - PLAN_AHEAD);
+    rig.clock.skip_to(later(1000) - PLAN_WINDOW);
     let planned = rig.publishing.plan().await.unwrap();
 
     assert_eq!(planned, Planned { count: 1, oldest_overdue: TimeDelta::zero() });
@@ -26,7 +26,7 @@ async fn what_is_far_ahead_is_planned_in_time_and_comes_out_a_second_before() {
 #[tokio::test]
 async fn what_is_near_is_on_the_queue_at_once_and_watched_by_the_sweep() {
     let rig = Rig::new().await;
-    rig.schedule("Hello", noon() + HINT_AHEAD).await;
+    rig.schedule("Hello", noon() + ENQUEUE_WINDOW).await;
 
     assert_eq!(rig.queue.take().iter().map(|it| it.0).collect::<Vec<_>>(), [later(238)]);
     assert_eq!(rig.due().await[0].due_at, later(240));
@@ -37,12 +37,12 @@ async fn a_lost_message_makes_a_post_late_and_the_lateness_is_told() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(30)).await;
     rig.queue.take();
-    rig.clock.skip_to(later(30) + WATCHDOG);
+    rig.clock.skip_to(later(30) + OVERDUE_CHECK_INTERVAL);
 
     let planned = rig.publishing.plan().await.unwrap();
 
-    assert_eq!(planned, Planned { count: 1, oldest_overdue: WATCHDOG });
-    rig.live(later(30) + WATCHDOG).await;
+    assert_eq!(planned, Planned { count: 1, oldest_overdue: OVERDUE_CHECK_INTERVAL });
+    rig.live(later(30) + OVERDUE_CHECK_INTERVAL).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Published);
 }
 
@@ -55,7 +55,7 @@ async fn every_message_may_be_lost_and_the_post_still_goes_out() {
         rig.live(later(minute * 60)).await;
         rig.queue.take();
     }
-    rig.live(later(400) + WATCHDOG + TICK * 2).await;
+    rig.live(later(400) + OVERDUE_CHECK_INTERVAL + TICK * 2).await;
 
     assert_eq!(rig.network.texts(), ["Hello"]);
     assert_eq!(rig.post(&post).await.status, PostStatus::Published);
@@ -67,7 +67,7 @@ async fn a_queue_that_is_down_is_no_reason_to_refuse_a_post_or_to_forget_it() {
     rig.queue.down.store(true, Ordering::SeqCst);
 
     let post = rig.schedule("Hello", later(10)).await;
-    rig.clock.skip_to(later(10) + WATCHDOG);
+    rig.clock.skip_to(later(10) + OVERDUE_CHECK_INTERVAL);
     assert!(rig.publishing.plan().await.is_err());
     assert_eq!(rig.due().await[0].due_at, later(10), "still due");
     rig.queue.down.store(false, Ordering::SeqCst);
@@ -110,11 +110,11 @@ async fn a_delivery_whose_worker_died_with_the_queue_is_looked_at_when_its_lease
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let delivery = rig.delivery(&post).await;
-    rig.leave(&delivery, delivery.clone().intended(noon())).await;
+    rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
     rig.queue.take();
 
     rig.publishing.plan_anew().await.unwrap();
-    rig.live(noon() + LEASE + TimeDelta::seconds(10)).await;
+    rig.live(noon() + LEASE_DURATION + TimeDelta::seconds(10)).await;
 
     assert_eq!(rig.network.texts(), ["Hello"]);
     assert_eq!(rig.post(&post).await.status, PostStatus::Published);

@@ -5,7 +5,7 @@ use cloud::queue::DeliveryMessage;
 use domain::post::PostStatus;
 use domain::testing::noon;
 
-use crate::testing::{Fate, Network, Rig, later};
+use crate::testing::{Network, PublishFault, Rig, later};
 
 #[tokio::test]
 async fn a_roll_up_done_again_changes_nothing() {
@@ -54,7 +54,7 @@ async fn many_targets_that_end_at_once_end_their_post_once() {
 
 #[tokio::test]
 async fn a_post_ends_with_its_last_target_and_fails_with_any() {
-    let rig = Rig::with(2, Network::default().fated([Fate::Refused, Fate::Busy(None)])).await;
+    let rig = Rig::with(2, Network::default().fated([PublishFault::Refused, PublishFault::Busy(None)])).await;
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(2)).await;

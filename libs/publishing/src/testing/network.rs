@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Profile;
-use domain::delivery::{Claim, Published, Resolution, Setback};
-use platforms::{About, Credentials, FollowUp, Followed, Job, Platform, Publish, RefreshRefusal, Step};
+use domain::connection::AccountInfo;
+use domain::delivery::{AttemptError, Claim, Published, Resolution};
+use platforms::{
+    AccountDetails, Credentials, FollowUp, Followed, Platform, Publish, PublishRequest, RefreshError, Step,
+};
 use secrecy::ExposeSecret;
 use tokio::sync::{Barrier, Notify};
 
@@ -16,7 +18,7 @@ pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);
 
 /// What becomes of a public call.
 #[derive(Clone, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum PublishFault {
     Public,
     Refused,
     Busy(Option<DateTime<Utc>>),
@@ -89,7 +91,7 @@ pub(crate) struct Network {
     pub(crate) calls: Mutex<Vec<DateTime<Utc>>>,
     /// Whether each was told that an earlier one may have had an effect.
     pub(crate) doubted: Mutex<Vec<bool>>,
-    pub(crate) fates: Mutex<VecDeque<Fate>>,
+    pub(crate) fates: Mutex<VecDeque<PublishFault>>,
     /// Instead of the truth.
     pub(crate) resolutions: Mutex<VecDeque<Resolution>>,
     /// Instead of the truth, every time.
@@ -108,7 +110,7 @@ pub(crate) struct Network {
     /// How long before its time preparation begins.
     pub(crate) lead: Option<TimeDelta>,
     /// Instead of being ready at once.
-    pub(crate) steps: Mutex<VecDeque<Result<Step, Setback>>>,
+    pub(crate) steps: Mutex<VecDeque<Result<Step, AttemptError>>>,
     /// Happens during each preparation.
     pub(crate) on_step: Option<Box<dyn Fn() + Send + Sync>>,
     /// What each preparation was given.
@@ -116,12 +118,12 @@ pub(crate) struct Network {
     /// What follows a publication.
     pub(crate) follow_ups: Vec<&'static str>,
     /// Instead of doing it at once.
-    pub(crate) following: Mutex<VecDeque<Result<Followed, Setback>>>,
+    pub(crate) following: Mutex<VecDeque<Result<Followed, AttemptError>>>,
     /// What was to follow, and what its last step had reached.
     pub(crate) followed: Mutex<Vec<(String, Option<String>)>>,
     /// What each account says of itself, one after the other; the last one nothing.
-    pub(crate) about: Mutex<VecDeque<Result<Option<About>, Setback>>>,
-    pub(crate) renewal: platforms::Renewal,
+    pub(crate) about: Mutex<VecDeque<Result<Option<AccountDetails>, AttemptError>>>,
+    pub(crate) renewal: platforms::RefreshPolicy,
     pub(crate) renewals: Mutex<VecDeque<Renewal>>,
     pub(crate) renewed: Mutex<u32>,
     /// Renewals under way, and the most there were at the same time.
@@ -139,7 +141,7 @@ impl Network {
         self.name.unwrap_or("sandbox")
     }
 
-    pub(crate) fn fated(self, fates: impl IntoIterator<Item = Fate>) -> Self {
+    pub(crate) fn fated(self, fates: impl IntoIterator<Item = PublishFault>) -> Self {
         self.fates.lock().unwrap().extend(fates);
         self
     }
@@ -178,7 +180,7 @@ impl Network {
     }
 
     /// What looks like it and is nobody else's.
-    async fn recognise(&self, job: &Job<'_>) -> Resolution {
+    async fn recognise(&self, job: &PublishRequest<'_>) -> Resolution {
         let public = self.public.lock().unwrap().clone();
         let alike =
             public.iter().zip(1..).filter(|(it, _)| it.text == job.text && it.account == job.profile.account_id);
@@ -189,13 +191,13 @@ impl Network {
         let published =
             |(platform_post_id, at): &(String, DateTime<Utc>)| Published::new(platform_post_id.clone(), *at);
         if let Some(ours) = alike.iter().find(|(id, _)| claim(id) == Some(Claim::Ours)) {
-            return Resolution::Public(published(ours));
+            return Resolution::Found(published(ours));
         }
         let unclaimed = alike.iter().find(|(id, _)| claim(id).is_none());
-        unclaimed.map_or(Resolution::NotThere, |it| Resolution::Recognised(published(it)))
+        unclaimed.map_or(Resolution::NotFound, |it| Resolution::Candidate(published(it)))
     }
 
-    fn make_public(&self, job: &Job<'_>) -> Published {
+    fn make_public(&self, job: &PublishRequest<'_>) -> Published {
         let mut public = self.public.lock().unwrap();
         public.push(Public {
             account: job.profile.account_id.clone(),
@@ -227,11 +229,11 @@ impl Platform for Registered {
         Network::name(self)
     }
 
-    fn renewal(&self) -> platforms::Renewal {
+    fn refresh_policy(&self) -> platforms::RefreshPolicy {
         self.renewal
     }
 
-    async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let gate = self.refresh_gate.lock().unwrap().take();
         if let Some(gate) = gate {
             gate.pass().await;
@@ -244,25 +246,30 @@ impl Platform for Registered {
         let refresh_token = match self.renewals.lock().unwrap().pop_front().unwrap_or(Renewal::Extended) {
             Renewal::Rotated => Some(format!("renew{renewed}").into()),
             Renewal::Extended => None,
-            Renewal::Gone => return Err(RefreshRefusal::Gone("revoked".to_owned())),
-            Renewal::Unreachable => return Err(RefreshRefusal::Unreachable("down".to_owned())),
+            Renewal::Gone => return Err(RefreshError::Gone("revoked".to_owned())),
+            Renewal::Unreachable => return Err(RefreshError::Unreachable("down".to_owned())),
         };
-        assert!(self.renewal.can_renew(credentials));
+        assert!(self.renewal.can_refresh(credentials));
         Ok(Credentials {
             refresh_token,
             expires_at: Some(now + TimeDelta::hours(2)),
-            ..Credentials::of(format!("token{renewed}").into())
+            ..Credentials::new(format!("token{renewed}").into())
         })
     }
 
-    async fn about(&self, _: &Profile, _: &Credentials, _: DateTime<Utc>) -> Result<Option<About>, Setback> {
+    async fn about(
+        &self,
+        _: &AccountInfo,
+        _: &Credentials,
+        _: DateTime<Utc>,
+    ) -> Result<Option<AccountDetails>, AttemptError> {
         self.about.lock().unwrap().pop_front().unwrap_or(Ok(None))
     }
 }
 
 #[async_trait]
 impl Publish for Registered {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         self.prepared.lock().unwrap().push(job.progress.map(str::to_owned));
         if let Some(on_step) = &self.on_step {
             on_step();
@@ -271,33 +278,36 @@ impl Publish for Registered {
         self.steps.lock().unwrap().pop_front().unwrap_or_else(ready)
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         self.calls.lock().unwrap().push(job.now);
         self.doubted.lock().unwrap().push(job.doubted);
         let gate = self.publish_gate.lock().unwrap().take();
         if let Some(gate) = gate {
             gate.pass().await;
         }
-        let fate = self.fates.lock().unwrap().pop_front().unwrap_or(Fate::Public);
-        let unknown =
-            |may_still_run| Err(Setback::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
+        let fate = self.fates.lock().unwrap().pop_front().unwrap_or(PublishFault::Public);
+        let unknown = |may_still_run| {
+            Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() })
+        };
         match fate {
-            Fate::Public => Ok(self.make_public(job)),
-            Fate::Refused => Err(Setback::Refused { reason: "not polite enough".to_owned() }),
-            Fate::Busy(retry_at) => Err(Setback::Busy { retry_at, reason: "too many posts".to_owned() }),
-            Fate::Gone => Err(Setback::Disconnected { reason: "revoked".to_owned() }),
-            Fate::Stale => Err(Setback::Stale { reason: "a file has expired".to_owned() }),
-            Fate::LostAnswer => {
+            PublishFault::Public => Ok(self.make_public(job)),
+            PublishFault::Refused => Err(AttemptError::Refused { reason: "not polite enough".to_owned() }),
+            PublishFault::Busy(retry_at) => {
+                Err(AttemptError::RetryLater { retry_at, reason: "too many posts".to_owned() })
+            }
+            PublishFault::Gone => Err(AttemptError::Unauthorized { reason: "revoked".to_owned() }),
+            PublishFault::Stale => Err(AttemptError::PreparationExpired { reason: "a file has expired".to_owned() }),
+            PublishFault::LostAnswer => {
                 self.make_public(job);
                 unknown(true)
             }
-            Fate::LostCall => unknown(true),
-            Fate::TheirError => unknown(false),
-            Fate::Duplicate => Err(Setback::Duplicate { reason: "you said that already".to_owned() }),
+            PublishFault::LostCall => unknown(true),
+            PublishFault::TheirError => unknown(false),
+            PublishFault::Duplicate => Err(AttemptError::Duplicate { reason: "you said that already".to_owned() }),
         }
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         *self.looks.lock().unwrap() += 1;
         self.looked_since.lock().unwrap().push((since, job.called_at));
         let told = self.resolutions.lock().unwrap().pop_front().or_else(|| self.always.lock().unwrap().clone());
@@ -312,32 +322,32 @@ impl Publish for Registered {
         match public.iter().position(|it| it.reference == job.reference && is_listed(it)) {
             Some(index) => {
                 let platform_post_id = format!("p{}", index + 1);
-                Resolution::Public(Published::new(platform_post_id, public[index].at))
+                Resolution::Found(Published::new(platform_post_id, public[index].at))
             }
-            None => Resolution::NotThere,
+            None => Resolution::NotFound,
         }
     }
 
-    fn follow_ups(&self, _: &Job<'_>) -> Vec<&'static str> {
+    fn follow_ups(&self, _: &PublishRequest<'_>) -> Vec<&'static str> {
         self.follow_ups.clone()
     }
 
-    async fn follow_up(&self, _: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+    async fn follow_up(&self, _: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         let public = self.public.lock().unwrap().len();
         assert_eq!(it.published.platform_post_id, format!("p{public}"), "it is public first");
         self.followed.lock().unwrap().push((it.name.to_owned(), it.progress.map(str::to_owned)));
         self.following.lock().unwrap().pop_front().unwrap_or(Ok(Followed::Done))
     }
 
-    fn recognises(&self) -> bool {
+    fn recognizes_own_posts(&self) -> bool {
         self.by_looks
     }
 
-    fn is_confirmed_later(&self, _: &Job<'_>) -> bool {
+    fn is_confirmed_later(&self, _: &PublishRequest<'_>) -> bool {
         self.is_confirmed_later
     }
 
-    fn settles(&self) -> TimeDelta {
+    fn settle_time(&self) -> TimeDelta {
         SETTLES
     }
 }

@@ -1,4 +1,4 @@
-//! The end of a hand-off: its accounts become connections of their grants.
+//! The end of a connect flow: its accounts become connections of their grants.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,20 +12,20 @@ use domain::id::{ConnectionId, UserId};
 use super::{ConnectionRecord, connection_key, marker, read};
 use crate::Store;
 use crate::change::Change;
+use crate::connect_flows;
 use crate::credentials::{CredentialsRecord, NewCredentials};
 use crate::error::StorageError;
-use crate::handoffs;
 use crate::item::{at, n, s, to_item};
 use crate::schema::Table;
 use crate::transaction::Transacted;
 
-/// The most accounts that one hand-off connects. A transaction has a hundred
-/// writes: one for the hand-off, and four at most for each account, which are
+/// The most accounts that one connect flow connects. A transaction has a hundred
+/// writes: one for the connect flow, and four at most for each account, which are
 /// itself, its grant, and its marker with the event that tells of it, or the grant
 /// that it leaves.
 pub const MAX_CONNECTED: usize = 24;
 
-/// An account that a hand-off connects.
+/// An account that a connect flow connects.
 #[derive(Clone, Debug)]
 pub struct Connecting {
     /// As it is to be kept. Of one that is there already, the id, the age and the
@@ -40,7 +40,7 @@ pub struct Connecting {
     pub found: Option<ConnectionRecord>,
 }
 
-/// How a hand-off's accounts were kept.
+/// How a connect flow's accounts were kept.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Connected {
     /// Each is connected by these credentials now.
@@ -52,7 +52,7 @@ pub enum Connected {
     /// An account or a grant was changed in between: nothing was written, read
     /// them again.
     Overtaken,
-    /// The hand-off had ended or expired: nothing was written.
+    /// The connect flow had ended or expired: nothing was written.
     Closed,
 }
 
@@ -74,8 +74,8 @@ impl Store {
         accounts: impl IntoIterator<Item = &str>,
     ) -> Result<HashMap<String, ConnectionRecord>, StorageError> {
         let accounts: BTreeSet<&str> = accounts.into_iter().collect();
-        let markers = accounts.into_iter().map(|it| (Table::Handoffs, marker(user, provider, it))).collect();
-        let found = self.batch_get(markers).await?.remove(&Table::Handoffs).unwrap_or_default();
+        let markers = accounts.into_iter().map(|it| (Table::ConnectFlows, marker(user, provider, it))).collect();
+        let found = self.batch_get(markers).await?.remove(&Table::ConnectFlows).unwrap_or_default();
         let ids = found.iter().filter_map(|it| it.get("connection_id")?.as_n().ok()?.parse().ok());
         let records = self.connection_records(user, ids.filter_map(ConnectionId::new)).await?;
         Ok(records.into_iter().map(|it| (it.connection.profile.account_id.clone(), it)).collect())
@@ -92,16 +92,16 @@ impl Store {
         found.into_iter().map(read).collect()
     }
 
-    /// Ends a hand-off with these accounts, at most [`MAX_CONNECTED`]: new
+    /// Ends a connect flow with these accounts, at most [`MAX_CONNECTED`]: new
     /// connections, or new credentials for those that are there. `left_out` says,
     /// for the person, which others could not be connected.
     ///
-    /// The hand-off, the connections, their markers and their grants change
-    /// together or not at all, so a hand-off connects at most once. With them go the
+    /// The connect flow, the connections, their markers and their grants change
+    /// together or not at all, so a connect flow connects at most once. With them go the
     /// events of new connections into the outbox, [`Event::connected`] at `now`.
     pub async fn connect(
         &self,
-        hand_off: &str,
+        connect_flow: &str,
         accounts: &[Connecting],
         credentials: &[NewCredentials],
         left_out: Option<&str>,
@@ -111,7 +111,7 @@ impl Store {
         let (user, provider) = (first.user_id, first.provider.as_str());
         let grants = self.grants_before(user, accounts).await?;
         let ids: Vec<ConnectionId> = accounts.iter().map(|it| it.connection.connection_id).collect();
-        let completed = handoffs::completed(self.table(Table::Handoffs), hand_off, &ids, left_out, now)?;
+        let completed = connect_flows::completed(self.table(Table::ConnectFlows), connect_flow, &ids, left_out, now)?;
         let mut writes = vec![completed];
         let mut generations = HashMap::new();
         for new in credentials {
@@ -139,7 +139,7 @@ impl Store {
         }
         Ok(match self.transact(writes).await? {
             Transacted::Done => Connected::Done { left },
-            // The hand-off is the first of the items.
+            // The connect flow is the first of the items.
             Transacted::Refused(0) => Connected::Closed,
             Transacted::Refused(_) => Connected::Overtaken,
         })
@@ -184,9 +184,9 @@ impl Store {
         let mut mark = marker(connection.user_id, &connection.provider, &connection.profile.account_id);
         mark.insert("connection_id".to_owned(), n(connection.connection_id));
         let mark = Put::builder()
-            .table_name(self.table(Table::Handoffs))
+            .table_name(self.table(Table::ConnectFlows))
             .set_item(Some(mark))
-            .condition_expression("attribute_not_exists(handoff)");
+            .condition_expression("attribute_not_exists(connect_flow)");
         let item = |put: aws_sdk_dynamodb::types::builders::PutBuilder| {
             Ok::<_, StorageError>(TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build())
         };

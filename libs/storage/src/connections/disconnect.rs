@@ -8,7 +8,7 @@ use domain::id::{ConnectionId, UserId};
 
 use super::{KeptIn, connection_key, marker};
 use crate::Store;
-use crate::conflict::Patience;
+use crate::conflict::RetryPolicy;
 use crate::credentials::CredentialsRecord;
 use crate::error::StorageError;
 use crate::item::n;
@@ -46,7 +46,7 @@ impl Store {
         id: ConnectionId,
         now: DateTime<Utc>,
     ) -> Result<Disconnected, StorageError> {
-        let mut patience = Patience::default();
+        let mut patience = RetryPolicy::default();
         loop {
             let Some(record) = self.connection(user, id).await? else { return Ok(Disconnected::NotThere) };
             if record.connection.pending != 0 {
@@ -62,7 +62,7 @@ impl Store {
                 .condition_expression("pending = :none AND generation = :generation")
                 .expression_attribute_values(":none", n(0))
                 .expression_attribute_values(":generation", n(connection.generation));
-            let unmark = Delete::builder().table_name(self.table(Table::Handoffs)).set_key(Some(marker(
+            let unmark = Delete::builder().table_name(self.table(Table::ConnectFlows)).set_key(Some(marker(
                 user,
                 &connection.provider,
                 &connection.profile.account_id,

@@ -3,7 +3,7 @@
 //! of, so that old news never hides newer.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::connection::{Connection, Profile};
+use domain::connection::{AccountInfo, Connection};
 use domain::id::ConnectionId;
 use domain::rules::Rules;
 
@@ -16,7 +16,7 @@ use crate::item::{at, n, s, to_item};
 
 /// What is lost with credentials that the platform does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
+pub enum LostGrant {
     /// The grant, for all of its accounts.
     Grant,
     /// What the platform gave for this account alone.
@@ -29,7 +29,7 @@ impl Store {
     pub async fn show_about(
         &self,
         connection: &Connection,
-        profile: &Profile,
+        profile: &AccountInfo,
         rules: &Rules,
     ) -> Result<bool, StorageError> {
         let mut item = to_item(&Connection { profile: profile.clone(), rules: rules.clone(), ..connection.clone() })?;
@@ -70,9 +70,9 @@ impl Store {
         &self,
         id: ConnectionId,
         credentials: &CredentialsRecord,
-        loss: Loss,
+        loss: LostGrant,
     ) -> Result<bool, StorageError> {
-        let alone = if loss == Loss::Account { ", alone = :yes" } else { "" };
+        let alone = if loss == LostGrant::Account { ", alone = :yes" } else { "" };
         let update = self
             .update_connection(credentials.user_id, id)
             .condition_expression("grant_name = :grant AND generation <= :generation AND needs_reconnection = :no")

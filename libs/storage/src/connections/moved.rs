@@ -12,8 +12,8 @@ use crate::change::Change;
 use crate::credentials::{NewCredentials, RefreshKey, is_due, number, won};
 use crate::error::StorageError;
 use crate::item::{n, s};
-use crate::race::Race;
 use crate::schema::Table;
+use crate::write_outcome::WriteOutcome;
 
 impl Store {
     /// Connections of one shard whose credentials are still beside them, and want
@@ -63,7 +63,7 @@ impl Store {
         record: &ConnectionRecord,
         moved: &NewCredentials,
         now: DateTime<Utc>,
-    ) -> Result<Race, StorageError> {
+    ) -> Result<WriteOutcome, StorageError> {
         let connection = &record.connection;
         let (user, id) = (connection.user_id, connection.connection_id);
         let mut change = Change::default();

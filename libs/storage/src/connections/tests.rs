@@ -7,9 +7,9 @@ use domain::testing::{a_connection, a_user, noon};
 use domain::user::User;
 
 use super::*;
+use crate::connect_flows::{ConnectFlow, FlowState};
 use crate::credentials::CredentialsRecord;
 use crate::credentials::{NewCredentials, Refreshed};
-use crate::handoffs::{HandOff, Stage};
 use crate::testing::{granted, store};
 
 const HASH: &str = "state-hash";
@@ -29,26 +29,26 @@ fn credentials(account: &Connecting, sealed: &[u8]) -> NewCredentials {
     NewCredentials { grant_name: account.grant_name.clone(), ..granted(&account.connection, sealed, Some(noon())) }
 }
 
-fn a_hand_off(user: &User, stage: Stage) -> HandOff {
-    HandOff {
+fn a_connect_flow(user: &User, stage: FlowState) -> ConnectFlow {
+    ConnectFlow {
         user_id: user.user_id,
         provider: "sandbox".to_owned(),
-        stage,
+        state: stage,
         created_at: noon(),
         expires_at: noon() + TimeDelta::seconds(600),
         ended_at: None,
         connection_id: None,
         also_connected: Vec::new(),
         reason: None,
-        goes_on: None,
+        owner: None,
         sealed: Some(vec![1]),
     }
 }
 
-/// Connects them through a hand-off of their own, as it finds them.
+/// Connects them through a connect flow of their own, as it finds them.
 async fn connected(store: &Store, user: &User, accounts: &[&Connecting], sealed: &[u8]) -> Connected {
     let hash = domain::token::random_u32().to_string();
-    store.begin_hand_off(&hash, &a_hand_off(user, Stage::Answering)).await.unwrap();
+    store.begin_connect_flow(&hash, &a_connect_flow(user, FlowState::Completing)).await.unwrap();
     let ids = accounts.iter().map(|it| it.connection.profile.account_id.as_str());
     let mut found = store.connected_accounts(user.user_id, "sandbox", ids).await.unwrap();
     let find =
@@ -128,7 +128,7 @@ async fn connecting_an_account_again_keeps_its_id_age_and_pending_posts() {
     assert!(count_pending(&store, &old, 2).await);
     let before = grant(&store, &old).await;
     let id = old.connection.connection_id;
-    assert!(store.mark_needs_reconnection(id, &before, Loss::Grant).await.unwrap());
+    assert!(store.mark_needs_reconnection(id, &before, LostGrant::Grant).await.unwrap());
     assert!(store.end_credentials(&before).await.unwrap());
 
     let mut new = old.clone();
@@ -145,7 +145,10 @@ async fn connecting_an_account_again_keeps_its_id_age_and_pending_posts() {
     assert_eq!(read.token_expires_at, new.connection.token_expires_at);
     assert_eq!(read.profile.display_name.as_deref(), Some("New name"));
     assert_eq!(store.connections(user.user_id).await.unwrap().len(), 1);
-    assert!(!store.mark_needs_reconnection(id, &before, Loss::Grant).await.unwrap(), "old credentials were refused");
+    assert!(
+        !store.mark_needs_reconnection(id, &before, LostGrant::Grant).await.unwrap(),
+        "old credentials were refused"
+    );
     assert!(!store.end_credentials(&before).await.unwrap(), "old credentials were refused");
 }
 
@@ -155,7 +158,7 @@ async fn two_first_connections_of_one_account_make_one() {
     let (one, other) = (an_account(&user), an_account(&user));
     let connect = async |account: &Connecting| {
         let hash = domain::token::random_u32().to_string();
-        store.begin_hand_off(&hash, &a_hand_off(&user, Stage::Answering)).await.unwrap();
+        store.begin_connect_flow(&hash, &a_connect_flow(&user, FlowState::Completing)).await.unwrap();
         let granted = [credentials(account, b"sealed")];
         store.connect(&hash, std::slice::from_ref(account), &granted, None, noon()).await.unwrap()
     };
@@ -169,9 +172,9 @@ async fn two_first_connections_of_one_account_make_one() {
 }
 
 #[tokio::test]
-async fn a_hand_off_connects_once() {
+async fn a_connect_flow_connects_once() {
     let (store, user) = (store().await, a_user());
-    store.begin_hand_off(HASH, &a_hand_off(&user, Stage::Answering)).await.unwrap();
+    store.begin_connect_flow(HASH, &a_connect_flow(&user, FlowState::Completing)).await.unwrap();
     let mut other = an_account(&user);
     other.connection.profile.account_id = "2".to_owned();
     let connect = async |account: &Connecting| {
@@ -183,17 +186,17 @@ async fn a_hand_off_connects_once() {
     let two = connect(&other).await;
 
     assert_eq!((one, two), (done(), Connected::Closed));
-    let ended = store.hand_off(HASH).await.unwrap().unwrap();
-    assert_eq!(ended.stage, Stage::Completed);
+    let ended = store.connect_flow(HASH).await.unwrap().unwrap();
+    assert_eq!(ended.state, FlowState::Completed);
     assert_eq!(ended.sealed, None, "the memory is gone with its use");
     assert_eq!(store.connections(user.user_id).await.unwrap().len(), 1);
     assert!(store.connected_accounts(user.user_id, "sandbox", ["2"]).await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn a_hand_off_connects_nothing_before_the_platform_answered_or_when_it_is_over() {
+async fn a_connect_flow_connects_nothing_before_the_platform_answered_or_when_it_is_over() {
     let (store, user) = (store().await, a_user());
-    store.begin_hand_off(HASH, &a_hand_off(&user, Stage::Waiting)).await.unwrap();
+    store.begin_connect_flow(HASH, &a_connect_flow(&user, FlowState::AwaitingCallback)).await.unwrap();
     let connect = async |now| {
         let account = an_account(&user);
         let granted = [credentials(&account, b"sealed")];
@@ -201,7 +204,12 @@ async fn a_hand_off_connects_nothing_before_the_platform_answered_or_when_it_is_
     };
     assert_eq!(connect(noon()).await, Connected::Closed, "early");
 
-    assert!(store.advance_hand_off(HASH, &[Stage::Waiting], Stage::Answering, None, noon()).await.unwrap());
+    assert!(
+        store
+            .advance_connect_flow(HASH, &[FlowState::AwaitingCallback], FlowState::Completing, None, noon())
+            .await
+            .unwrap()
+    );
     assert_eq!(connect(noon() + TimeDelta::seconds(600)).await, Connected::Closed, "late");
     assert!(store.connections(user.user_id).await.unwrap().is_empty());
 }
@@ -209,16 +217,16 @@ async fn a_hand_off_connects_nothing_before_the_platform_answered_or_when_it_is_
 #[tokio::test]
 async fn the_platforms_answer_is_taken_once() {
     let (store, user) = (store().await, a_user());
-    store.begin_hand_off(HASH, &a_hand_off(&user, Stage::Waiting)).await.unwrap();
-    let take = || store.advance_hand_off(HASH, &[Stage::Waiting], Stage::Answering, None, noon());
+    store.begin_connect_flow(HASH, &a_connect_flow(&user, FlowState::AwaitingCallback)).await.unwrap();
+    let take = || store.advance_connect_flow(HASH, &[FlowState::AwaitingCallback], FlowState::Completing, None, noon());
 
     let (one, two) = tokio::join!(take(), take());
 
     assert!(one.unwrap() ^ two.unwrap());
-    assert_eq!(store.hand_off(HASH).await.unwrap().unwrap().sealed, Some(vec![1]));
-    assert!(store.fail_hand_off(HASH, &[Stage::Answering], "no", noon()).await.unwrap());
-    assert!(!store.fail_hand_off(HASH, &[Stage::Answering], "again", noon()).await.unwrap());
-    let failed = store.hand_off(HASH).await.unwrap().unwrap();
+    assert_eq!(store.connect_flow(HASH).await.unwrap().unwrap().sealed, Some(vec![1]));
+    assert!(store.fail_connect_flow(HASH, &[FlowState::Completing], "no", noon()).await.unwrap());
+    assert!(!store.fail_connect_flow(HASH, &[FlowState::Completing], "again", noon()).await.unwrap());
+    let failed = store.connect_flow(HASH).await.unwrap().unwrap();
     assert_eq!(failed.reason.as_deref(), Some("no"));
     assert!(!failed.is_open(noon()));
 }

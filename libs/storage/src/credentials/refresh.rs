@@ -10,11 +10,11 @@ use domain::token::random_u64;
 use super::{CredentialsRecord, credentials_key, read};
 use crate::Store;
 use crate::change::Change;
-use crate::conflict::{Patience, meets_a_transaction};
+use crate::conflict::{RetryPolicy, meets_a_transaction};
 use crate::error::StorageError;
 use crate::item::{Item, at, n, s};
-use crate::race::Race;
 use crate::schema::Table;
+use crate::write_outcome::WriteOutcome;
 
 /// How long one worker may take to renew credentials.
 ///
@@ -231,11 +231,11 @@ pub(crate) fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T>
 /// scheduled counts itself at its connections. An update that meets one is
 /// refused.
 pub(crate) async fn won(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
-    let mut patience = Patience::default();
+    let mut patience = RetryPolicy::default();
     loop {
         match update.clone().send().await {
             Err(error) if meets_a_transaction(&error) && patience.wait().await => {}
-            written => return Ok(Race::of(written)?.is_won()),
+            written => return Ok(WriteOutcome::from_write(written)?.is_won()),
         }
     }
 }

@@ -1,5 +1,5 @@
 use chrono::TimeDelta;
-use domain::delivery::{Published, Setback};
+use domain::delivery::{AttemptError, Published};
 use domain::testing::{a_delivery, noon};
 
 use super::*;
@@ -17,10 +17,10 @@ async fn put(store: &Store, delivery: &Delivery) {
 
 async fn read(store: &Store, delivery: &Delivery) -> Option<Delivery> {
     let Delivery { user_id, post_id, target_id, connection_id, .. } = delivery.clone();
-    store.work(user_id, post_id, target_id, connection_id).await.unwrap().map(|it| it.delivery)
+    store.load_delivery(user_id, post_id, target_id, connection_id).await.unwrap().map(|it| it.delivery)
 }
 
-async fn due(store: &Store, until: DateTime<Utc>) -> Vec<Due> {
+async fn due(store: &Store, until: DateTime<Utc>) -> Vec<DueEntry> {
     let mut found = Vec::new();
     for shard in 0..store.due_shards() {
         found.extend(page(store, shard, until).await);
@@ -30,10 +30,10 @@ async fn due(store: &Store, until: DateTime<Utc>) -> Vec<Due> {
 }
 
 /// Everything in one shard until then, in pages of two.
-async fn page(store: &Store, shard: u32, until: DateTime<Utc>) -> Vec<Due> {
+async fn page(store: &Store, shard: u32, until: DateTime<Utc>) -> Vec<DueEntry> {
     let (mut found, mut next) = (Vec::new(), None);
     loop {
-        let page = store.due(shard, (DateTime::UNIX_EPOCH, until), next, 2).await.unwrap();
+        let page = store.due_deliveries(shard, (DateTime::UNIX_EPOCH, until), next, 2).await.unwrap();
         assert!(page.entries.len() <= 2);
         found.extend(page.entries);
         next = page.next;
@@ -51,18 +51,18 @@ fn published() -> Published {
 async fn a_delivery_reads_back_in_every_state() {
     let store = store().await;
     let waiting = a_delivery();
-    let intended = waiting.clone().intended(noon());
-    let lost = Setback::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
-    let refused = Setback::Refused { reason: "no".to_owned() };
+    let intended = waiting.clone().open_intent(noon());
+    let lost = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
+    let refused = AttemptError::Refused { reason: "no".to_owned() };
     let states = [
         waiting.clone(),
-        waiting.clone().held(noon()),
-        waiting.prepared(Some("{\"media\":[]}".to_owned()), Some(later(5))),
+        waiting.clone().lease(noon()),
+        waiting.record_preparation(Some("{\"media\":[]}".to_owned()), Some(later(5))),
         intended.clone(),
-        intended.clone().settled(Err(lost), noon(), 0),
-        intended.clone().settled(Err(refused), noon(), 0),
-        intended.clone().settled(Ok(published()), noon(), 0),
-        intended.settled(Ok(published()), noon(), 0).rolled_up(),
+        intended.clone().record_publish(Err(lost), noon(), 0),
+        intended.clone().record_publish(Err(refused), noon(), 0),
+        intended.clone().record_publish(Ok(published()), noon(), 0),
+        intended.record_publish(Ok(published()), noon(), 0).finish_roll_up(),
     ];
 
     for delivery in states {
@@ -78,10 +78,10 @@ async fn work_is_found_under_its_own_user_alone_and_tells_what_is_gone() {
     put(&store, &delivery).await;
     let Delivery { user_id, post_id, target_id, connection_id, .. } = delivery;
 
-    let work = store.work(user_id, post_id, target_id, connection_id).await.unwrap().unwrap();
+    let work = store.load_delivery(user_id, post_id, target_id, connection_id).await.unwrap().unwrap();
     assert!(work.post.is_none() && work.connection.is_none());
     let other = UserId::new(user_id.get() + 1).unwrap();
-    assert!(store.work(other, post_id, target_id, connection_id).await.unwrap().is_none());
+    assert!(store.load_delivery(other, post_id, target_id, connection_id).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -110,13 +110,13 @@ async fn of_many_swaps_of_the_same_reading_exactly_one_is_ours() {
     put(&store, &before).await;
 
     let swaps = (0..16).map(async |index| {
-        let stamp = 100 + u64::try_from(index).unwrap();
-        let after = before.clone().intended(later(index)).restamped(stamp);
-        (store.swap_delivery(&before, &after).await.unwrap(), after)
+        let write_id = 100 + u64::try_from(index).unwrap();
+        let after = before.clone().open_intent(later(index)).with_write_id(write_id);
+        (store.replace_delivery(&before, &after).await.unwrap(), after)
     });
     let ends = futures::future::join_all(swaps).await;
 
-    let ours: Vec<_> = ends.into_iter().filter(|it| it.0 == Race::Won).collect();
+    let ours: Vec<_> = ends.into_iter().filter(|it| it.0 == WriteOutcome::Applied).collect();
     assert_eq!(ours.len(), 1);
     assert_eq!(read(&store, &before).await.as_ref(), Some(&ours[0].1));
 }
@@ -126,12 +126,13 @@ async fn a_swap_whose_answer_was_lost_is_known_when_it_is_sent_again() {
     let store = store().await;
     let before = a_delivery();
     put(&store, &before).await;
-    let (ours, theirs) = (before.clone().intended(noon()).restamped(7), before.clone().intended(noon()).restamped(8));
+    let (ours, theirs) =
+        (before.clone().open_intent(noon()).with_write_id(7), before.clone().open_intent(noon()).with_write_id(8));
 
-    assert_eq!(store.swap_delivery(&before, &ours).await.unwrap(), Race::Won);
+    assert_eq!(store.replace_delivery(&before, &ours).await.unwrap(), WriteOutcome::Applied);
 
-    assert_eq!(store.swap_delivery(&before, &ours).await.unwrap(), Race::Won);
-    assert_eq!(store.swap_delivery(&before, &theirs).await.unwrap(), Race::Lost);
+    assert_eq!(store.replace_delivery(&before, &ours).await.unwrap(), WriteOutcome::Applied);
+    assert_eq!(store.replace_delivery(&before, &theirs).await.unwrap(), WriteOutcome::Conflict);
     assert_eq!(read(&store, &before).await, Some(ours));
 }
 
@@ -152,18 +153,18 @@ async fn how_far_planning_got_is_kept_and_never_goes_back() {
 async fn a_swap_with_what_was_removed_or_is_of_another_revision_is_overtaken() {
     let store = store().await;
     let before = a_delivery();
-    let after = before.clone().intended(noon()).restamped(2);
+    let after = before.clone().open_intent(noon()).with_write_id(2);
     put(&store, &before).await;
     // A newer revision may by chance have the number that was read.
     let newer = Delivery { revision: 2, ..before.clone() };
     put(&store, &newer).await;
 
-    assert_eq!(store.swap_delivery(&before, &after).await.unwrap(), Race::Lost);
-    assert_eq!(store.remove_delivery(&before).await.unwrap(), Race::Lost);
+    assert_eq!(store.replace_delivery(&before, &after).await.unwrap(), WriteOutcome::Conflict);
+    assert_eq!(store.remove_delivery(&before).await.unwrap(), WriteOutcome::Conflict);
     assert_eq!(read(&store, &before).await.as_ref(), Some(&newer));
 
-    assert_eq!(store.remove_delivery(&newer).await.unwrap(), Race::Won);
-    assert_eq!(store.swap_delivery(&newer, &newer.clone().restamped(2)).await.unwrap(), Race::Lost);
+    assert_eq!(store.remove_delivery(&newer).await.unwrap(), WriteOutcome::Applied);
+    assert_eq!(store.replace_delivery(&newer, &newer.clone().with_write_id(2)).await.unwrap(), WriteOutcome::Conflict);
     assert_eq!(read(&store, &before).await, None);
 }
 
@@ -181,10 +182,10 @@ async fn the_longest_overdue_come_first_and_what_is_later_not_at_all() {
     let found = page(&store, 0, later(30)).await;
     let order: Vec<_> = found.iter().map(|it| it.target_id.get() / shards).collect();
     assert_eq!(order, [2, 3, 1]);
-    let between = store.due(0, (later(10), later(20)), None, 100).await.unwrap();
+    let between = store.due_deliveries(0, (later(10), later(20)), None, 100).await.unwrap();
     assert_eq!(between.entries, found[1..2], "after the first time, and up to the second");
     assert_eq!(page(&store, 1, later(60)).await, []);
-    assert_eq!((found[0].look_at, found[0].revision), (noon(), 1));
+    assert_eq!((found[0].next_step_at, found[0].revision), (noon(), 1));
 }
 
 #[tokio::test]
@@ -197,8 +198,13 @@ async fn every_unfinished_delivery_is_due_in_some_shard_and_finished_ones_in_non
     assert_eq!(due(&store, noon()).await.len(), 20);
 
     for delivery in &all[..5] {
-        let ended = delivery.clone().intended(noon()).settled(Ok(published()), noon(), 0).rolled_up().restamped(2);
-        assert_eq!(store.swap_delivery(delivery, &ended).await.unwrap(), Race::Won);
+        let ended = delivery
+            .clone()
+            .open_intent(noon())
+            .record_publish(Ok(published()), noon(), 0)
+            .finish_roll_up()
+            .with_write_id(2);
+        assert_eq!(store.replace_delivery(delivery, &ended).await.unwrap(), WriteOutcome::Applied);
     }
 
     assert_eq!(due(&store, noon() + TimeDelta::days(9)).await.len(), 15);
@@ -210,21 +216,24 @@ async fn a_due_entry_is_moved_once_and_only_as_it_was_read() {
     let delivery = a_delivery();
     put(&store, &delivery).await;
     let entry = due(&store, noon()).await.remove(0);
-    let Due { user_id, post_id, target_id, connection_id, .. } = entry;
+    let DueEntry { user_id, post_id, target_id, connection_id, .. } = entry;
     assert_eq!((user_id, post_id), (delivery.user_id, delivery.post_id));
     assert_eq!((target_id, connection_id), (delivery.target_id, delivery.connection_id));
 
     let moves = futures::future::join_all((0..8).map(|_| store.move_due(&entry, later(60)))).await;
 
-    assert_eq!(moves.into_iter().filter(|it| *it.as_ref().unwrap() == Race::Won).count(), 1);
+    assert_eq!(moves.into_iter().filter(|it| *it.as_ref().unwrap() == WriteOutcome::Applied).count(), 1);
     assert_eq!(due(&store, later(59)).await, []);
-    assert_eq!(due(&store, later(60)).await, [Due { due_at: later(60), ..entry.clone() }]);
+    assert_eq!(due(&store, later(60)).await, [DueEntry { due_at: later(60), ..entry.clone() }]);
     // A worker that read it before loses nothing by it.
-    let held = delivery.clone().held(noon()).restamped(2);
-    assert_eq!(store.swap_delivery(&delivery, &held).await.unwrap(), Race::Won);
-    assert_eq!(store.move_due(&Due { due_at: later(60), ..entry.clone() }, later(99)).await.unwrap(), Race::Lost);
+    let held = delivery.clone().lease(noon()).with_write_id(2);
+    assert_eq!(store.replace_delivery(&delivery, &held).await.unwrap(), WriteOutcome::Applied);
+    assert_eq!(
+        store.move_due(&DueEntry { due_at: later(60), ..entry.clone() }, later(99)).await.unwrap(),
+        WriteOutcome::Conflict
+    );
     assert_eq!(due(&store, later(999)).await[0].due_at, noon(), "back where it was: looked at again, not lost");
-    assert_eq!(store.move_due(&Due { revision: 2, ..entry }, later(99)).await.unwrap(), Race::Lost);
+    assert_eq!(store.move_due(&DueEntry { revision: 2, ..entry }, later(99)).await.unwrap(), WriteOutcome::Conflict);
 }
 
 #[tokio::test]
@@ -233,9 +242,9 @@ async fn what_has_ended_is_not_put_back_into_the_index() {
     let delivery = a_delivery();
     put(&store, &delivery).await;
     let entry = due(&store, noon()).await.remove(0);
-    put(&store, &delivery.clone().rolled_up()).await;
+    put(&store, &delivery.clone().finish_roll_up()).await;
 
-    assert_eq!(store.move_due(&entry, later(60)).await.unwrap(), Race::Lost);
+    assert_eq!(store.move_due(&entry, later(60)).await.unwrap(), WriteOutcome::Conflict);
 
     assert_eq!(due(&store, later(60)).await, []);
 }

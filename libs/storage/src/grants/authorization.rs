@@ -17,7 +17,7 @@ use super::key;
 use super::token::{TokenGrant, token_item};
 use crate::error::StorageError;
 use crate::item::{at, attributes, n, s, to_item, ttl};
-use crate::race::Race;
+use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
 /// A request of a program for access.
@@ -77,7 +77,7 @@ impl Store {
         code_hash: &str,
         now: DateTime<Utc>,
         expires_at: DateTime<Utc>,
-    ) -> Result<Race, StorageError> {
+    ) -> Result<WriteOutcome, StorageError> {
         let update = self
             .client
             .update_item()
@@ -94,11 +94,11 @@ impl Store {
             .expression_attribute_values(":ttl", ttl(expires_at))
             .send()
             .await;
-        Race::of(update)
+        WriteOutcome::from_write(update)
     }
 
     /// Removes a request of this user that waits.
-    pub async fn deny_authorization(&self, hash: &str, user: UserId) -> Result<Race, StorageError> {
+    pub async fn deny_authorization(&self, hash: &str, user: UserId) -> Result<WriteOutcome, StorageError> {
         let deleted = self
             .client
             .delete_item()
@@ -108,11 +108,11 @@ impl Store {
             .expression_attribute_values(":user", n(user))
             .send()
             .await;
-        Race::of(deleted)
+        WriteOutcome::from_write(deleted)
     }
 
     /// Spends a code on this token. Of any number of exchanges at the same time,
-    /// at most one gets [`Race::Won`], and no code is spent without its token
+    /// at most one gets [`WriteOutcome::Applied`], and no code is spent without its token
     /// being there. The token is marked at its owner before
     /// ([`Store::mark_token`]).
     pub async fn exchange_authorization(
@@ -121,7 +121,7 @@ impl Store {
         code_hash: &str,
         token_hash: &str,
         token: &TokenGrant,
-    ) -> Result<Race, StorageError> {
+    ) -> Result<WriteOutcome, StorageError> {
         let spend = Update::builder()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(authorization_key(hash))))
@@ -180,18 +180,18 @@ mod tests {
             store.approve_authorization(hash, request, "c", now, end).await.unwrap()
         };
 
-        assert_eq!(approve("a", &theirs, noon()).await, Race::Lost, "somebody else");
-        assert_eq!(approve("b", &mine, noon()).await, Race::Lost, "unknown");
-        assert_eq!(approve("a", &mine, mine.expires_at).await, Race::Lost, "late");
-        assert_eq!(store.deny_authorization("a", other).await.unwrap(), Race::Lost);
-        assert_eq!(approve("a", &mine, noon()).await, Race::Won);
-        assert_eq!(approve("a", &mine, noon()).await, Race::Lost, "again");
-        assert_eq!(store.deny_authorization("a", user).await.unwrap(), Race::Lost, "decided");
+        assert_eq!(approve("a", &theirs, noon()).await, WriteOutcome::Conflict, "somebody else");
+        assert_eq!(approve("b", &mine, noon()).await, WriteOutcome::Conflict, "unknown");
+        assert_eq!(approve("a", &mine, mine.expires_at).await, WriteOutcome::Conflict, "late");
+        assert_eq!(store.deny_authorization("a", other).await.unwrap(), WriteOutcome::Conflict);
+        assert_eq!(approve("a", &mine, noon()).await, WriteOutcome::Applied);
+        assert_eq!(approve("a", &mine, noon()).await, WriteOutcome::Conflict, "again");
+        assert_eq!(store.deny_authorization("a", user).await.unwrap(), WriteOutcome::Conflict, "decided");
 
         let kept = store.authorization("a").await.unwrap().unwrap();
         assert_eq!((kept.code_hash.as_deref(), kept.expires_at), (Some("c"), end));
         store.put_authorization("b", &mine).await.unwrap();
-        assert_eq!(store.deny_authorization("b", user).await.unwrap(), Race::Won);
+        assert_eq!(store.deny_authorization("b", user).await.unwrap(), WriteOutcome::Applied);
         assert_eq!(store.authorization("b").await.unwrap(), None);
     }
 
@@ -203,14 +203,14 @@ mod tests {
         store.put_authorization("a", &request).await.unwrap();
         let exchange =
             async |code: &'static str, hash: &str| store.exchange_authorization("a", code, hash, &token).await.unwrap();
-        assert_eq!(exchange("c", "early").await, Race::Lost, "not approved");
+        assert_eq!(exchange("c", "early").await, WriteOutcome::Conflict, "not approved");
         store.approve_authorization("a", &request, "c", noon(), request.expires_at).await.unwrap();
-        assert_eq!(exchange("x", "wrong").await, Race::Lost, "another code");
+        assert_eq!(exchange("x", "wrong").await, WriteOutcome::Conflict, "another code");
 
         let hashes: Vec<String> = (0..10).map(|number| format!("t{number}")).collect();
         let won = futures::future::join_all(hashes.iter().map(|it| exchange("c", it))).await;
 
-        assert_eq!(won.iter().filter(|it| **it == Race::Won).count(), 1, "{won:?}");
+        assert_eq!(won.iter().filter(|it| **it == WriteOutcome::Applied).count(), 1, "{won:?}");
         assert_eq!(store.grants_of(user).await.unwrap().tokens.len(), 1);
         let spent = store.authorization("a").await.unwrap().unwrap();
         assert!(spent.token_hash.is_some_and(|it| hashes.contains(&it)));

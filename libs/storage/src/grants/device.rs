@@ -17,7 +17,7 @@ use super::key;
 use super::token::{TokenGrant, token_item};
 use crate::error::StorageError;
 use crate::item::{at, attributes, n, s, to_item, ttl};
-use crate::race::Race;
+use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
 /// A request of a device for access.
@@ -37,7 +37,7 @@ pub struct DeviceGrant {
     #[serde(with = "ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
     /// How far it has come.
-    pub stage: DeviceStage,
+    pub state: DeviceGrantState,
     /// Who approved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
@@ -46,26 +46,26 @@ pub struct DeviceGrant {
 /// How far a device's request has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DeviceStage {
+pub enum DeviceGrantState {
     /// Nobody has decided.
-    Waiting,
+    Pending,
     /// To be exchanged for a token.
     Approved,
     /// Its user said no.
     Denied,
     /// Exchanged.
-    Spent,
+    Redeemed,
 }
 
 impl Store {
-    /// Keeps a device's request under both of its codes. [`Race::Lost`] when
+    /// Keeps a device's request under both of its codes. [`WriteOutcome::Conflict`] when
     /// somebody has the user code already: the caller takes another.
     pub async fn put_device(
         &self,
         device_hash: &str,
         user_code_hash: &str,
         device: &DeviceGrant,
-    ) -> Result<Race, StorageError> {
+    ) -> Result<WriteOutcome, StorageError> {
         // Both outlive the request by the day in which its end is told apart
         // from a code that never was; `ttl` adds that day.
         let mut item = to_item(device)?;
@@ -104,28 +104,28 @@ impl Store {
         &self,
         device_hash: &str,
         user: UserId,
-        stage: DeviceStage,
+        state: DeviceGrantState,
         now: DateTime<Utc>,
-    ) -> Result<Race, StorageError> {
+    ) -> Result<WriteOutcome, StorageError> {
         let update = self
             .client
             .update_item()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(device_key(device_hash))))
-            .condition_expression("#stage = :waiting AND expires_at > :now")
-            .update_expression("SET #stage = :stage, user_id = :user")
-            .expression_attribute_names("#stage", "stage")
-            .expression_attribute_values(":waiting", stage_value(DeviceStage::Waiting)?)
-            .expression_attribute_values(":stage", stage_value(stage)?)
+            .condition_expression("#state = :pending AND expires_at > :now")
+            .update_expression("SET #state = :state, user_id = :user")
+            .expression_attribute_names("#state", "state")
+            .expression_attribute_values(":pending", state_value(DeviceGrantState::Pending)?)
+            .expression_attribute_values(":state", state_value(state)?)
             .expression_attribute_values(":user", n(user))
             .expression_attribute_values(":now", at(now))
             .send()
             .await;
-        Race::of(update)
+        WriteOutcome::from_write(update)
     }
 
     /// Spends an approved device code on this token. Of any number of
-    /// exchanges at the same time, at most one gets [`Race::Won`], and no code
+    /// exchanges at the same time, at most one gets [`WriteOutcome::Applied`], and no code
     /// is spent without its token being there. The token is marked at its owner
     /// before ([`Store::mark_token`]).
     pub async fn exchange_device(
@@ -133,15 +133,15 @@ impl Store {
         device_hash: &str,
         token_hash: &str,
         token: &TokenGrant,
-    ) -> Result<Race, StorageError> {
+    ) -> Result<WriteOutcome, StorageError> {
         let spend = Update::builder()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(device_key(device_hash))))
-            .condition_expression("#stage = :approved AND user_id = :user")
-            .update_expression("SET #stage = :spent")
-            .expression_attribute_names("#stage", "stage")
-            .expression_attribute_values(":approved", stage_value(DeviceStage::Approved)?)
-            .expression_attribute_values(":spent", stage_value(DeviceStage::Spent)?)
+            .condition_expression("#state = :approved AND user_id = :user")
+            .update_expression("SET #state = :redeemed")
+            .expression_attribute_names("#state", "state")
+            .expression_attribute_values(":approved", state_value(DeviceGrantState::Approved)?)
+            .expression_attribute_values(":redeemed", state_value(DeviceGrantState::Redeemed)?)
             .expression_attribute_values(":user", n(token.owner))
             .build()
             .map_err(StorageError::build)?;
@@ -151,8 +151,8 @@ impl Store {
     }
 }
 
-fn stage_value(stage: DeviceStage) -> Result<AttributeValue, StorageError> {
-    Ok(serde_dynamo::to_attribute_value(stage)?)
+fn state_value(state: DeviceGrantState) -> Result<AttributeValue, StorageError> {
+    Ok(serde_dynamo::to_attribute_value(state)?)
 }
 
 fn device_key(hash: &str) -> String {
@@ -179,7 +179,7 @@ mod tests {
             asked_from: IpAddr::from([192, 0, 2, 7]),
             created_at: noon(),
             expires_at: noon() + TimeDelta::seconds(900),
-            stage: DeviceStage::Waiting,
+            state: DeviceGrantState::Pending,
             user_id: None,
         }
     }
@@ -189,16 +189,16 @@ mod tests {
         let store = store().await;
         let user = a_user().user_id;
         store.put_device("d", "u", &a_device()).await.unwrap();
-        store.decide_device("d", user, DeviceStage::Approved, noon()).await.unwrap();
+        store.decide_device("d", user, DeviceGrantState::Approved, noon()).await.unwrap();
 
         let hashes: Vec<String> = (0..10).map(|number| format!("t{number}")).collect();
         let token = a_token(user);
         let won = futures::future::join_all(hashes.iter().map(|it| store.exchange_device("d", it, &token))).await;
 
-        let won: Vec<Race> = won.into_iter().map(Result::unwrap).collect();
-        assert_eq!(won.iter().filter(|it| **it == Race::Won).count(), 1, "{won:?}");
+        let won: Vec<WriteOutcome> = won.into_iter().map(Result::unwrap).collect();
+        assert_eq!(won.iter().filter(|it| **it == WriteOutcome::Applied).count(), 1, "{won:?}");
         assert_eq!(store.grants_of(user).await.unwrap().tokens.len(), 1);
-        assert_eq!(store.device("d").await.unwrap().unwrap().stage, DeviceStage::Spent);
+        assert_eq!(store.device("d").await.unwrap().unwrap().state, DeviceGrantState::Redeemed);
     }
 
     #[tokio::test]
@@ -209,13 +209,16 @@ mod tests {
         store.put_device("two", "2", &a_device()).await.unwrap();
         let end = a_device().expires_at;
 
-        let denied = store.decide_device("one", user, DeviceStage::Denied, noon()).await.unwrap();
-        let approved = store.decide_device("one", user, DeviceStage::Approved, noon()).await.unwrap();
-        let late = store.decide_device("two", user, DeviceStage::Approved, end).await.unwrap();
-        let unknown = store.decide_device("three", user, DeviceStage::Approved, noon()).await.unwrap();
+        let denied = store.decide_device("one", user, DeviceGrantState::Denied, noon()).await.unwrap();
+        let approved = store.decide_device("one", user, DeviceGrantState::Approved, noon()).await.unwrap();
+        let late = store.decide_device("two", user, DeviceGrantState::Approved, end).await.unwrap();
+        let unknown = store.decide_device("three", user, DeviceGrantState::Approved, noon()).await.unwrap();
 
-        assert_eq!([denied, approved, late, unknown], [Race::Won, Race::Lost, Race::Lost, Race::Lost]);
-        assert_eq!(store.exchange_device("one", "t", &a_token(user)).await.unwrap(), Race::Lost);
+        assert_eq!(
+            [denied, approved, late, unknown],
+            [WriteOutcome::Applied, WriteOutcome::Conflict, WriteOutcome::Conflict, WriteOutcome::Conflict]
+        );
+        assert_eq!(store.exchange_device("one", "t", &a_token(user)).await.unwrap(), WriteOutcome::Conflict);
     }
 
     #[tokio::test]
@@ -225,7 +228,7 @@ mod tests {
 
         let second = store.put_device("two", "same", &a_device()).await.unwrap();
 
-        assert_eq!(second, Race::Lost);
+        assert_eq!(second, WriteOutcome::Conflict);
         assert_eq!(store.device("two").await.unwrap(), None);
         let (hash, device) = store.device_by_user_code("same").await.unwrap().unwrap();
         assert_eq!((hash.as_str(), device), ("one", a_device()));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::key;
 use crate::error::StorageError;
 use crate::item::{attributes, n, s, to_item, ttl};
-use crate::race::Race;
+use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
 /// A browser that is signed in.
@@ -43,7 +43,7 @@ impl Store {
     }
 
     /// Ends a session of this user.
-    pub async fn end_session(&self, owner: UserId, hash: &str) -> Result<Race, StorageError> {
+    pub async fn end_session(&self, owner: UserId, hash: &str) -> Result<WriteOutcome, StorageError> {
         let deleted = self
             .client
             .delete_item()
@@ -54,7 +54,7 @@ impl Store {
             .expression_attribute_values(":owner", n(owner))
             .send()
             .await;
-        Race::of(deleted)
+        WriteOutcome::from_write(deleted)
     }
 }
 
@@ -87,9 +87,9 @@ mod tests {
 
         let listed = store.grants_of(owner).await.unwrap();
         assert_eq!((listed.sessions, listed.tokens), (vec![("s".to_owned(), session.clone())], Vec::new()));
-        assert_eq!(store.end_session(stranger, "s").await.unwrap(), Race::Lost);
+        assert_eq!(store.end_session(stranger, "s").await.unwrap(), WriteOutcome::Conflict);
         assert_eq!(store.session("s").await.unwrap(), Some(session));
-        assert_eq!(store.end_session(owner, "s").await.unwrap(), Race::Won);
+        assert_eq!(store.end_session(owner, "s").await.unwrap(), WriteOutcome::Applied);
 
         assert_eq!(store.session("s").await.unwrap(), None);
     }

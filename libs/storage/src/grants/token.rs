@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::key;
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, n, s, to_item, ttl};
-use crate::race::Race;
+use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
 /// What the keys of tokens start with.
@@ -78,15 +78,15 @@ impl Store {
         self.grant(token_key(hash)).await
     }
 
-    /// Keeps a token of a user who is there. [`Race::Lost`] when there is no
+    /// Keeps a token of a user who is there. [`WriteOutcome::Conflict`] when there is no
     /// such user, or none who may have one.
-    pub async fn put_token(&self, hash: &str, token: &TokenGrant) -> Result<Race, StorageError> {
+    pub async fn put_token(&self, hash: &str, token: &TokenGrant) -> Result<WriteOutcome, StorageError> {
         if self.mark_token(token.owner, hash, token.created_at, token.expires_at).await?.is_none() {
-            return Ok(Race::Lost);
+            return Ok(WriteOutcome::Conflict);
         }
         let item = token_item(hash, token)?;
         self.client.put_item().table_name(self.table(Table::Grants)).set_item(Some(item)).send().await?;
-        Ok(Race::Won)
+        Ok(WriteOutcome::Applied)
     }
 
     /// Notes that a token was used, and how long it now lives. Callers do it
@@ -97,7 +97,7 @@ impl Store {
         hash: &str,
         used_at: DateTime<Utc>,
         expires_at: DateTime<Utc>,
-    ) -> Result<Race, StorageError> {
+    ) -> Result<WriteOutcome, StorageError> {
         let update = async {
             let update = self
                 .client
@@ -114,7 +114,7 @@ impl Store {
                 .expression_attribute_values(":ttl", ttl(expires_at))
                 .send()
                 .await;
-            Race::of(update)
+            WriteOutcome::from_write(update)
         };
         let (touched, prolonged) = futures::join!(update, self.prolong_mark(owner, hash, expires_at));
         prolonged?;
@@ -122,7 +122,7 @@ impl Store {
     }
 
     /// Ends a token of this user.
-    pub async fn revoke_token(&self, owner: UserId, hash: &str) -> Result<Race, StorageError> {
+    pub async fn revoke_token(&self, owner: UserId, hash: &str) -> Result<WriteOutcome, StorageError> {
         // Without its mark it is refused, so that comes first. The mark is
         // taken from this owner, whoever the token belongs to.
         self.unmark_token(owner, hash).await?;
@@ -136,7 +136,7 @@ impl Store {
         stream::iter(hashes).map(delete).buffer_unordered(DELETIONS).try_collect().await
     }
 
-    async fn delete_token(&self, owner: UserId, hash: &str) -> Result<Race, StorageError> {
+    async fn delete_token(&self, owner: UserId, hash: &str) -> Result<WriteOutcome, StorageError> {
         let deleted = self
             .client
             .delete_item()
@@ -147,7 +147,7 @@ impl Store {
             .expression_attribute_values(":owner", n(owner))
             .send()
             .await;
-        Race::of(deleted)
+        WriteOutcome::from_write(deleted)
     }
 }
 
@@ -182,13 +182,13 @@ mod tests {
         let (owner, stranger) = (owner.user_id, stranger.user_id);
         store.put_token("t", &a_token(owner)).await.unwrap();
 
-        assert_eq!(store.revoke_token(stranger, "t").await.unwrap(), Race::Lost);
+        assert_eq!(store.revoke_token(stranger, "t").await.unwrap(), WriteOutcome::Conflict);
         assert!(store.token("t").await.unwrap().is_some());
         assert!(store.admit(owner, "t", false, noon()).await.unwrap().is_some());
-        assert_eq!(store.revoke_token(owner, "t").await.unwrap(), Race::Won);
+        assert_eq!(store.revoke_token(owner, "t").await.unwrap(), WriteOutcome::Applied);
         let touched = store.touch_token(owner, "t", noon(), noon() + TimeDelta::days(1)).await.unwrap();
 
-        assert_eq!(touched, Race::Lost);
+        assert_eq!(touched, WriteOutcome::Conflict);
         assert_eq!(store.token("t").await.unwrap(), None);
         assert_eq!(store.admit(owner, "t", false, noon()).await.unwrap(), None);
     }
@@ -216,8 +216,8 @@ mod tests {
         let disabled = User { disabled: true, ..a_user() };
         join(&store, &disabled).await;
 
-        assert_eq!(store.put_token("t", &a_token(disabled.user_id)).await.unwrap(), Race::Lost);
-        assert_eq!(store.put_token("t", &a_token(a_user().user_id)).await.unwrap(), Race::Lost);
+        assert_eq!(store.put_token("t", &a_token(disabled.user_id)).await.unwrap(), WriteOutcome::Conflict);
+        assert_eq!(store.put_token("t", &a_token(a_user().user_id)).await.unwrap(), WriteOutcome::Conflict);
 
         assert_eq!(store.token("t").await.unwrap(), None);
     }

@@ -192,7 +192,7 @@ async fn a_file_that_was_let_go_is_unused_from_then_on_and_used_again_by_a_post(
         facts: None,
     };
     let post = domain::post::Post { media: vec![carried], targets: Vec::new(), ..post };
-    let write = PostWrite { before: None, after: Some(&post), deliveries: Vec::new(), kept: None, news: None };
+    let write = PostWrite { before: None, after: Some(&post), deliveries: Vec::new(), kept: None, event: None };
     assert_eq!(store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
     assert!(store.media_of_posts(path.user()).await.unwrap().contains(&id));
     store.keep_medium(path, later()).await.unwrap();

@@ -10,11 +10,11 @@ use domain::media::{MediaPath, MimeType};
 use serde::Deserialize;
 
 use super::{MediumRemoval, TRIES, UNUSED_SHARDS, difference, medium_key, shard_named};
-use crate::conflict::{Patience, meets_a_transaction};
+use crate::conflict::{RetryPolicy, meets_a_transaction};
 use crate::error::StorageError;
 use crate::item::{at, from_item, n, s};
-use crate::race::Race;
 use crate::transaction::Transacted;
+use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
 /// A file as it is found in the index.
@@ -127,11 +127,11 @@ impl Store {
                 .update_expression("SET unused_since = :now, unused_shard = :shard")
                 .expression_attribute_values(":now", at(now))
                 .expression_attribute_values(":shard", s(shard_named(true, id.get() % UNUSED_SHARDS)));
-            let mut patience = Patience::default();
+            let mut patience = RetryPolicy::default();
             loop {
                 match update.clone().send().await {
                     Err(error) if meets_a_transaction(&error) && patience.wait().await => {}
-                    updated => return Race::of(updated).map(drop),
+                    updated => return WriteOutcome::from_write(updated).map(drop),
                 }
             }
         });
@@ -151,7 +151,7 @@ impl Store {
             .expression_attribute_values(":before", at(before))
             .send()
             .await;
-        Race::of(kept).map(drop)
+        WriteOutcome::from_write(kept).map(drop)
     }
 
     /// Makes sure that no post will use a file, if none has since before
@@ -189,9 +189,9 @@ impl Store {
         if let Some(before) = before {
             update = update.expression_attribute_values(":before", at(before));
         }
-        Ok(match Race::of(update.send().await)? {
-            Race::Won => MediumRemoval::Doomed,
-            Race::Lost => MediumRemoval::Spared,
+        Ok(match WriteOutcome::from_write(update.send().await)? {
+            WriteOutcome::Applied => MediumRemoval::Doomed,
+            WriteOutcome::Conflict => MediumRemoval::Spared,
         })
     }
 

@@ -1,4 +1,4 @@
-mod desk;
+mod fixture;
 
 use chrono::TimeDelta;
 use domain::connection::Connection;
@@ -8,14 +8,14 @@ use domain::listing::Counts;
 use domain::post::TargetStatus;
 use domain::testing::{Dice, noon};
 
-use self::desk::{Desk, puts};
+use self::fixture::{Fixture, puts};
 use super::*;
 use crate::connections::Disconnected;
-use crate::race::Race;
+use crate::write_outcome::WriteOutcome;
 
 fn published(delivery: &Delivery) -> Delivery {
     let published = Published::new("p1".to_owned(), noon());
-    delivery.clone().intended(noon()).settled(Ok(published), noon(), 0).restamped(8)
+    delivery.clone().open_intent(noon()).record_publish(Ok(published), noon(), 0).with_write_id(8)
 }
 
 /// The post again, so that it reads as a change of it.
@@ -25,7 +25,7 @@ fn changed(post: &Post) -> Post {
 
 #[tokio::test]
 async fn a_scheduled_post_is_kept_with_its_deliveries_counts_and_marks() {
-    let desk = Desk::with_accounts(2).await;
+    let desk = Fixture::with_accounts(2).await;
 
     let (post, deliveries) = desk.scheduled().await;
 
@@ -39,7 +39,7 @@ async fn a_scheduled_post_is_kept_with_its_deliveries_counts_and_marks() {
 
 #[tokio::test]
 async fn an_id_that_is_taken_is_left_to_its_post() {
-    let desk = Desk::with_accounts(1).await;
+    let desk = Fixture::with_accounts(1).await;
     let (post, _) = desk.scheduled().await;
     let before = desk.picture(&post).await;
 
@@ -50,7 +50,7 @@ async fn an_id_that_is_taken_is_left_to_its_post() {
 
 #[tokio::test]
 async fn of_many_changes_of_the_same_reading_one_is_written() {
-    let desk = Desk::with_accounts(1).await;
+    let desk = Fixture::with_accounts(1).await;
     let post = desk.post(None);
     desk.write(None, Some(&post), Vec::new()).await;
     let after = desk.post(Some(10));
@@ -68,7 +68,7 @@ async fn of_many_changes_of_the_same_reading_one_is_written() {
 
 #[tokio::test]
 async fn posts_written_at_the_same_moment_are_all_counted() {
-    let desk = Desk::with_accounts(1).await;
+    let desk = Fixture::with_accounts(1).await;
     let posts: Vec<_> = (0..16).map(|_| desk.post(Some(10))).collect();
 
     let ends = futures::future::join_all(posts.iter().map(|it| desk.write(None, Some(it), Vec::new()))).await;
@@ -80,7 +80,7 @@ async fn posts_written_at_the_same_moment_are_all_counted() {
 
 #[tokio::test]
 async fn a_post_that_changed_is_not_deleted() {
-    let desk = Desk::with_accounts(1).await;
+    let desk = Fixture::with_accounts(1).await;
     let (post, _) = desk.scheduled().await;
     assert_eq!(desk.write(Some(&post), Some(&changed(&post)), Vec::new()).await, PostWritten::Done);
 
@@ -95,10 +95,10 @@ async fn a_post_that_changed_is_not_deleted() {
 
 #[tokio::test]
 async fn a_delivery_that_is_being_sent_keeps_its_post_from_changing() {
-    let desk = Desk::with_accounts(2).await;
+    let desk = Fixture::with_accounts(2).await;
     let (post, deliveries) = desk.scheduled().await;
-    let intended = deliveries[1].clone().intended(noon()).restamped(8);
-    assert_eq!(desk.store.swap_delivery(&deliveries[1], &intended).await.unwrap(), Race::Won);
+    let intended = deliveries[1].clone().open_intent(noon()).with_write_id(8);
+    assert_eq!(desk.store.replace_delivery(&deliveries[1], &intended).await.unwrap(), WriteOutcome::Applied);
     let before = desk.picture(&post).await;
     let after = changed(&post);
     let newer = desk.deliveries(&after);
@@ -113,9 +113,9 @@ async fn a_delivery_that_is_being_sent_keeps_its_post_from_changing() {
 
 #[tokio::test]
 async fn a_public_delivery_keeps_its_post_from_changing() {
-    let desk = Desk::with_accounts(1).await;
+    let desk = Fixture::with_accounts(1).await;
     let (post, deliveries) = desk.scheduled().await;
-    desk.store.swap_delivery(&deliveries[0], &published(&deliveries[0])).await.unwrap();
+    desk.store.replace_delivery(&deliveries[0], &published(&deliveries[0])).await.unwrap();
     let before = desk.picture(&post).await;
     let after = changed(&post);
     let newer = desk.deliveries(&after);
@@ -129,26 +129,26 @@ async fn a_public_delivery_keeps_its_post_from_changing() {
 
 #[tokio::test]
 async fn a_delivery_that_is_only_prepared_gives_way_to_a_change() {
-    let desk = Desk::with_accounts(1).await;
+    let desk = Fixture::with_accounts(1).await;
     let (post, deliveries) = desk.scheduled().await;
-    let held = deliveries[0].clone().held(noon()).restamped(8);
-    desk.store.swap_delivery(&deliveries[0], &held).await.unwrap();
+    let held = deliveries[0].clone().lease(noon()).with_write_id(8);
+    desk.store.replace_delivery(&deliveries[0], &held).await.unwrap();
     let after = changed(&post);
     let newer = desk.deliveries(&after);
 
     assert_eq!(desk.write(Some(&post), Some(&after), puts(&newer)).await, PostWritten::Done);
 
-    let prepared = held.clone().prepared(Some("done".to_owned()), None).restamped(9);
-    assert_eq!(desk.store.swap_delivery(&held, &prepared).await.unwrap(), Race::Lost);
+    let prepared = held.clone().record_preparation(Some("done".to_owned()), None).with_write_id(9);
+    assert_eq!(desk.store.replace_delivery(&held, &prepared).await.unwrap(), WriteOutcome::Conflict);
     assert_eq!(desk.store.deliveries(post.user_id, post.post_id).await.unwrap(), newer);
 }
 
 #[tokio::test]
 async fn what_the_post_was_told_of_is_due_no_more_but_stays_readable() {
-    let desk = Desk::with_accounts(1).await;
+    let desk = Fixture::with_accounts(1).await;
     let (post, deliveries) = desk.scheduled().await;
     let ended = published(&deliveries[0]);
-    desk.store.swap_delivery(&deliveries[0], &ended).await.unwrap();
+    desk.store.replace_delivery(&deliveries[0], &ended).await.unwrap();
     let after = post.rolled_up(std::slice::from_ref(&ended), noon());
 
     let stale = desk.write(Some(&post), Some(&after), vec![DeliveryWrite::RolledUp(&deliveries[0])]).await;
@@ -158,14 +158,14 @@ async fn what_the_post_was_told_of_is_due_no_more_but_stays_readable() {
     assert_eq!(told, PostWritten::Done);
     let (kept, found, counts, pending, due) = desk.picture(&post).await;
     assert_eq!(kept.unwrap().targets[0].status, TargetStatus::Published);
-    assert_eq!(found, [ended.rolled_up()]);
+    assert_eq!(found, [ended.finish_roll_up()]);
     assert_eq!(counts, Counts { published: 1, ..Counts::default() });
     assert_eq!((pending, due), (vec![0], 0));
 }
 
 #[tokio::test]
 async fn an_account_that_was_disconnected_takes_no_posts() {
-    let desk = Desk::with_accounts(2).await;
+    let desk = Fixture::with_accounts(2).await;
     let post = desk.post(Some(10));
     let deliveries = desk.deliveries(&post);
     let gone = desk.accounts[1].connection_id;
@@ -180,7 +180,7 @@ async fn an_account_that_was_disconnected_takes_no_posts() {
 #[tokio::test]
 async fn of_a_disconnection_and_a_scheduling_at_the_same_moment_one_is_refused() {
     for _ in 0..8 {
-        let desk = Desk::with_accounts(1).await;
+        let desk = Fixture::with_accounts(1).await;
         let (post, account) = (desk.post(Some(10)), desk.accounts[0].connection_id);
 
         let (written, deleted) = tokio::join!(
@@ -198,7 +198,7 @@ async fn of_a_disconnection_and_a_scheduling_at_the_same_moment_one_is_refused()
 
 #[tokio::test]
 async fn an_answer_is_kept_with_its_post_and_given_again_for_a_day() {
-    let desk = Desk::with_accounts(1).await;
+    let desk = Fixture::with_accounts(1).await;
     let user = desk.user.user_id;
     let key = |body: &str| IdempotencyUse {
         user,
@@ -209,7 +209,7 @@ async fn an_answer_is_kept_with_its_post_and_given_again_for_a_day() {
     let first = key("body");
     let create = async |post: &Post, at| {
         let kept = Some((&first, post.post_id.to_string()));
-        let write = PostWrite { before: None, after: Some(post), deliveries: Vec::new(), kept, news: None };
+        let write = PostWrite { before: None, after: Some(post), deliveries: Vec::new(), kept, event: None };
         desk.store.write_post(&write, at).await.unwrap()
     };
     let kept = async |at| desk.store.surroundings(user, [], [], Some(&first), at).await.unwrap().kept;
@@ -231,7 +231,7 @@ async fn an_answer_is_kept_with_its_post_and_given_again_for_a_day() {
 
 #[tokio::test]
 async fn of_many_requests_with_one_key_one_creates_a_post() {
-    let desk = Desk::with_accounts(1).await;
+    let desk = Fixture::with_accounts(1).await;
     let key = IdempotencyUse {
         user: desk.user.user_id,
         route: "POST /posts",
@@ -242,7 +242,7 @@ async fn of_many_requests_with_one_key_one_creates_a_post() {
 
     let creations = posts.iter().map(async |post| {
         let kept = Some((&key, String::new()));
-        let write = PostWrite { before: None, after: Some(post), deliveries: Vec::new(), kept, news: None };
+        let write = PostWrite { before: None, after: Some(post), deliveries: Vec::new(), kept, event: None };
         desk.store.write_post(&write, noon()).await.unwrap()
     });
     let ends = futures::future::join_all(creations).await;
@@ -254,7 +254,7 @@ async fn of_many_requests_with_one_key_one_creates_a_post() {
 
 #[tokio::test]
 async fn what_a_transaction_cannot_hold_is_refused_whole() {
-    let desk = Desk::with_accounts(0).await;
+    let desk = Fixture::with_accounts(0).await;
     // The post and its count are two of the hundred.
     let removals = |count| (0..count).map(|_| DeliveryWrite::Remove(desk.ids.fresh())).collect();
     let post = desk.post(None);
@@ -267,7 +267,7 @@ async fn what_a_transaction_cannot_hold_is_refused_whole() {
 
 #[tokio::test]
 async fn counts_and_marks_are_exact_after_every_write() {
-    let desk = Desk::with_accounts(3).await;
+    let desk = Fixture::with_accounts(3).await;
     let mut dice = Dice(1);
     let mut posts: Vec<Post> = Vec::new();
 
@@ -291,7 +291,7 @@ async fn counts_and_marks_are_exact_after_every_write() {
             Some(before) => {
                 after.post_id = before.post_id;
                 assert_eq!(desk.write(Some(&before), Some(&after), Vec::new()).await, PostWritten::Done);
-                posts[index] = Post { stamp: before.stamp + 1, ..after };
+                posts[index] = Post { write_id: before.write_id + 1, ..after };
             }
         }
 

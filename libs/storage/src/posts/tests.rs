@@ -55,7 +55,7 @@ async fn every_page_is_the_one_of_the_contract() {
         if number % 2 == 0 {
             let after = placed(before.clone(), number as u64 + 3);
             write(&store, Some(&before), Some(&after)).await;
-            posts[number] = Post { stamp: before.stamp + 1, ..after };
+            posts[number] = Post { write_id: before.write_id + 1, ..after };
         } else {
             write(&store, Some(&before), None).await;
             posts.remove(number);
@@ -170,7 +170,7 @@ async fn a_page_does_not_contradict_itself_while_its_posts_are_written() {
             let status = [PostStatus::Draft, PostStatus::Scheduled][usize::try_from(round / 6 % 2).unwrap()];
             let minutes = i64::try_from(round * 7 % 60).unwrap();
             let time = (status == PostStatus::Scheduled).then(|| noon() + TimeDelta::minutes(minutes));
-            let after = Post { status, scheduled_at: time, stamp: before.stamp + 1, ..before.clone() };
+            let after = Post { status, scheduled_at: time, write_id: before.write_id + 1, ..before.clone() };
             if round % 5 == 0 {
                 write(&store, Some(&before), None).await;
                 write(&store, None, Some(&after)).await;

@@ -17,7 +17,7 @@ use crate::error::StorageError;
 use crate::grants::token_key;
 use crate::item::{Item, at, from_item, n};
 use crate::limits::{Counted, minute_of};
-use crate::race::{Race, if_won};
+use crate::write_outcome::{WriteOutcome, if_won};
 use crate::{Store, Table};
 
 const REQUESTS: &str = "requests#";
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Takes a token from its user: from then on it is refused.
-    pub async fn unmark_token(&self, user: UserId, token_hash: &str) -> Result<Race, StorageError> {
+    pub async fn unmark_token(&self, user: UserId, token_hash: &str) -> Result<WriteOutcome, StorageError> {
         self.remove(user, &Stale(vec![token_key(token_hash)])).await
     }
 
@@ -139,8 +139,8 @@ impl Store {
     }
 
     /// Removes what a user's item no longer needs.
-    pub async fn tidy(&self, user: UserId, stale: &Stale) -> Result<Race, StorageError> {
-        if stale.is_empty() { Ok(Race::Won) } else { self.remove(user, stale).await }
+    pub async fn tidy(&self, user: UserId, stale: &Stale) -> Result<WriteOutcome, StorageError> {
+        if stale.is_empty() { Ok(WriteOutcome::Applied) } else { self.remove(user, stale).await }
     }
 
     pub(crate) async fn prolong_mark(
@@ -148,7 +148,7 @@ impl Store {
         user: UserId,
         token_hash: &str,
         expires_at: DateTime<Utc>,
-    ) -> Result<Race, StorageError> {
+    ) -> Result<WriteOutcome, StorageError> {
         let update = self
             .client
             .update_item()
@@ -161,10 +161,10 @@ impl Store {
             .expression_attribute_values(":expires", at(expires_at))
             .send()
             .await;
-        Race::of(update)
+        WriteOutcome::from_write(update)
     }
 
-    async fn remove(&self, user: UserId, attributes: &Stale) -> Result<Race, StorageError> {
+    async fn remove(&self, user: UserId, attributes: &Stale) -> Result<WriteOutcome, StorageError> {
         let placeholders: Vec<_> = (0..attributes.0.len()).map(|it| format!("#a{it}")).collect();
         let mut update = self
             .client
@@ -176,7 +176,7 @@ impl Store {
         for (placeholder, name) in placeholders.into_iter().zip(&attributes.0) {
             update = update.expression_attribute_names(placeholder, name);
         }
-        Race::of(update.send().await)
+        WriteOutcome::from_write(update.send().await)
     }
 }
 

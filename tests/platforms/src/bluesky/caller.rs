@@ -8,7 +8,7 @@ use super::account::Status;
 use super::dpop::{self, Realm};
 use super::refusal::Refusal;
 use super::scope::{Action, Scopes};
-use super::world::{Shared, World};
+use super::world::{NetworkState, Shared};
 
 /// Somebody who may act for the account.
 pub(super) struct Caller(Rights);
@@ -75,7 +75,7 @@ pub(super) fn credentials(parts: &Parts) -> Result<(&str, &str), Refusal> {
 
 /// Access tokens of password sessions are only signed, not stored, so they work until
 /// they expire even when the session has ended.
-fn check_bearer(world: &World, token: &str) -> Result<(), Refusal> {
+fn check_bearer(world: &NetworkState, token: &str) -> Result<(), Refusal> {
     let malformed = || Refusal::bad("InvalidToken", "Token could not be verified");
     let token = world.key.verify("at+jwt", token).ok_or_else(malformed)?;
     // Tokens of OAuth are bound to a key.
@@ -89,7 +89,7 @@ fn check_bearer(world: &World, token: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_dpop(world: &World, parts: &Parts, token: &str) -> Result<Scopes, Refusal> {
+fn check_dpop(world: &NetworkState, parts: &Parts, token: &str) -> Result<Scopes, Refusal> {
     let path = parts.uri.path();
     let jkt = dpop::check(world, Realm::Pds, &parts.method, path, &parts.headers, Some(token))?;
     let invalid = |why: &str| Refusal::unauthorized("invalid_token", why).with_challenge("invalid_token");
@@ -106,7 +106,7 @@ fn check_dpop(world: &World, parts: &Parts, token: &str) -> Result<Scopes, Refus
 }
 
 /// Refuses while the account is taken down.
-pub(super) fn not_taken_down(world: &World) -> Result<(), Refusal> {
+pub(super) fn not_taken_down(world: &NetworkState) -> Result<(), Refusal> {
     match world.state().account.status {
         Status::TakenDown => Err(Refusal::unauthorized("AccountTakedown", "Account has been taken down")),
         Status::Active | Status::Deactivated => Ok(()),
@@ -114,7 +114,7 @@ pub(super) fn not_taken_down(world: &World) -> Result<(), Refusal> {
 }
 
 /// Refuses while the account is taken down or deactivated.
-pub(super) fn active(world: &World) -> Result<(), Refusal> {
+pub(super) fn active(world: &NetworkState) -> Result<(), Refusal> {
     not_taken_down(world)?;
     match world.state().account.status {
         Status::Deactivated => Err(Refusal::unauthorized("AccountDeactivated", "Account is deactivated")),

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::jose::{self, Jwt, PublicKey};
 use super::refusal::Refusal;
-use super::world::{Shared, World};
+use super::world::{NetworkState, Shared};
 
 /// Which server a proof is for; each has nonces of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ enum BadProof {
 ///
 /// Returns the thumbprint of its key, `None` without a proof.
 pub(super) fn check(
-    world: &World,
+    world: &NetworkState,
     realm: Realm,
     method: &Method,
     path: &str,
@@ -55,7 +55,7 @@ pub(super) fn check(
 }
 
 fn verify(
-    world: &World,
+    world: &NetworkState,
     realm: Realm,
     method: &Method,
     path: &str,
@@ -122,7 +122,7 @@ impl BadProof {
 
 /// Whether a request will be refused only for its nonce. It is not carried out then,
 /// and the client has to send it again.
-pub(super) fn is_turned_away(world: &World, realm: Realm, headers: &HeaderMap) -> bool {
+pub(super) fn is_turned_away(world: &NetworkState, realm: Realm, headers: &HeaderMap) -> bool {
     let Some(proof) = headers.get("dpop").and_then(|it| Jwt::read(it.to_str().ok()?)) else { return false };
     !proof.text("nonce").is_some_and(|it| accepts(world, realm, it))
 }
@@ -148,16 +148,16 @@ pub(super) async fn bring_nonce(
     response
 }
 
-fn accepts(world: &World, realm: Realm, said: &str) -> bool {
+fn accepts(world: &NetworkState, realm: Realm, said: &str) -> bool {
     let now = now(world);
     (now - 1..=now + 1).any(|it| nonce(world, realm, it) == said)
 }
 
 /// The number of the current nonce.
-fn now(world: &World) -> i64 {
+fn now(world: &NetworkState) -> i64 {
     world.seconds().div_euclid(ROTATION_SECONDS)
 }
 
-fn nonce(world: &World, realm: Realm, number: i64) -> String {
+fn nonce(world: &NetworkState, realm: Realm, number: i64) -> String {
     jose::digest(&format!("{} {realm:?} {number}", world.secret))
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::refusal::Refusal;
-use crate::stand_in::limits::{Begins, Limit, Limits, Standing};
+use crate::fake::limits::{Begins, Limit, Limits, Standing};
 
 /// What is counted together.
 #[derive(Clone, Copy, Debug)]

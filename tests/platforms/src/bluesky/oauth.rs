@@ -20,7 +20,7 @@ use http::{HeaderMap, Method};
 use super::dpop::{self, Realm};
 use super::refusal::Refusal;
 use super::world::client::{Client, ClientAuth};
-use super::world::{Shared, World};
+use super::world::{NetworkState, Shared};
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -95,7 +95,7 @@ struct Known {
 impl Posted {
     /// Checks the proof first, as real servers do: a request that lacks a nonce
     /// has not used its assertion up.
-    fn authenticate(&self, world: &World, missing: &str) -> Result<Known, Refusal> {
+    fn authenticate(&self, world: &NetworkState, missing: &str) -> Result<Known, Refusal> {
         let client_id = self.form.want("client_id", missing)?;
         let jkt = dpop::check(world, Realm::AuthorizationServer, &self.method, &self.path, &self.headers, None)?;
         let client = Client::find(client_id, &world.state().clients)?;

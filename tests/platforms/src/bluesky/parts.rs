@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 use super::service;
 use super::video::{Bearer, TYPES};
 use super::world::parts::Upload;
-use super::world::{Shared, State as Everything, World};
+use super::world::{NetworkState, Shared, State as Everything};
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -39,7 +39,7 @@ struct Numbered {
 }
 
 /// All of it takes the token that `uploadVideo` takes.
-fn verify(world: &World, token: &str) -> Result<(), Refusal> {
+fn verify(world: &NetworkState, token: &str) -> Result<(), Refusal> {
     service::verify(world, token, &world.pds_did(), "com.atproto.repo.uploadBlob")
 }
 

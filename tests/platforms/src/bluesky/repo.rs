@@ -15,7 +15,7 @@ use super::limits::{self, Allowance, Route};
 use super::refusal::Refusal;
 use super::scope::Action;
 use super::world::repo::{Entry, Prepared};
-use super::world::{Shared, State as Everything, World};
+use super::world::{NetworkState, Shared, State as Everything};
 use super::{account, embed, tid};
 
 pub(super) fn routes() -> Router<Shared> {
@@ -176,7 +176,7 @@ fn action(write: &Value) -> Result<Action, Refusal> {
 }
 
 /// Whether the account writes at all, into its own repository, and not too often.
-fn may_write(world: &World, input: &Input, points: u64) -> Result<Allowance, Refusal> {
+fn may_write(world: &NetworkState, input: &Input, points: u64) -> Result<Allowance, Refusal> {
     let allowance = limits::take(&mut world.state().limits, Route::Write, points, world.clock.now())?;
     if !account::is_it(input.text("repo")?) {
         return Err(Refusal::unauthorized("AuthenticationRequired", "Authentication Required"));
@@ -185,7 +185,7 @@ fn may_write(world: &World, input: &Input, points: u64) -> Result<Allowance, Ref
     Ok(allowance)
 }
 
-fn next_key(world: &World) -> String {
+fn next_key(world: &NetworkState) -> String {
     tid::at(world.clock.now(), world.state().repo.commits() + 1)
 }
 

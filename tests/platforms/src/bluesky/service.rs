@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::caller::Caller;
 use super::refusal::Refusal;
-use super::world::{Shared, World};
+use super::world::{NetworkState, Shared};
 use super::{account, jose};
 
 pub(super) fn routes() -> Router<Shared> {
@@ -73,7 +73,7 @@ async fn service_auth(
 }
 
 /// Whether a token of [`service_auth`] is for this method at this service.
-pub(super) fn verify(world: &World, token: &str, audience: &str, method: &str) -> Result<(), Refusal> {
+pub(super) fn verify(world: &NetworkState, token: &str, audience: &str, method: &str) -> Result<(), Refusal> {
     let refuse = |error: &str, message: &str| Err(Refusal::unauthorized(error, message));
     let Some(token) = world.key.verify("JWT", token) else {
         return refuse("BadJwtSignature", "jwt signature does not match jwt issuer");

@@ -14,7 +14,7 @@ use super::input::Input;
 use super::jose;
 use super::limits::{self, Route};
 use super::refusal::Refusal;
-use super::world::{Shared, World};
+use super::world::{NetworkState, Shared};
 
 const ACCESS_LIVES: TimeDelta = TimeDelta::hours(2);
 
@@ -87,7 +87,7 @@ async fn get_session(State(world): State<Shared>, caller: Caller) -> Json<Value>
     Json(session(&world, caller.sees_email()))
 }
 
-fn answer(world: &World, refresh: &str) -> Json<Value> {
+fn answer(world: &NetworkState, refresh: &str) -> Json<Value> {
     let now = world.clock.now();
     let access = jose::random("");
     let mut state = world.state();
@@ -104,7 +104,7 @@ fn answer(world: &World, refresh: &str) -> Json<Value> {
     Json(answer)
 }
 
-fn token(world: &World, typ: &str, scope: &str, id: &str, ends: DateTime<Utc>) -> Value {
+fn token(world: &NetworkState, typ: &str, scope: &str, id: &str, ends: DateTime<Utc>) -> Value {
     let claims = json!({
         "scope": scope,
         "sub": account::DID,
@@ -117,7 +117,7 @@ fn token(world: &World, typ: &str, scope: &str, id: &str, ends: DateTime<Utc>) -
 }
 
 /// The account as sessions show it.
-fn session(world: &World, with_email: bool) -> Value {
+fn session(world: &NetworkState, with_email: bool) -> Value {
     let status = world.state().account.status;
     let mut session = json!({
         "did": account::DID,

@@ -7,7 +7,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 
 use super::dpop::{self, Realm};
 use super::limits::Allowance;
@@ -15,8 +15,8 @@ use super::oauth::Form;
 use super::record::POST;
 use super::refusal::Refusal;
 use super::world::Shared;
-use crate::stand_in::front::{self, Front};
-use crate::stand_in::troubles::Troubles;
+use crate::fake::front::{self, Front};
+use crate::fake::injected_faults::InjectedFaults;
 
 /// A server whose calls can be in trouble.
 pub(super) fn around(world: &Shared, realm: Realm, server: Router<Shared>) -> Router {
@@ -30,8 +30,8 @@ struct Server {
     realm: Realm,
 }
 
-impl AsRef<Mutex<Troubles>> for Server {
-    fn as_ref(&self) -> &Mutex<Troubles> {
+impl AsRef<Mutex<InjectedFaults>> for Server {
+    fn as_ref(&self) -> &Mutex<InjectedFaults> {
         &self.world.troubles
     }
 }
@@ -45,16 +45,16 @@ impl Front for Server {
         classify(head, body).filter(|_| !dpop::is_turned_away(&self.world, self.realm, &head.headers))
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         match trouble {
-            Trouble::Limited { retry_after } => {
+            InjectedFault::Limited { retry_after } => {
                 Allowance::none_until(self.world.clock.now() + retry_after).exceeded().into_response()
             }
-            Trouble::Unavailable => {
+            InjectedFault::Unavailable => {
                 Refusal::xrpc(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "Service Unavailable")
                     .into_response()
             }
-            Trouble::Unwanted => unwanted(call).into_response(),
+            InjectedFault::Unwanted => unwanted(call).into_response(),
             _ => broken(self.realm),
         }
     }

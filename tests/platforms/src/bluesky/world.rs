@@ -25,13 +25,13 @@ use self::requests::Requests;
 use self::videos::Videos;
 use super::account::Account;
 use super::jose::{self, Key};
-use crate::stand_in::limits::Limits;
-use crate::stand_in::troubles::Troubles;
+use crate::fake::injected_faults::InjectedFaults;
+use crate::fake::limits::Limits;
 
-pub(super) type Shared = Arc<World>;
+pub(super) type Shared = Arc<NetworkState>;
 
 /// All servers together.
-pub(super) struct World {
+pub(super) struct NetworkState {
     pub(super) clock: Clock,
     /// Signs what the servers issue, and what the account says to other services.
     pub(super) key: Key,
@@ -39,7 +39,7 @@ pub(super) struct World {
     pub(super) secret: String,
     origins: OnceLock<Origins>,
     state: Mutex<State>,
-    pub(super) troubles: Mutex<Troubles>,
+    pub(super) troubles: Mutex<InjectedFaults>,
 }
 
 /// Where the servers are, known when they listen.
@@ -78,7 +78,7 @@ impl State {
     }
 }
 
-impl World {
+impl NetworkState {
     pub(super) fn new(clock: Clock) -> Self {
         let (origins, state, troubles) = (OnceLock::new(), Mutex::default(), Mutex::default());
         Self { clock, key: Key::new(), secret: jose::random(""), origins, state, troubles }
@@ -109,7 +109,7 @@ impl World {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn troubles(&self) -> MutexGuard<'_, Troubles> {
+    pub(super) fn troubles(&self) -> MutexGuard<'_, InjectedFaults> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

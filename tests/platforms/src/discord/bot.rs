@@ -31,10 +31,10 @@ use self::permissions::{Overwrite, PERMISSIONS, bits};
 use super::oauth::TOKEN;
 use super::refusal::{self, Refusal};
 use super::{GUILD, strict};
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::here;
-use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{Authorizes, Grant, Pkce, Rules, secret};
+use crate::fake::limits::Limits;
+use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules, secret};
+use crate::fake::request_log::RequestLog;
+use crate::fake::server;
 
 /// The number of the bot.
 pub const BOT: &str = "290926798626357999";
@@ -52,10 +52,10 @@ const ROLE: &str = "290926798626358888";
 pub struct DiscordBot {
     here: Arc<Here>,
     /// What arrived so far.
-    pub arrivals: Arrivals,
+    pub request_log: RequestLog,
 }
 
-type Here = here::Here<Memory>;
+type Here = server::FakeServer<Memory>;
 
 struct Memory {
     /// The bot's.
@@ -134,13 +134,13 @@ impl DiscordBot {
             .route("/channels/{channel}/threads/archived/public", get(threads::archived));
         let routes = Router::new()
             .nest("/api/v10", api)
-            .merge(crate::stand_in::oauth::routes("/oauth2/authorize", TOKEN, None))
+            .merge(crate::fake::oauth::routes("/oauth2/authorize", TOKEN, None))
             .fallback(refusal::not_found)
             // What is too large is refused with the message.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
         let here = Here::serve_as((), "discord", clock, RULES, memory, routes, strict).await;
-        Self { arrivals: here.arrivals.clone(), here }
+        Self { request_log: here.request_log.clone(), here }
     }
 
     /// The bot's token.

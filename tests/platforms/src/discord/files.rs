@@ -9,7 +9,7 @@ use http::{StatusCode, header};
 use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
-use crate::stand_in::params::essence;
+use crate::fake::params::essence;
 
 /// The largest request with files: 25 MiB.
 const MAX_REQUEST: usize = 25 << 20;

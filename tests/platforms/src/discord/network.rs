@@ -1,15 +1,15 @@
 //! Discord as the conformance suite sees it.
 
 use async_trait::async_trait;
-use platforms::conformance::network::{Call, Decision, Network, PublicPost, Trouble};
-use platforms::{Answers, AppCredentials};
+use platforms::conformance::network::{Call, Decision, InjectedFault, Network, PublicPost};
+use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::Discord;
 use super::oauth::CHOICE;
-use crate::stand_in::network::network;
-use crate::stand_in::oauth::decide;
+use crate::fake::network::network;
+use crate::fake::oauth::decide;
 
 #[async_trait]
 impl<const APP: bool> Network for Discord<APP> {
@@ -27,13 +27,13 @@ impl<const APP: bool> Network for Discord<APP> {
         self.here.oauth().permit(redirect_uri);
     }
 
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> FieldValues {
         let webhook = if APP { String::new() } else { self.webhook_url() };
-        Answers::from([("webhook".to_owned(), webhook.into())])
+        FieldValues::from([("webhook".to_owned(), webhook.into())])
     }
 
-    fn direct_answers(&self) -> Option<Answers> {
-        Some(Answers::from([("webhook".to_owned(), self.webhook_url().into())]))
+    fn direct_answers(&self) -> Option<FieldValues> {
+        Some(FieldValues::from([("webhook".to_owned(), self.webhook_url().into())]))
     }
 
     fn has_page(&self) -> bool {
@@ -56,7 +56,7 @@ impl<const APP: bool> Network for Discord<APP> {
         decide(url, CHOICE, decision).await
     }
 
-    fn can(&self, call: Call, _: Trouble) -> bool {
+    fn can(&self, call: Call, _: InjectedFault) -> bool {
         matches!(call, Call::Exchange | Call::Publish | Call::Revoke)
     }
 

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use serde_json::Value;
 
 use super::Here;
-use crate::stand_in::oauth::{Authorizes, Grant, Pkce, Rules};
+use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules};
 
 /// Where a code becomes a token.
 pub(super) const TOKEN: &str = "/api/v10/oauth2/token";

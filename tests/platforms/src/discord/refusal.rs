@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::stand_in::limits::Standing;
+use crate::fake::limits::Standing;
 
 /// What a call answers where it does not do what it was to do.
 #[derive(Debug)]

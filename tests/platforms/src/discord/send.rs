@@ -15,7 +15,7 @@ use super::fields::Fields;
 use super::files::Body;
 use super::refusal::{Refusal, rate_headers};
 use super::{CHANNEL, Here, Message};
-use crate::stand_in::limits::{Begins, Limit};
+use crate::fake::limits::{Begins, Limit};
 
 /// Messages of a webhook, as its answers say them: 5 in 2 seconds.
 const PER_WEBHOOK: Limit =

@@ -7,12 +7,12 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::{CHANNEL, GUILD, Here, Memory, NAME, Webhook, oauth};
-use crate::stand_in::front::Front;
+use crate::fake::front::Front;
 
 impl Memory {
     /// The webhook with this id and token, if it is there.
@@ -106,21 +106,21 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, _: Call, trouble: Trouble) -> Response {
+    fn answer(&self, _: Call, trouble: InjectedFault) -> Response {
         answer(trouble)
     }
 }
 
 /// The answer to a call that is not carried out.
-pub(super) fn answer(trouble: Trouble) -> Response {
+pub(super) fn answer(trouble: InjectedFault) -> Response {
     match trouble {
-        Trouble::Limited { retry_after } => Refusal::too_many(retry_after.as_seconds_f64()).into_response(),
+        InjectedFault::Limited { retry_after } => Refusal::too_many(retry_after.as_seconds_f64()).into_response(),
         // Cloudflare's own page.
-        Trouble::Unavailable => {
+        InjectedFault::Unavailable => {
             let page = "<!DOCTYPE html>\n<html><head><title>503 Service Unavailable</title></head></html>\n";
             (StatusCode::SERVICE_UNAVAILABLE, Html(page)).into_response()
         }
-        Trouble::Unwanted => Refusal::bad(200_000, "Message was blocked by automatic moderation").into_response(),
+        InjectedFault::Unwanted => Refusal::bad(200_000, "Message was blocked by automatic moderation").into_response(),
         _ => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, 0, "500: Internal Server Error").into_response(),
     }
 }

@@ -10,11 +10,11 @@ use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Here, Memory, PERSON, PERSON_ID};
+use crate::fake::oauth::{Authorizes, Fault, Grant, HasOAuth, OAuth, secret};
+use crate::fake::params::{Params, bearer};
 use crate::meta::access::check_proof;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
-use crate::stand_in::oauth::{Authorizes, Fault, Grant, HasOAuth, OAuth, secret};
-use crate::stand_in::params::{Params, bearer};
 
 type Answer = Result<Json<Value>, GraphError>;
 

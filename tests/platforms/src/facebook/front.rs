@@ -3,12 +3,12 @@
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 
 use super::{Here, unwanted};
+use crate::fake::front::Front;
 use crate::meta::error::GraphError;
 use crate::meta::trouble::{self, minutes};
-use crate::stand_in::front::Front;
 
 impl Front for Here {
     const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
@@ -35,16 +35,18 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         match (call, trouble) {
-            (Call::Exchange, Trouble::Limited { .. }) => {
+            (Call::Exchange, InjectedFault::Limited { .. }) => {
                 GraphError::new(4, "(#4) Application request limit reached").into_response()
             }
-            (_, Trouble::Limited { retry_after }) => {
+            (_, InjectedFault::Limited { retry_after }) => {
                 let error = GraphError::new(32, "(#32) Page request limit reached");
                 error.regained_in(minutes(retry_after)).into_response()
             }
-            (_, Trouble::Unwanted) => unwanted(100, 1_346_001, "Your content couldn't be shared.").into_response(),
+            (_, InjectedFault::Unwanted) => {
+                unwanted(100, 1_346_001, "Your content couldn't be shared.").into_response()
+            }
             _ => trouble::answer(call, trouble).into_response(),
         }
     }

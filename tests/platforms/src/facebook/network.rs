@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::posts::Post;
 use super::{CONFIGURATION, Facebook, Memory, PAGE};
-use crate::stand_in::network::{medium, oauth_network};
+use crate::fake::network::{medium, oauth_network};
 
 impl<const CONFIGURED: bool> Network for Facebook<CONFIGURED> {
     oauth_network!("facebook");

@@ -12,10 +12,10 @@ use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
 use super::Here;
+use crate::fake::oauth::secret;
+use crate::fake::wire::Cut;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
-use crate::stand_in::oauth::secret;
-use crate::stand_in::wire::Cut;
 
 /// The largest video.
 const MAX_BYTES: u64 = 10_000_000_000;

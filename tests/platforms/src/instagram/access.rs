@@ -11,13 +11,13 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::{HANDLE, Here, ID};
+use crate::fake::oauth::{self, Authorizes, Fault, HasOAuth};
+use crate::fake::params::{Params, essence};
 use crate::meta::access::{self, Proof};
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::long_lived::LongLived;
 use crate::meta::select::Node;
-use crate::stand_in::oauth::{self, Authorizes, Fault, HasOAuth};
-use crate::stand_in::params::{Params, essence};
 
 /// How Instagram names what lengthens a token.
 const TOKENS: LongLived = LongLived { exchange: "ig_exchange_token", refresh: "ig_refresh_token" };

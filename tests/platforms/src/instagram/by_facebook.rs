@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use super::access::PICTURE;
 use super::{HANDLE, Here, ID};
+use crate::fake::oauth::{self, OAuth, secret};
+use crate::fake::params::{Params, bearer};
 use crate::meta::access::{Proof, accept, check_proof, living};
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::lists::Page as PageOfList;
-use crate::stand_in::oauth::{self, OAuth, secret};
-use crate::stand_in::params::{Params, bearer};
 
 /// How long a token lives that was exchanged for one that lasts.
 const LASTS: TimeDelta = TimeDelta::days(60);

@@ -3,12 +3,12 @@
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 
 use super::making::failed;
 use super::{Here, ID};
+use crate::fake::front::Front;
 use crate::meta::trouble;
-use crate::stand_in::front::Front;
 
 impl Front for Here {
     const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
@@ -34,7 +34,7 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         trouble::answer(call, trouble).into_response()
     }
 

@@ -14,11 +14,11 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::{Here, Memory, text};
+use crate::fake::wire::Cut;
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
 use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch_medium};
 use crate::meta::fields::Fields;
-use crate::stand_in::wire::Cut;
 
 /// What is in a container, and then in a post.
 #[derive(Clone, Debug, Default)]

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::Instagram;
 use super::making::{Content, File, Kind};
 use super::posts::Post;
+use crate::fake::network::oauth_network;
 use crate::meta::fetched::Fetched;
-use crate::stand_in::network::oauth_network;
 
 impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
     oauth_network!("instagram");

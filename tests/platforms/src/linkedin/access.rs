@@ -12,9 +12,9 @@ use url::Url;
 
 use super::refusal::Refusal;
 use super::{Here, MEMBER, MEMBER_URN};
-use crate::stand_in::limits::{Begins, Limit};
-use crate::stand_in::oauth::{Authorizes, Fault, Grant, Rules};
-use crate::stand_in::params::{Params, bearer};
+use crate::fake::limits::{Begins, Limit};
+use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
+use crate::fake::params::{Params, bearer};
 
 /// Calls of a member with "Share on LinkedIn". Of other products it is not said.
 const PER_MEMBER: Limit = Limit { name: "member", most: 150, period: TimeDelta::days(1), begins: Begins::ByTheClock };

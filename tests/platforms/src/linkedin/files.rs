@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::fields::Fields;
 use super::refusal::Refusal;
 use super::{Here, Memory};
-use crate::stand_in::oauth::{Grant, secret};
-use crate::stand_in::params::{bearer, essence};
+use crate::fake::oauth::{Grant, secret};
+use crate::fake::params::{bearer, essence};
 
 /// The most pixels of a picture.
 const MAX_PIXELS: u64 = 36_152_320;

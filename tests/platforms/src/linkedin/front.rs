@@ -3,13 +3,13 @@
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 use serde_json::json;
 
 use super::Here;
 use super::refusal::Refusal;
-use crate::stand_in::front::Front;
-use crate::stand_in::oauth::{Authorizes, Fault, token_call};
+use crate::fake::front::Front;
+use crate::fake::oauth::{Authorizes, Fault, token_call};
 
 impl Front for Here {
     const TRANSLATED: &'static [&'static str] =
@@ -30,14 +30,14 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         match (call, trouble) {
-            (Call::Exchange | Call::Refresh, Trouble::Unwanted) => {
+            (Call::Exchange | Call::Refresh, InjectedFault::Unwanted) => {
                 self.refusal(Fault::InvalidGrant("the grant is of no use"))
             }
-            (_, Trouble::Limited { .. }) => Refusal::too_many().into_response(),
-            (_, Trouble::Unavailable) => failed(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
-            (_, Trouble::Unwanted) => {
+            (_, InjectedFault::Limited { .. }) => Refusal::too_many().into_response(),
+            (_, InjectedFault::Unavailable) => failed(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+            (_, InjectedFault::Unwanted) => {
                 Refusal::new(422, 0, "UNPROCESSABLE", "The content does not comply with our policies").into_response()
             }
             _ => failed(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),

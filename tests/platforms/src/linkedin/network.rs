@@ -1,13 +1,13 @@
 //! The API as the conformance suite sees it.
 
 use domain::media::{FileType, MimeType};
-use platforms::conformance::network::{Call, Network, PublicPost, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network, PublicPost};
 use serde_json::Value;
 
 use super::little::Read;
 use super::posts::Post;
 use super::{LinkedIn, Memory, PAGE_URN, Products};
-use crate::stand_in::network::{medium, oauth_network};
+use crate::fake::network::{medium, oauth_network};
 
 impl<P: Products> Network for LinkedIn<P> {
     oauth_network!("linkedin");
@@ -33,8 +33,9 @@ impl<P: Products> Network for LinkedIn<P> {
 
     /// It never says when it wants to be asked again, and its response to the publish call
     /// has its id in a header and no body.
-    fn can(&self, call: Call, trouble: Trouble) -> bool {
-        let is_other = matches!(trouble, Trouble::Limited { .. } | Trouble::CutBody | Trouble::EmptyBody);
+    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
+        let is_other =
+            matches!(trouble, InjectedFault::Limited { .. } | InjectedFault::CutBody | InjectedFault::EmptyBody);
         !(call == Call::Publish && is_other) && (call != Call::Refresh || P::has_pages())
     }
 

@@ -15,7 +15,7 @@ use super::little::Read;
 use super::organizations::asked;
 use super::refusal::Refusal;
 use super::{Here, MEMBER_URN, Memory};
-use crate::stand_in::params::essence;
+use crate::fake::params::essence;
 
 /// The longest text, as refusals say ("exceeded the maximum allowed (3000 characters)"). In
 /// which unit is not said; as JavaScript counts is the strictest of the likely ones.

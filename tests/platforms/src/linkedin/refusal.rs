@@ -5,7 +5,7 @@ use axum::response::{Html, IntoResponse, Response};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::stand_in::oauth::Fault;
+use crate::fake::oauth::Fault;
 
 /// What a call answers that is not carried out.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use url::Url;
 
 use super::instance::Here;
 use super::refusal::Refusal;
-use crate::stand_in::oauth::{App, secret};
-use crate::stand_in::params::Params;
+use crate::fake::oauth::{App, secret};
+use crate::fake::params::Params;
 
 /// `POST /api/v1/apps`
 pub(crate) async fn register(State(here): Here, params: Params) -> Result<Json<Value>, Refusal> {

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::account;
 use super::instance::Here;
 use super::refusal::Refusal;
-use crate::stand_in::oauth::{Fault, lead_on};
-use crate::stand_in::params::Params;
+use crate::fake::oauth::{Fault, lead_on};
+use crate::fake::params::Params;
 
 /// `GET /oauth/authorize`: the page, or what is wrong with the request.
 pub(crate) async fn page(State(here): Here, RawQuery(query): RawQuery, params: Params) -> Result<Response, Refusal> {

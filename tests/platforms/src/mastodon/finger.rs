@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::account::USERNAME;
 use super::instance::Here;
-use crate::stand_in::params::Params;
+use crate::fake::params::Params;
 
 /// `GET /.well-known/webfinger`
 pub(crate) async fn web_finger(State(here): Here, params: Params) -> Response {

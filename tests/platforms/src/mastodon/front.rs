@@ -8,17 +8,17 @@ use axum::response::{IntoResponse, Response};
 use chrono::{SecondsFormat, TimeDelta};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 
 use super::flavour::Reset;
 use super::instance::{Here, Instance};
 use super::media;
 use super::oauth::{self, worded};
 use super::refusal::Refusal;
-use crate::stand_in::front::Front;
-use crate::stand_in::limits::{Begins, Limit, Standing};
-use crate::stand_in::oauth::Fault;
-use crate::stand_in::params::Params;
+use crate::fake::front::Front;
+use crate::fake::limits::{Begins, Limit, Standing};
+use crate::fake::oauth::Fault;
+use crate::fake::params::Params;
 
 const PER_ACCOUNT: Limit = per("account", 1500, 5);
 const PER_TOKEN: Limit = per("token", 300, 5);
@@ -100,21 +100,21 @@ impl Front for Instance {
         }
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         match trouble {
-            Trouble::Limited { retry_after } => {
+            InjectedFault::Limited { retry_after } => {
                 let ends = self.clock.now() + retry_after;
                 too_many(Standing::none_until(PER_TOKEN.most, PER_TOKEN.period, ends), self.differences.reset)
             }
-            Trouble::Unavailable => Refusal::new(
+            InjectedFault::Unavailable => Refusal::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "There was a temporary problem serving your request, please try again",
             )
             .into_response(),
-            Trouble::Unwanted if matches!(call, Call::Exchange | Call::Refresh) => {
+            InjectedFault::Unwanted if matches!(call, Call::Exchange | Call::Refresh) => {
                 worded(self, unwanted(call)).into_response()
             }
-            Trouble::Unwanted => unwanted(call).into_response(),
+            InjectedFault::Unwanted => unwanted(call).into_response(),
             // What an uncaught error in the server looks like.
             _ => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error").into_response(),
         }

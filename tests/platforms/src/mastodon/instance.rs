@@ -14,11 +14,11 @@ use platforms::conformance::network::Detour;
 use self::media::Medium;
 use self::statuses::Status;
 use super::flavour::Differences;
-use crate::stand_in::arrivals::Arrivals;
-use crate::stand_in::echo::Echo;
-use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::OAuth;
-use crate::stand_in::troubles::Troubles;
+use crate::fake::echo::Echo;
+use crate::fake::injected_faults::InjectedFaults;
+use crate::fake::limits::Limits;
+use crate::fake::oauth::OAuth;
+use crate::fake::request_log::RequestLog;
 
 /// A server.
 pub(crate) struct Instance {
@@ -29,10 +29,10 @@ pub(crate) struct Instance {
     /// Whether its refusals repeat the request.
     pub(crate) echo: Echo,
     /// What it was asked.
-    pub(crate) arrivals: Arrivals,
+    pub(crate) request_log: RequestLog,
     base_url: OnceLock<String>,
     memory: Mutex<Memory>,
-    troubles: Mutex<Troubles>,
+    troubles: Mutex<InjectedFaults>,
 }
 
 /// The server, as a handler receives it.
@@ -92,9 +92,9 @@ impl Instance {
             hides_visibility: false,
             last_id: 0,
         };
-        let (echo, arrivals) = (Echo::default(), Arrivals::default());
+        let (echo, request_log) = (Echo::default(), RequestLog::default());
         let (base_url, memory, troubles) = (OnceLock::new(), Mutex::new(memory), Mutex::default());
-        Self { differences, clock, echo, arrivals, base_url, memory, troubles }
+        Self { differences, clock, echo, request_log, base_url, memory, troubles }
     }
 
     /// Tells it, once, at which address it is reached.
@@ -119,13 +119,13 @@ impl Instance {
     }
 
     /// What a test has ordered.
-    pub(crate) fn troubles(&self) -> MutexGuard<'_, Troubles> {
+    pub(crate) fn troubles(&self) -> MutexGuard<'_, InjectedFaults> {
         self.troubles.lock().expect("no handler panicked")
     }
 }
 
-impl AsRef<Mutex<Troubles>> for Instance {
-    fn as_ref(&self) -> &Mutex<Troubles> {
+impl AsRef<Mutex<InjectedFaults>> for Instance {
+    fn as_ref(&self) -> &Mutex<InjectedFaults> {
         &self.troubles
     }
 }

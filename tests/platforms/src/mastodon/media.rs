@@ -16,7 +16,7 @@ use super::flavour::SecondUpload;
 use super::instance::media::Medium;
 use super::instance::{Here, Instance, Memory};
 use super::refusal::Refusal;
-use crate::stand_in::params::{essence, parts};
+use crate::fake::params::{essence, parts};
 
 /// What servers accept. Sound is left out: nobody here has any.
 pub(crate) const TYPES: [&str; 11] = [

@@ -6,15 +6,15 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use domain::clock::Clock;
 use domain::media::MimeType;
-use platforms::Answers;
-use platforms::conformance::network::{Call, Decision, Detour, Network, PublicMedium, PublicPost, Trouble};
+use platforms::FieldValues;
+use platforms::conformance::network::{Call, Decision, Detour, InjectedFault, Network, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::instance::Memory;
 use super::instance::statuses::Status;
 use super::{Known, Server, account};
-use crate::stand_in::oauth::decide;
+use crate::fake::oauth::decide;
 
 #[async_trait]
 impl<F: Known> Network for Server<F> {
@@ -34,11 +34,11 @@ impl<F: Known> Network for Server<F> {
         json!({})
     }
 
-    fn answers(&self) -> Answers {
-        Answers::from([("server".to_owned(), self.base_url().into())])
+    fn answers(&self) -> FieldValues {
+        FieldValues::from([("server".to_owned(), self.base_url().into())])
     }
 
-    fn answers_naming_it(&self) -> Option<Answers> {
+    fn answers_naming_it(&self) -> Option<FieldValues> {
         Some(self.answers())
     }
 
@@ -58,22 +58,22 @@ impl<F: Known> Network for Server<F> {
     }
 
     fn has_received(&self, secret: &str) -> bool {
-        self.here.arrivals.has(secret)
+        self.here.request_log.has(secret)
     }
 
     async fn send_back(&self, url: &str, decision: Decision) -> Url {
         decide(url, account::USERNAME, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+    fn trouble(&self, call: Call, trouble: InjectedFault, count: usize) {
         self.here.troubles().order(call, trouble, count);
     }
 
     /// A renewal can only fail where access tokens end. With a page and 413, the web server
     /// of the instance itself refuses a file that is too large.
-    fn can(&self, call: Call, trouble: Trouble) -> bool {
+    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
         (call != Call::Refresh || self.here.differences.token_lifetime.is_some())
-            && (call, trouble) != (Call::Upload, Trouble::Intermediary { status: 413 })
+            && (call, trouble) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
     }
 
     fn checks_codes(&self) -> bool {

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::account;
 use super::instance::{Here, Instance};
 use super::refusal::Refusal;
-use crate::stand_in::oauth::{App, Fault, Grant, OAuth, Rules};
-use crate::stand_in::params::Params;
+use crate::fake::oauth::{App, Fault, Grant, OAuth, Rules};
+use crate::fake::params::Params;
 
 /// `GET /.well-known/oauth-authorization-server`
 pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> {

@@ -16,7 +16,7 @@ use super::instance::{Here, Instance, Memory};
 use super::length::length;
 use super::refusal::Refusal;
 use super::rewritten::{linked_pictures, rewritten};
-use crate::stand_in::params::Params;
+use crate::fake::params::Params;
 
 /// How long an `Idempotency-Key` is remembered.
 const KEY_LIFETIME: TimeDelta = TimeDelta::hours(1);

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::{Flavour, Server};
-use crate::stand_in::wire::browser;
+use crate::fake::wire::browser;
 
 const CALLBACK: &str = "https://us.example/callback";
 const VERIFIER: &str = "a-verifier-of-more-than-forty-three-characters";

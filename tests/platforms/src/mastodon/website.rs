@@ -9,7 +9,7 @@ use axum::response::{Html, IntoResponse, Response};
 use http::{StatusCode, header};
 
 use super::finger::{descriptor, host_descriptor};
-use crate::stand_in::wire;
+use crate::fake::wire;
 
 /// How a website tells where its accounts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

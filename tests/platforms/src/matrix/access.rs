@@ -14,9 +14,9 @@ use url::Url;
 use super::refusal::Refusal;
 use super::tokens::Pair;
 use super::{Here, PASSWORD, USER};
-use crate::stand_in::oauth::secret;
-use crate::stand_in::params::essence;
-use crate::stand_in::wire::browser;
+use crate::fake::oauth::secret;
+use crate::fake::params::essence;
+use crate::fake::wire::browser;
 
 /// How long a login token lives, which is used once: as long as Synapse's.
 const LOGIN_TOKEN_LIVES: TimeDelta = TimeDelta::minutes(2);

@@ -3,12 +3,12 @@
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 
 use super::Here;
 use super::refusal::Refusal;
-use crate::stand_in::front::Front;
-use crate::stand_in::oauth::{Fault, token_call};
+use crate::fake::front::Front;
+use crate::fake::oauth::{Fault, token_call};
 
 impl Front for Here {
     const TRANSLATED: &'static [&'static str] = &["/error", "/error_description"];
@@ -32,7 +32,7 @@ impl Front for Here {
         }
     }
 
-    fn meet(&self, call: Call) -> Option<Trouble> {
+    fn meet(&self, call: Call) -> Option<InjectedFault> {
         let trouble = self.troubles().meet(call);
         let mut memory = self.memory();
         if call == Call::Publish
@@ -44,16 +44,16 @@ impl Front for Here {
         trouble
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         let is_of_oauth = self.memory().authorization.is_there && matches!(call, Call::Exchange | Call::Refresh);
-        if is_of_oauth && trouble == Trouble::Unwanted {
+        if is_of_oauth && trouble == InjectedFault::Unwanted {
             return Fault::InvalidGrant("the grant has ended").into_response();
         }
         match (call, trouble) {
-            (_, Trouble::Limited { retry_after }) => Refusal::too_many(retry_after.num_milliseconds()),
-            (_, Trouble::Unavailable) => Refusal::new(503, "M_UNKNOWN", "Service unavailable"),
-            (Call::Refresh, Trouble::Unwanted) => Refusal::unknown_token(false),
-            (_, Trouble::Unwanted) => Refusal::forbidden("This message has been rejected as probable spam"),
+            (_, InjectedFault::Limited { retry_after }) => Refusal::too_many(retry_after.num_milliseconds()),
+            (_, InjectedFault::Unavailable) => Refusal::new(503, "M_UNKNOWN", "Service unavailable"),
+            (Call::Refresh, InjectedFault::Unwanted) => Refusal::unknown_token(false),
+            (_, InjectedFault::Unwanted) => Refusal::forbidden("This message has been rejected as probable spam"),
             _ => Refusal::new(500, "M_UNKNOWN", "Internal server error"),
         }
         .into_response()

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::{Here, MAX_FILE_BYTES};
-use crate::stand_in::params::essence;
+use crate::fake::params::essence;
 
 /// An uploaded file.
 pub(super) struct File {

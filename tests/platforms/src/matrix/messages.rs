@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::refusal::Refusal;
 use super::rooms::enter;
 use super::{Here, SILENT, Standing, USER, access, content};
-use crate::stand_in::limits::{Begins, Limit};
+use crate::fake::limits::{Begins, Limit};
 
 /// How long a transaction is remembered: as long as the server does that forgets
 /// soonest.

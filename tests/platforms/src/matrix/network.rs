@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
-use platforms::Answers;
-use platforms::conformance::network::{Call, Decision, Detour, Network, PublicMedium, PublicPost, Trouble};
+use platforms::FieldValues;
+use platforms::conformance::network::{Call, Decision, Detour, InjectedFault, Network, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::{Event, Matrix, Memory, PASSWORD, ROOM, USER, access};
-use crate::stand_in::network::network;
-use crate::stand_in::oauth::decide;
+use crate::fake::network::network;
+use crate::fake::oauth::decide;
 
 #[async_trait]
 impl<const OAUTH: bool> Network for Matrix<OAUTH> {
@@ -20,18 +20,18 @@ impl<const OAUTH: bool> Network for Matrix<OAUTH> {
         json!({})
     }
 
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> FieldValues {
         let password = if OAUTH { "" } else { PASSWORD };
         let typed = [("user", USER), ("password", password), ("homeserver", &self.base_url())];
         typed.map(|(name, it)| (name.to_owned(), it.into())).into()
     }
 
-    fn direct_answers(&self) -> Option<Answers> {
+    fn direct_answers(&self) -> Option<FieldValues> {
         (!OAUTH).then(|| self.answers())
     }
 
     /// Users can sign in on its page from now on.
-    fn answers_naming_it(&self) -> Option<Answers> {
+    fn answers_naming_it(&self) -> Option<FieldValues> {
         self.has_a_page();
         Some(self.answers().into_iter().filter(|(name, _)| name != "password").collect())
     }
@@ -52,7 +52,7 @@ impl<const OAUTH: bool> Network for Matrix<OAUTH> {
         if OAUTH { decide(url, USER, decision).await } else { access::sign_in_at(url).await }
     }
 
-    fn can(&self, call: Call, _: Trouble) -> bool {
+    fn can(&self, call: Call, _: InjectedFault) -> bool {
         call != Call::Process
     }
 

@@ -17,8 +17,8 @@ use url::Url;
 use super::refusal::Refusal;
 use super::tokens::{Pair, Session};
 use super::{Here, USER};
-use crate::stand_in::oauth::{self, App, Authorizes, Client, Fault, Pkce, Refresh, Rules, lead_on, secret};
-use crate::stand_in::params::Params;
+use crate::fake::oauth::{self, App, Authorizes, Client, Fault, Pkce, Refresh, Rules, lead_on, secret};
+use crate::fake::params::Params;
 
 /// The scopes that a device needs. There are others, such as `openid`, which nobody has to know.
 const API: &str = "urn:matrix:client:api:*";

@@ -1,10 +1,10 @@
-//! Questions to a homeserver, and what the specification has it answer: the stand-in and
+//! Questions to a homeserver, and what the specification has it answer: the fake and
 //! a real homeserver are asked the same.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::stand_in::wire::browser;
+use crate::fake::wire::browser;
 
 /// A homeserver, and a user of it.
 pub struct Asked<'a> {

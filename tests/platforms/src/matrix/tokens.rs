@@ -5,8 +5,8 @@ use http::HeaderMap;
 
 use super::refusal::Refusal;
 use super::{Memory, Standing};
-use crate::stand_in::oauth::secret;
-use crate::stand_in::params::bearer;
+use crate::fake::oauth::secret;
+use crate::fake::params::bearer;
 
 /// How long an access token lives for who can renew it.
 const LIVES: TimeDelta = TimeDelta::minutes(5);

@@ -8,8 +8,8 @@ use ring::hmac;
 
 use super::error::GraphError;
 use super::fields::Fields;
-use crate::stand_in::oauth::{Grant, OAuth};
-use crate::stand_in::params::bearer;
+use crate::fake::oauth::{Grant, OAuth};
+use crate::fake::params::bearer;
 
 /// What is made of `appsecret_proof`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::usage;
-use crate::stand_in::oauth::{Fault, secret};
+use crate::fake::oauth::{Fault, secret};
 
 /// What a call answers that is not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::media::{Facts, MimeType, Parts, Pixels};
 use url::Url;
 
-use crate::stand_in::wire::browser;
+use crate::fake::wire::browser;
 
 /// How long it is waited for a file.
 const WITHIN: Duration = Duration::from_secs(10);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::error::GraphError;
-use crate::stand_in::params::{essence, parts};
+use crate::fake::params::{essence, parts};
 
 /// The parameters of a call, each to be taken once.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::access;
 use super::error::GraphError;
 use super::fields::Fields;
-use crate::stand_in::oauth::{OAuth, secret};
+use crate::fake::oauth::{OAuth, secret};
 
 /// How a platform names what is asked for.
 #[derive(Clone, Copy, Debug)]

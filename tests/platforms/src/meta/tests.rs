@@ -16,7 +16,7 @@ use super::lists::Page;
 use super::long_lived::{LONG, LongLived, SHORT};
 use super::select::Node;
 use super::{Ids, time};
-use crate::stand_in::oauth::{OAuth, Refresh, Rules};
+use crate::fake::oauth::{OAuth, Refresh, Rules};
 
 const RULES: Rules =
     Rules { access_lives: Some(SHORT), refresh: Refresh::None, scopes: &["a", "b"], ..Rules::STANDARD };

@@ -10,7 +10,7 @@ use axum::response::Response;
 use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-use crate::stand_in::wire::Cut;
+use crate::fake::wire::Cut;
 
 /// About our app.
 const OF_THE_APP: HeaderName = HeaderName::from_static("x-app-usage");

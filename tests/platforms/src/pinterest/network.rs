@@ -5,7 +5,7 @@ use platforms::conformance::network::{Network, PublicMedium, PublicPost};
 
 use super::pins::Pin;
 use super::{BOARD, Pinterest};
-use crate::stand_in::network::oauth_network;
+use crate::fake::network::oauth_network;
 
 impl Network for Pinterest {
     oauth_network!("pinterest");

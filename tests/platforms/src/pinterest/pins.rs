@@ -14,8 +14,8 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::{Answer, BOARD, Created, Here, Memory, Paging, Refusal, USERNAME, invalid, page, refusal};
+use crate::fake::params::{essence, parts};
 use crate::meta::fetched::fetch;
-use crate::stand_in::params::{essence, parts};
 
 /// How long a video is processed.
 const PROCESSING: TimeDelta = TimeDelta::seconds(12);

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::{Here, TEAM, TEAM_ID};
-use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth};
-use crate::stand_in::params::{Params, bearer, essence};
+use crate::fake::oauth::{Authorizes, Fault, Grant, OAuth};
+use crate::fake::params::{Params, bearer, essence};
 
 /// `POST /api/oauth.v2.access`
 pub(super) async fn give(

@@ -9,7 +9,7 @@ use super::ARCHIVED;
 use super::call::Call;
 use super::fields::Fields;
 use super::refusal::Refusal;
-use crate::stand_in::limits::{Begins, Limit};
+use crate::fake::limits::{Begins, Limit};
 
 /// "Limit the number of characters in the text field to 4,000". The real one takes more,
 /// and then shows several messages, or cuts.

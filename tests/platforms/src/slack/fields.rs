@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::form_urlencoded;
 
 use super::refusal::Refusal;
-use crate::stand_in::params::essence;
+use crate::fake::params::essence;
 
 /// The arguments of a call. Whoever takes one says of which type it is.
 #[derive(Debug)]

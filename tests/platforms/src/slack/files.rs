@@ -14,8 +14,8 @@ use super::call::Call;
 use super::fields::Fields;
 use super::refusal::Refusal;
 use super::{Here, Memory, PRIVATE, TEAM_URL, chat};
-use crate::stand_in::oauth::secret;
-use crate::stand_in::params::essence;
+use crate::fake::oauth::secret;
+use crate::fake::params::essence;
 
 /// 1 GB.
 const MAX_BYTES: u64 = 1 << 30;

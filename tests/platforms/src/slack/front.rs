@@ -3,12 +3,12 @@
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 
 use super::Here;
 use super::refusal::Refusal;
-use crate::stand_in::front::Front;
-use crate::stand_in::oauth::token_call;
+use crate::fake::front::Front;
+use crate::fake::oauth::token_call;
 
 impl Front for Here {
     /// Refusals are codes.
@@ -30,15 +30,15 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         match (call, trouble) {
-            (_, Trouble::Limited { retry_after }) => Refusal::too_many(retry_after.num_seconds()).into_response(),
-            (_, Trouble::Unavailable) => Refusal::unavailable().into_response(),
-            (Call::Upload, Trouble::Unwanted) => (StatusCode::BAD_REQUEST, "it is not wanted").into_response(),
+            (_, InjectedFault::Limited { retry_after }) => Refusal::too_many(retry_after.num_seconds()).into_response(),
+            (_, InjectedFault::Unavailable) => Refusal::unavailable().into_response(),
+            (Call::Upload, InjectedFault::Unwanted) => (StatusCode::BAD_REQUEST, "it is not wanted").into_response(),
             (Call::Upload, _) => (StatusCode::INTERNAL_SERVER_ERROR, "it could not be kept").into_response(),
-            (Call::Exchange, Trouble::Unwanted) => Refusal::new("invalid_code").into_response(),
-            (Call::Refresh, Trouble::Unwanted) => Refusal::new("invalid_refresh_token").into_response(),
-            (_, Trouble::Unwanted) => Refusal::new("restricted_action").into_response(),
+            (Call::Exchange, InjectedFault::Unwanted) => Refusal::new("invalid_code").into_response(),
+            (Call::Refresh, InjectedFault::Unwanted) => Refusal::new("invalid_refresh_token").into_response(),
+            (_, InjectedFault::Unwanted) => Refusal::new("restricted_action").into_response(),
             // With 200, as errors of the Web API are.
             _ => Refusal::new("internal_error").into_response(),
         }

@@ -11,8 +11,8 @@ use super::call::Call;
 use super::fields::Fields;
 use super::refusal::Refusal;
 use super::{ARCHIVED, CHANNEL, Here, PRIVATE, TEAM, TEAM_ID, TEAM_URL, access, chat, files};
-use crate::stand_in::limits::{Begins, Limit};
-use crate::stand_in::params::bearer;
+use crate::fake::limits::{Begins, Limit};
+use crate::fake::params::bearer;
 
 /// A limit of the tiers: so many calls of a method in a minute.
 const fn tier(name: &'static str, most: u64) -> Limit {

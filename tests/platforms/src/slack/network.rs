@@ -2,10 +2,10 @@
 
 use domain::media::{FileType, MimeType};
 use domain::options::{OptionValue, Options};
-use platforms::conformance::network::{Call, Network, PublicPost, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network, PublicPost};
 
 use super::{CHANNEL, Memory, Message, Rotation, Slack, chat};
-use crate::stand_in::network::{medium, oauth_network};
+use crate::fake::network::{medium, oauth_network};
 
 impl<R: Rotation> Network for Slack<R> {
     oauth_network!("slack");
@@ -23,7 +23,7 @@ impl<R: Rotation> Network for Slack<R> {
         false
     }
 
-    fn can(&self, call: Call, _: Trouble) -> bool {
+    fn can(&self, call: Call, _: InjectedFault) -> bool {
         call != Call::Refresh || R::ON
     }
 

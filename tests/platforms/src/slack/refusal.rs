@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::stand_in::oauth::Fault;
+use crate::fake::oauth::Fault;
 
 /// What a call answers that is not carried out: 200 with a code, but for limits and
 /// outages.

@@ -7,14 +7,14 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
 use http::request::Parts;
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use super::fields::Fields;
 use super::refusal::Refusal;
 use super::{BOT, CHANNEL, Here, TOKEN, send};
-use crate::stand_in::front::Front;
-use crate::stand_in::limits::{Begins, Limit};
+use crate::fake::front::Front;
+use crate::fake::limits::{Begins, Limit};
 
 /// Messages of a bot to one chat: "20 messages per minute to the same group".
 const PER_CHAT: Limit = Limit { name: "chat", most: 20, period: TimeDelta::minutes(1), begins: Begins::WithTheFirst };
@@ -113,11 +113,11 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, _: Call, trouble: Trouble) -> Response {
+    fn answer(&self, _: Call, trouble: InjectedFault) -> Response {
         match trouble {
-            Trouble::Limited { retry_after } => Refusal::too_many(retry_after.num_seconds()),
-            Trouble::Unavailable => Refusal::new(503, "Service Unavailable"),
-            Trouble::Unwanted => Refusal::bad("PHOTO_INVALID_DIMENSIONS"),
+            InjectedFault::Limited { retry_after } => Refusal::too_many(retry_after.num_seconds()),
+            InjectedFault::Unavailable => Refusal::new(503, "Service Unavailable"),
+            InjectedFault::Unwanted => Refusal::bad("PHOTO_INVALID_DIMENSIONS"),
             _ => Refusal::new(500, "Internal Server Error"),
         }
         .into_response()

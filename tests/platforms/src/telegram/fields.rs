@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
-use crate::stand_in::params::{essence, parts};
+use crate::fake::params::{essence, parts};
 
 /// The fields of a call.
 #[derive(Debug, Default)]

@@ -1,24 +1,24 @@
 //! The Bot API as the conformance suite sees it.
 
 use async_trait::async_trait;
-use platforms::Answers;
-use platforms::conformance::network::{Call, Decision, Network, PublicPost, Trouble};
+use platforms::FieldValues;
+use platforms::conformance::network::{Call, Decision, InjectedFault, Network, PublicPost};
 use url::Url;
 
 use super::{CHANNEL, TOKEN, Telegram};
-use crate::stand_in::network::network;
+use crate::fake::network::network;
 
 #[async_trait]
 impl Network for Telegram {
     network!("telegram");
 
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> FieldValues {
         let memory = self.here.memory();
         let chat = if memory.is_group { memory.id().to_string() } else { format!("@{CHANNEL}") };
-        Answers::from([("token".to_owned(), TOKEN.into()), ("chat".to_owned(), chat.into())])
+        FieldValues::from([("token".to_owned(), TOKEN.into()), ("chat".to_owned(), chat.into())])
     }
 
-    fn direct_answers(&self) -> Option<Answers> {
+    fn direct_answers(&self) -> Option<FieldValues> {
         Some(self.answers())
     }
 
@@ -38,7 +38,7 @@ impl Network for Telegram {
         panic!("Telegram has no page: {url}")
     }
 
-    fn can(&self, call: Call, _: Trouble) -> bool {
+    fn can(&self, call: Call, _: InjectedFault) -> bool {
         matches!(call, Call::Exchange | Call::Publish | Call::Account)
     }
 

@@ -10,13 +10,13 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::{Here, ID, USERNAME};
+use crate::fake::oauth::{Authorizes, Fault};
+use crate::fake::params::{Params, essence};
 use crate::meta::access::{self, Proof};
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::long_lived::LongLived;
 use crate::meta::select::Node;
-use crate::stand_in::oauth::{Authorizes, Fault};
-use crate::stand_in::params::{Params, essence};
 
 /// How Threads names what lengthens a token.
 const TOKENS: LongLived = LongLived { exchange: "th_exchange_token", refresh: "th_refresh_token" };

@@ -3,11 +3,11 @@
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 
 use super::Here;
+use crate::fake::front::Front;
 use crate::meta::trouble;
-use crate::stand_in::front::Front;
 
 impl Front for Here {
     const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
@@ -27,7 +27,7 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         trouble::answer(call, trouble).into_response()
     }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Threads;
 use super::making::Content;
 use super::posts::Post;
-use crate::stand_in::network::oauth_network;
+use crate::fake::network::oauth_network;
 
 impl Network for Threads {
     oauth_network!("threads");

@@ -10,10 +10,10 @@ use url::Url;
 
 use super::refusal::page;
 use super::{Here, Oddity, USER};
-use crate::stand_in::consent::{self, escape};
-use crate::stand_in::oauth::secret;
-use crate::stand_in::params::Params;
-use crate::stand_in::wire::browser;
+use crate::fake::consent::{self, escape};
+use crate::fake::oauth::secret;
+use crate::fake::params::Params;
+use crate::fake::wire::browser;
 
 pub(super) fn answer(here: &Here, head: &Parts, body: &Bytes) -> Response {
     if let Some((Detour::Redirected, page)) = here.memory().leads_to.clone() {

@@ -11,7 +11,7 @@ use super::Here;
 use super::refusal::Refusal;
 use super::request::{Asked, Member};
 use super::site::{Medium, sanitized};
-use crate::stand_in::params::essence;
+use crate::fake::params::essence;
 
 /// What the form of an upload brings.
 #[derive(Default)]

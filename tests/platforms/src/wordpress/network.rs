@@ -7,8 +7,8 @@ use domain::media::{FileType, MimeType};
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::Answers;
-use platforms::conformance::network::{Call, Decision, Detour, Network, PublicMedium, PublicPost, Trouble};
+use platforms::FieldValues;
+use platforms::conformance::network::{Call, Decision, Detour, InjectedFault, Network, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -17,8 +17,8 @@ use super::refusal::{Refusal, page};
 use super::request::Asked;
 use super::site::{Memory, Post};
 use super::{Here, TYPED, USER, Wordpress, authorize, html};
-use crate::stand_in::front::Front;
-use crate::stand_in::network::network;
+use crate::fake::front::Front;
+use crate::fake::network::network;
 
 #[async_trait]
 impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
@@ -28,16 +28,16 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
         json!({})
     }
 
-    fn answers(&self) -> Answers {
-        Answers::from([("site".to_owned(), self.home().into())])
+    fn answers(&self) -> FieldValues {
+        FieldValues::from([("site".to_owned(), self.home().into())])
     }
 
-    fn direct_answers(&self) -> Option<Answers> {
+    fn direct_answers(&self) -> Option<FieldValues> {
         let typed = [("username".to_owned(), USER.into()), ("application_password".to_owned(), TYPED.into())];
         Some(self.answers().into_iter().chain(typed).collect())
     }
 
-    fn answers_naming_it(&self) -> Option<Answers> {
+    fn answers_naming_it(&self) -> Option<FieldValues> {
         Some(self.answers())
     }
 
@@ -52,8 +52,8 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
 
     /// Nothing is renewed. With a page and 413, the web server of the site itself refuses
     /// a file that is too large.
-    fn can(&self, call: Call, trouble: Trouble) -> bool {
-        call != Call::Refresh && (call, trouble) != (Call::Upload, Trouble::Intermediary { status: 413 })
+    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
+        call != Call::Refresh && (call, trouble) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
     }
 
     fn proof(&self) -> &'static str {
@@ -159,19 +159,19 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         match trouble {
-            Trouble::Limited { retry_after } => {
+            InjectedFault::Limited { retry_after } => {
                 let mut response = page(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
                 response.headers_mut().insert(RETRY_AFTER, retry_after.num_seconds().into());
                 response
             }
             // `wp_maintenance`
-            Trouble::Unavailable => page(
+            InjectedFault::Unavailable => page(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Briefly unavailable for scheduled maintenance. Check back in a minute.",
             ),
-            Trouble::Unwanted => unwanted(call).into_response(),
+            InjectedFault::Unwanted => unwanted(call).into_response(),
             _ => Refusal::critical().into_response(),
         }
     }

@@ -11,7 +11,7 @@ use url::form_urlencoded;
 use super::Here;
 use super::refusal::Refusal;
 use super::site::{Oddity, Role, letters};
-use crate::stand_in::params::{basic, essence};
+use crate::fake::params::{basic, essence};
 
 pub(super) struct Asked {
     pub(super) method: Method,

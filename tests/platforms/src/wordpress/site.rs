@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::media::MimeType;
 use platforms::conformance::network::Detour;
 
-use crate::stand_in::oauth::secret;
+use crate::fake::oauth::secret;
 
 /// The largest file, unless something else is said.
 const MAX_FILE: usize = 64 << 20;

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::{HANDLE, Here, ID};
-use crate::stand_in::limits::{Begins, Limit};
-use crate::stand_in::oauth::{Authorizes, Fault, Grant, Rules};
-use crate::stand_in::params::bearer;
+use crate::fake::limits::{Begins, Limit};
+use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
+use crate::fake::params::bearer;
 
 /// A limit of a user: "/ 15 min".
 const fn limit(name: &'static str, most: u64) -> Limit {

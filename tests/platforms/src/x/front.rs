@@ -3,12 +3,12 @@
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::network::{Call, Trouble};
+use platforms::conformance::network::{Call, InjectedFault};
 
 use super::Here;
 use super::refusal::Refusal;
-use crate::stand_in::front::Front;
-use crate::stand_in::oauth::{Authorizes, Fault, token_call};
+use crate::fake::front::Front;
+use crate::fake::oauth::{Authorizes, Fault, token_call};
 
 impl Front for Here {
     /// `detail` stays: it alone says that a post is a duplicate.
@@ -30,15 +30,17 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
         match (call, trouble) {
-            (Call::Exchange | Call::Refresh, Trouble::Unwanted) => self.refusal(Fault::InvalidGrant("")),
-            (_, Trouble::Limited { retry_after }) => Refusal::too_many(self.clock.now() + retry_after).into_response(),
-            (_, Trouble::Unavailable) => {
+            (Call::Exchange | Call::Refresh, InjectedFault::Unwanted) => self.refusal(Fault::InvalidGrant("")),
+            (_, InjectedFault::Limited { retry_after }) => {
+                Refusal::too_many(self.clock.now() + retry_after).into_response()
+            }
+            (_, InjectedFault::Unavailable) => {
                 Refusal::new(503, "Service Unavailable", "Service Unavailable").into_response()
             }
-            (Call::Upload, Trouble::Unwanted) => Refusal::invalid("media type unrecognized").into_response(),
-            (_, Trouble::Unwanted) => {
+            (Call::Upload, InjectedFault::Unwanted) => Refusal::invalid("media type unrecognized").into_response(),
+            (_, InjectedFault::Unwanted) => {
                 Refusal::forbidden("You are not permitted to perform this action.").into_response()
             }
             _ => Refusal::new(500, "Internal Server Error", "Internal Server Error").into_response(),

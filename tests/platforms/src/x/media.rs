@@ -16,7 +16,7 @@ use super::access::{MEDIA, PARTS, STATUS};
 use super::fields::Fields;
 use super::refusal::Refusal;
 use super::{Here, Memory};
-use crate::stand_in::params::{essence, parts};
+use crate::fake::params::{essence, parts};
 
 /// The largest picture, GIF and video: "5 MB", "15 MB", "512 MB". That a MB is more than a
 /// million bytes is not said.

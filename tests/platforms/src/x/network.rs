@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::tweets::Tweet;
 use super::{Memory, X};
-use crate::stand_in::network::{medium, oauth_network};
+use crate::fake::network::{medium, oauth_network};
 
 impl Network for X {
     oauth_network!("x");

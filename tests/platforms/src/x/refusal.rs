@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::stand_in::oauth::Fault;
+use crate::fake::oauth::Fault;
 
 /// What a call answers that is not carried out.
 #[derive(Debug)]

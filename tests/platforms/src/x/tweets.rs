@@ -14,7 +14,7 @@ use super::access::{TIMELINE, TWEETS};
 use super::fields::Fields;
 use super::refusal::Refusal;
 use super::{Here, ID, Memory, Spelling, text};
-use crate::stand_in::params::essence;
+use crate::fake::params::essence;
 
 /// A post.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use networks::bluesky::Bluesky;
 use platforms::conformance::network::{Call, Decision, Network};
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::{Stage, returning};
-use platforms::{AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses};
+use platforms::{AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -17,7 +17,7 @@ use crate::connected;
 /// Where a deployment is that everybody can reach.
 const PUBLIC: &str = "https://app.sps-loopback.dev";
 
-fn typed(stage: &Stage<Bluesky>, handle: &str) -> platforms::Answers {
+fn typed(stage: &Stage<Bluesky>, handle: &str) -> platforms::FieldValues {
     let mut answers = stage.network.answers();
     answers.insert("handle".to_owned(), handle.into());
     answers
@@ -48,7 +48,7 @@ async fn a_did_an_at_sign_and_the_server_lead_to_the_same_account() {
     let (pds, issuer) = (stage.network.pds().to_owned(), stage.network.issuer().to_owned());
     for name in [stage.network.did(), "@Alice.test", pds.as_str(), issuer.as_str()] {
         let (departure, callback) = stage.depart(&typed(&stage, name)).await.unwrap();
-        let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+        let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
         let back = stage.network.send_back(&url, Decision::Allow).await;
 
         let accounts = stage.complete(&returning(callback, &back)).await.unwrap();
@@ -63,7 +63,7 @@ async fn who_is_nobody_is_told_what_to_type() {
     let stage = Stage::<Bluesky>::new().await;
     for name in ["nobody.test", "alice", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"] {
         let refusal = stage.depart(&typed(&stage, name)).await.map(|(it, _)| it).unwrap_err();
-        assert!(matches!(refusal, HandOffRefusal::Field { name: "handle", .. }), "{name}: {refusal:?}");
+        assert!(matches!(refusal, ConnectError::Field { name: "handle", .. }), "{name}: {refusal:?}");
     }
 }
 
@@ -75,7 +75,7 @@ async fn an_answer_of_another_server_is_not_taken() {
 
     let refusal = stage.complete(&callback).await.unwrap_err();
 
-    assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
     assert_eq!(stage.network.grants(), 0, "the code was not spent there");
 }
 
@@ -83,13 +83,13 @@ async fn an_answer_of_another_server_is_not_taken() {
 async fn tokens_of_another_account_are_given_back() {
     let stage = Stage::<Bluesky>::new().await;
     let callback = stage.decided(Decision::Allow).await;
-    let memory = callback.memory.clone().unwrap();
+    let memory = callback.adapter_state.clone().unwrap();
     let of_another = memory.expose_secret().replace(stage.network.did(), stage.network.other_did());
     assert_ne!(memory.expose_secret(), of_another);
 
-    let refusal = stage.complete(&Callback { memory: Some(of_another.into()), ..callback }).await.unwrap_err();
+    let refusal = stage.complete(&Callback { adapter_state: Some(of_another.into()), ..callback }).await.unwrap_err();
 
-    assert!(matches!(&refusal, HandOffRefusal::Refused(words) if words.contains("another account")), "{refusal:?}");
+    assert!(matches!(&refusal, ConnectError::Refused(words) if words.contains("another account")), "{refusal:?}");
     assert_eq!(stage.network.calls(Call::Exchange), 1);
     assert_eq!(stage.network.grants(), 0, "they were revoked");
 }
@@ -104,7 +104,7 @@ async fn the_accounts_own_password_is_not_wanted() {
             stage.network.ask_for_second_factor();
         }
         let refusal = stage.depart(&answers).await.map(|(it, _)| it).unwrap_err();
-        let HandOffRefusal::Field { name: "app_password", message } = refusal else { panic!("{refusal:?}") };
+        let ConnectError::Field { name: "app_password", message } = refusal else { panic!("{refusal:?}") };
         assert!(message.contains("App passwords"), "{message}");
         assert_eq!(stage.network.grants(), 0);
     }
@@ -116,7 +116,7 @@ async fn an_account_that_is_not_active_is_not_connected() {
     stage.network.deactivate();
     let answers = stage.network.direct_answers().unwrap();
     let refusal = stage.depart(&answers).await.map(|(it, _)| it).unwrap_err();
-    assert!(matches!(&refusal, HandOffRefusal::Refused(words) if words.contains("not active")), "{refusal:?}");
+    assert!(matches!(&refusal, ConnectError::Refused(words) if words.contains("not active")), "{refusal:?}");
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_deployment_that_everybody_can_reach_has_a_document_and_a_key() {
     let stage = Stage::<Bluesky>::new().await;
     let platform = stage.connecting();
     assert_eq!(platform.client_document(&stage.here()).await.unwrap(), None, "at loopback there is none");
-    let here = OurAddresses::of(PUBLIC, "bluesky");
+    let here = CallbackUrls::of(PUBLIC, "bluesky");
     let document = platform.client_document(&here).await.unwrap().unwrap();
     assert_eq!(document["client_id"], here.client_document);
     assert_eq!(platform.client_document(&here).await.unwrap().unwrap(), document, "the key stays the same");
@@ -132,12 +132,12 @@ async fn a_deployment_that_everybody_can_reach_has_a_document_and_a_key() {
     stage.network.know_client(&here.client_document, document);
 
     let pkce = Pkce::random();
-    let request = AuthorizationRequest { state: random_token(), here: here.clone(), challenge: pkce.challenge.clone() };
+    let request = AuthorizationRequest { state: random_token(), urls: here.clone(), challenge: pkce.challenge.clone() };
     let departure = platform.authorize(&stage.network.answers(), &request, stage.clock.now()).await.unwrap();
-    let Departure::Page { url, memory } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, memory } = departure else { panic!("{departure:?}") };
     let query: BTreeMap<String, String> = stage.network.decide(&url, Decision::Allow).await;
     let arrived_at = here.redirect_uri.clone();
-    let callback = Callback { query, arrived_at, verifier: pkce.verifier, here, memory };
+    let callback = Callback { query, arrived_at, verifier: pkce.verifier, urls: here, adapter_state: memory };
     let account = stage.complete(&callback).await.unwrap().remove(0);
 
     stage.keep(&account.credentials);
@@ -169,18 +169,18 @@ async fn a_server_without_narrow_scopes_reads_a_document_of_its_own() {
     let stage = Stage::<Bluesky>::new().await;
     stage.network.is_old();
     let platform = stage.connecting();
-    let here = OurAddresses::of(PUBLIC, "bluesky");
+    let here = CallbackUrls::of(PUBLIC, "bluesky");
     for query in ["", "?scope=everything"] {
         let client_document = format!("{}{query}", here.client_document);
-        let there = OurAddresses { client_document: client_document.clone(), ..here.clone() };
+        let there = CallbackUrls { client_document: client_document.clone(), ..here.clone() };
         stage.network.know_client(&client_document, platform.client_document(&there).await.unwrap().unwrap());
     }
     let challenge = Pkce::random().challenge;
-    let request = AuthorizationRequest { state: random_token(), here, challenge };
+    let request = AuthorizationRequest { state: random_token(), urls: here, challenge };
 
     let departure = platform.authorize(&stage.network.answers(), &request, stage.clock.now()).await.unwrap();
 
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
     assert!(
         url.contains("client_id=https%3A%2F%2Fapp.sps-loopback.dev%2Fconnect%2Fclient%2Fbluesky%3Fscope%3Deverything"),
         "{url}"
@@ -191,16 +191,16 @@ async fn a_server_without_narrow_scopes_reads_a_document_of_its_own() {
 async fn a_document_that_a_server_cannot_read_is_no_reason_to_ask_for_more() {
     let stage = Stage::<Bluesky>::new().await;
     let platform = stage.connecting();
-    let here = OurAddresses::of(PUBLIC, "bluesky");
+    let here = CallbackUrls::of(PUBLIC, "bluesky");
     // It would find this one.
-    let wide = OurAddresses { client_document: format!("{}?scope=everything", here.client_document), ..here.clone() };
+    let wide = CallbackUrls { client_document: format!("{}?scope=everything", here.client_document), ..here.clone() };
     let document = platform.client_document(&wide).await.unwrap().unwrap();
     stage.network.know_client(&wide.client_document, document);
     let challenge = Pkce::random().challenge;
-    let request = AuthorizationRequest { state: random_token(), here, challenge };
+    let request = AuthorizationRequest { state: random_token(), urls: here, challenge };
 
     let departure = platform.authorize(&stage.network.answers(), &request, stage.clock.now()).await;
 
-    let Err(HandOffRefusal::Refused(words)) = departure else { panic!("{departure:?}") };
+    let Err(ConnectError::Refused(words)) = departure else { panic!("{departure:?}") };
     assert!(words.contains("Unable to obtain client metadata"), "{words}");
 }

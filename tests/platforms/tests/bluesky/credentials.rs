@@ -1,11 +1,11 @@
 //! Grants: proofs, renewal, and their end.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use networks::bluesky::Bluesky;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::stage::Stage;
-use platforms::{Account, Departure, RefreshRefusal};
+use platforms::{Account, AuthorizeStep, RefreshError};
 use secrecy::ExposeSecret;
 
 use crate::connected;
@@ -14,7 +14,7 @@ async fn with_app_password() -> (Stage<Bluesky>, Account) {
     let stage = Stage::<Bluesky>::new().await;
     let answers = stage.network.direct_answers().unwrap();
     let (departure, _) = stage.depart(&answers).await.unwrap();
-    let Departure::Arrived(mut accounts) = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Accounts(mut accounts) = departure else { panic!("{departure:?}") };
     let account = accounts.remove(0);
     stage.keep(&account.credentials);
     (stage, account)
@@ -43,16 +43,16 @@ async fn a_refresh_token_that_is_used_twice_ends_the_grant_and_is_told_so() {
 
     let replayed = stage.publishing().refresh(&account.credentials, stage.clock.now()).await.unwrap_err();
 
-    assert!(matches!(replayed, RefreshRefusal::Gone(_)), "{replayed:?}");
+    assert!(matches!(replayed, RefreshError::Gone(_)), "{replayed:?}");
     assert_eq!(stage.network.grants(), 0);
 }
 
 #[tokio::test]
 async fn a_lost_answer_to_a_refresh_says_nothing_of_the_grant() {
     let (stage, _) = connected().await;
-    stage.network.trouble(Call::Refresh, Trouble::LoseAnswer, 1);
-    assert!(matches!(stage.renew().await.unwrap_err(), RefreshRefusal::Unreachable(_)));
-    assert!(matches!(stage.renew().await.unwrap_err(), RefreshRefusal::Gone(_)), "it was spent");
+    stage.network.trouble(Call::Refresh, InjectedFault::LoseAnswer, 1);
+    assert!(matches!(stage.renew().await.unwrap_err(), RefreshError::Unreachable(_)));
+    assert!(matches!(stage.renew().await.unwrap_err(), RefreshError::Gone(_)), "it was spent");
 }
 
 #[tokio::test]
@@ -66,14 +66,14 @@ async fn a_session_with_an_app_password_is_renewed_and_ended() {
 
     let credentials = stage.credentials().await.unwrap();
     stage.connecting().revoke(&credentials, stage.clock.now()).await.unwrap();
-    assert!(matches!(stage.renew().await.unwrap_err(), RefreshRefusal::Gone(_)));
+    assert!(matches!(stage.renew().await.unwrap_err(), RefreshError::Gone(_)));
 }
 
 #[tokio::test]
 async fn an_app_password_that_was_taken_away_is_known_as_gone() {
     let (stage, _) = with_app_password().await;
     stage.network.revoke();
-    assert!(matches!(stage.renew().await.unwrap_err(), RefreshRefusal::Gone(_)));
+    assert!(matches!(stage.renew().await.unwrap_err(), RefreshError::Gone(_)));
 }
 
 #[tokio::test]
@@ -82,14 +82,14 @@ async fn an_account_that_is_not_active_any_more_wants_its_person() {
     let post = stage.due(&account, "too late", Vec::new()).await;
     stage.network.deactivate();
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
 
     stage.network.reactivate();
     stage.publish(&post).await.unwrap();
 
     stage.network.take_down();
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
 }
 
 #[tokio::test]
@@ -98,16 +98,13 @@ async fn an_account_that_moved_away_is_told_so() {
     stage.connect().await;
     stage.network.move_to(other.pds());
     let refusal = stage.renew().await.unwrap_err();
-    assert!(
-        matches!(&refusal, RefreshRefusal::Gone(words) if words.contains("has moved to the server")),
-        "{refusal:?}"
-    );
+    assert!(matches!(&refusal, RefreshError::Gone(words) if words.contains("has moved to the server")), "{refusal:?}");
 
     let (stage, _) = with_app_password().await;
     stage.network.move_to("https://new-home.example");
     let refusal = stage.renew().await.unwrap_err();
     let words = "the account has moved to the server new-home.example".to_owned();
-    assert_eq!(refusal, RefreshRefusal::Gone(words));
+    assert_eq!(refusal, RefreshError::Gone(words));
 }
 
 #[tokio::test]

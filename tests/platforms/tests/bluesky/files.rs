@@ -3,14 +3,14 @@
 use std::io::Cursor;
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::id::MediaId;
 use domain::media::{AltText, Attachment, Facts, MimeType, Pixels};
 use domain::rules::Rule;
 use image::{DynamicImage, ImageFormat, RgbImage};
 use networks::bluesky::Bluesky;
 use platforms::Step;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
 use serde_json::json;
@@ -90,7 +90,7 @@ async fn what_is_no_picture_is_refused_by_its_place() {
     let mut post = stage.post(&account, "broken", vec![sample(MimeType::Png, 1), broken]);
     let setback = stage.deliver(&mut post).await.unwrap_err();
     assert!(
-        matches!(&setback, Setback::Refused { reason } if reason.starts_with("file 2 of 2 (image/png): ")),
+        matches!(&setback, AttemptError::Refused { reason } if reason.starts_with("file 2 of 2 (image/png): ")),
         "{setback:?}"
     );
 }
@@ -103,7 +103,7 @@ async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
     stage.network.collect_blobs();
 
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
 
     post.progress = None;
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -132,13 +132,13 @@ async fn a_video_is_waited_for() {
 async fn a_video_whose_upload_was_not_answered_is_not_processed_twice() {
     let (stage, account) = connected().await;
     stage.network.videos_left(1);
-    stage.network.trouble(Call::Upload, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Upload, InjectedFault::LoseAnswer, 1);
     let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
     // The day's quota is used up by the first, which did arrive.
     let mut setbacks = Vec::new();
     let prepared = stage.prepare(&post).await;
-    assert!(matches!(prepared, Err(Setback::Unknown { .. })), "{prepared:?}");
+    assert!(matches!(prepared, Err(AttemptError::Unknown { .. })), "{prepared:?}");
     stage.network.videos_left(1);
     stage.prepare_all(&mut post, &mut setbacks).await.unwrap();
 
@@ -156,7 +156,7 @@ async fn a_day_without_videos_left_is_waited_out() {
     let setback = stage.prepare(&post).await.unwrap_err();
     let opens_at = stage.clock.now() + TimeDelta::hours(1);
     assert!(
-        matches!(&setback, Setback::Busy { retry_at: Some(at), reason } if *at <= opens_at && reason.contains("daily limit")),
+        matches!(&setback, AttemptError::RetryLater { retry_at: Some(at), reason } if *at <= opens_at && reason.contains("daily limit")),
         "{setback:?}"
     );
     assert_eq!(stage.network.calls(Call::Upload), 0);
@@ -173,7 +173,7 @@ async fn an_unconfirmed_address_is_told_with_what_to_do() {
     let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let setback = stage.prepare(&post).await.unwrap_err();
     assert!(
-        matches!(&setback, Setback::Refused { reason } if reason.contains("Confirm it in Bluesky's settings")),
+        matches!(&setback, AttemptError::Refused { reason } if reason.contains("Confirm it in Bluesky's settings")),
         "{setback:?}"
     );
 }
@@ -192,11 +192,11 @@ async fn a_large_video_goes_up_in_parts_and_goes_on_where_it_stopped() {
     let (stage, account) = connected().await;
     let video = large_video();
     let mut post = stage.post(&account, "moving", vec![video.clone()]);
-    stage.network.trouble(Call::Upload, Trouble::Unavailable, 1);
+    stage.network.trouble(Call::Upload, InjectedFault::Unavailable, 1);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(passage.setbacks.as_slice(), [Setback::Busy { .. }]), "{:?}", passage.setbacks);
+    assert!(matches!(passage.setbacks.as_slice(), [AttemptError::RetryLater { .. }]), "{:?}", passage.setbacks);
     assert_eq!(stage.network.parts_taken(), [1, 1, 1, 1], "no part is sent twice");
     assert!(stage.network.public()[0].media[0].bytes == video.bytes, "another video arrived");
     let record = stage.network.record(&passage.published.platform_post_id).unwrap();
@@ -221,7 +221,11 @@ async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_who
         let passage = stage.deliver(&mut post).await.unwrap();
 
         // It is begun anew ever more rarely, should it be forgotten each time.
-        assert!(passage.setbacks.iter().all(|it| matches!(it, Setback::Stale { .. })), "{:?}", passage.setbacks);
+        assert!(
+            passage.setbacks.iter().all(|it| matches!(it, AttemptError::PreparationExpired { .. })),
+            "{:?}",
+            passage.setbacks
+        );
         assert_eq!(passage.setbacks.len(), usize::from(parts));
         assert_eq!(stage.network.parts_taken().len(), if parts { 4 } else { 0 });
         assert!(stage.network.public()[0].media[0].bytes == video.bytes, "another video arrived");
@@ -245,10 +249,10 @@ async fn a_gif_is_shown_as_a_video_that_runs_without_end() {
 #[tokio::test]
 async fn a_video_that_cannot_be_played_is_refused_in_the_services_words() {
     let (stage, account) = connected().await;
-    stage.network.trouble(Call::Process, Trouble::Unwanted, 1);
+    stage.network.trouble(Call::Process, InjectedFault::Unwanted, 1);
     let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let setback = stage.deliver(&mut post).await.unwrap_err();
-    assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("validated")), "{setback:?}");
+    assert!(matches!(&setback, AttemptError::Refused { reason } if reason.contains("validated")), "{setback:?}");
 }
 
 #[tokio::test]
@@ -264,7 +268,7 @@ async fn a_video_whose_job_failed_is_uploaded_again_twice() {
 
             match delivered {
                 Ok(passage) => assert!(is_published && passage.setbacks.is_empty(), "{code:?}: {:?}", passage.setbacks),
-                Err(Setback::Refused { reason }) => {
+                Err(AttemptError::Refused { reason }) => {
                     assert!(!is_published && reason.contains("3 times") && reason.contains("Failed to"), "{reason}");
                 }
                 Err(other) => panic!("{code:?}: {other:?}"),
@@ -283,7 +287,7 @@ async fn a_video_that_the_accounts_server_does_not_take_is_refused_at_once() {
 
     let setback = stage.deliver(&mut post).await.unwrap_err();
 
-    let Setback::Refused { reason } = setback else { panic!("{setback:?}") };
+    let AttemptError::Refused { reason } = setback else { panic!("{setback:?}") };
     assert!(reason.contains("account's server") && reason.contains("size"), "{reason}");
     assert_eq!(stage.network.calls(Call::Upload), 1);
 }
@@ -299,7 +303,7 @@ async fn an_upload_in_parts_that_failed_is_made_again_twice() {
 
         match delivered {
             Ok(passage) => assert!(is_published && passage.setbacks.is_empty(), "{:?}", passage.setbacks),
-            Err(Setback::Refused { reason }) => {
+            Err(AttemptError::Refused { reason }) => {
                 assert!(!is_published && reason.contains("could not be assembled"), "{reason}");
             }
             Err(other) => panic!("{other:?}"),
@@ -322,5 +326,8 @@ async fn a_video_that_is_never_done_is_given_up() {
     stage.clock.advance(TimeDelta::minutes(2));
     let setback = stage.prepare(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Stale { reason } if reason.contains("30 minutes")), "{setback:?}");
+    assert!(
+        matches!(&setback, AttemptError::PreparationExpired { reason } if reason.contains("30 minutes")),
+        "{setback:?}"
+    );
 }

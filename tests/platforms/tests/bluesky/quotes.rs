@@ -1,6 +1,6 @@
 //! Posts that quote another one.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use networks::bluesky::Bluesky;
@@ -28,7 +28,7 @@ async fn embed(
     text: &str,
     media: Vec<Sample>,
     options: Options,
-) -> Result<Value, Setback> {
+) -> Result<Value, AttemptError> {
     let mut post = stage.post(account, text, media);
     post.options = options;
     let passage = stage.deliver(&mut post).await?;
@@ -85,7 +85,10 @@ async fn what_may_not_be_quoted_is_told_where_it_was_asked_for() {
         [(link(), "does not permit"), (missing.clone(), "is not there"), ("at://x".to_owned(), "no link")]
     {
         let setback = embed(&stage, &account, "Look", Vec::new(), quote(&address)).await.unwrap_err();
-        assert!(matches!(&setback, Setback::Refused { reason } if reason.contains(words)), "{address}: {setback:?}");
+        assert!(
+            matches!(&setback, AttemptError::Refused { reason } if reason.contains(words)),
+            "{address}: {setback:?}"
+        );
     }
     for text in [link(), missing] {
         let off = options([]);

@@ -1,11 +1,11 @@
 //! What is put, as it can be read there.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use networks::bluesky::Bluesky;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
     let mut held_up = stage.due(&account, "held up", Vec::new()).await;
     stage.clock.advance(TimeDelta::hours(1));
     let setback = stage.publish(&held_up).await.unwrap_err();
-    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
     held_up.progress = None;
     stage.prepare_all(&mut held_up, &mut Vec::new()).await.unwrap();
     let prepared_at = stage.clock.now();
@@ -87,19 +87,19 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
 
     // Tried in time, and certainly without any effect.
     let mut limited = stage.due(&account, "limited", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::Limited { retry_after: TimeDelta::minutes(9) }, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::Limited { retry_after: TimeDelta::minutes(9) }, 1);
     let setback = stage.publish(&limited).await.unwrap_err();
-    assert!(matches!(setback, Setback::Busy { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::RetryLater { .. }), "{setback:?}");
     stage.clock.advance(TimeDelta::minutes(9));
     let setback = stage.publish(&limited).await.unwrap_err();
-    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
     limited.progress = None;
     stage.prepare_all(&mut limited, &mut Vec::new()).await.unwrap();
     assert_eq!(created_at(stage.publish(&limited).await.unwrap()), shown(stage.clock.now()));
 
     // Tried in time, and what came of it is not known: every attempt puts the same.
     let tried = stage.due(&account, "tried", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::Unavailable, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::Unavailable, 1);
     stage.publish(&tried).await.unwrap_err();
     stage.clock.advance(TimeDelta::hours(1));
     assert_eq!(created_at(stage.publish(&tried).await.unwrap()), shown(tried.publish_at));
@@ -127,7 +127,7 @@ async fn a_repeat_changes_nothing_even_days_later() {
 async fn what_an_earlier_attempt_put_in_other_words_is_the_post() {
     let (stage, account) = connected().await;
     let mut post = stage.due(&account, "see #this", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
 
     // As if it had been prepared anew meanwhile, and had come out differently.
@@ -148,9 +148,9 @@ async fn another_post_under_the_key_is_not_taken_for_this_one() {
     post.text = "two".to_owned();
     post.progress = post.progress.map(|it| it.replace("\"text\":\"one\"", "\"text\":\"two\""));
 
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::NotThere));
+    assert!(matches!(stage.resolve(&post, since).await, Resolution::NotFound));
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Refused { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Refused { .. }), "{setback:?}");
     assert_eq!(stage.network.public()[0].text, "one");
 }
 

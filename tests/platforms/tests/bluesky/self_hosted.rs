@@ -11,10 +11,10 @@ use domain::media::MimeType;
 use domain::rules::Rule;
 use http::header::CONTENT_TYPE;
 use networks::bluesky::Bluesky;
-use platforms::conformance::network::{Call, Decision, Network, PublicPost, Trouble};
+use platforms::conformance::network::{Call, Decision, InjectedFault, Network, PublicPost};
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;
-use platforms::{Account, Answers};
+use platforms::{Account, FieldValues};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
@@ -67,7 +67,7 @@ impl Network for SelfHosted {
         json!({ "plc": url, "resolver": url, "appview": url })
     }
 
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> FieldValues {
         self.bluesky.answers()
     }
 
@@ -75,7 +75,7 @@ impl Network for SelfHosted {
         self.bluesky.send_back(url, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+    fn trouble(&self, call: Call, trouble: InjectedFault, count: usize) {
         self.bluesky.trouble(call, trouble, count);
     }
 
@@ -172,7 +172,7 @@ async fn without_a_picture_there_is_a_card_and_without_a_title_none() {
     let stage = Stage::<SelfHosted>::new().await;
     let account = stage.connect().await;
     let page = stage.network.page;
-    stage.network.trouble(Call::Upload, Trouble::Unavailable, 1);
+    stage.network.trouble(Call::Upload, InjectedFault::Unavailable, 1);
     let without_picture = embed(&stage, &account, &format!("http://{page}/about/tea")).await;
     assert_eq!(without_picture["external"]["title"], "Tea & biscuits");
     assert!(without_picture["external"].get("thumb").is_none());

@@ -1,4 +1,4 @@
-//! The stand-in for Bluesky refuses what Bluesky refuses.
+//! The fake for Bluesky refuses what Bluesky refuses.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
 mod authorization;

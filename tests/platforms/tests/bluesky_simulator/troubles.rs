@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use http::Method;
 use http::header::AUTHORIZATION;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 
 use crate::client::{Body, Client, TID, digest, post, tokens};
 
@@ -9,7 +9,7 @@ use crate::client::{Body, Client, TID, digest, post, tokens};
 async fn trouble_waits_for_a_call_that_would_be_served() {
     let client = Client::new().await;
     let token = client.connect().await.access;
-    client.network.trouble(Call::Publish, Trouble::Broken, 1);
+    client.network.trouble(Call::Publish, InjectedFault::Broken, 1);
 
     // The first of these has no nonce yet.
     let broken = client.put(&token, TID, &post("hello")).await;
@@ -24,7 +24,7 @@ async fn an_answer_is_lost_after_the_deed() {
     let client = Client::new().await;
     let token = client.connect().await.access;
     client.call(Method::GET, "com.atproto.server.getSession", &token, Body::Nothing).await;
-    for (trouble, posts) in [(Trouble::CutBefore, 0), (Trouble::LoseAnswer, 1)] {
+    for (trouble, posts) in [(InjectedFault::CutBefore, 0), (InjectedFault::LoseAnswer, 1)] {
         client.network.trouble(Call::Publish, trouble, 1);
         let url = format!("{}/xrpc/com.atproto.repo.putRecord", client.network.pds());
         let proof = client.proof(&Method::POST, &url, Some(&token));
@@ -44,17 +44,17 @@ async fn each_trouble_looks_like_itself() {
     let token = client.connect().await.access;
     let retry_after = TimeDelta::seconds(45);
     for (trouble, status, posts) in [
-        (Trouble::Unavailable, 503, 0),
-        (Trouble::Limited { retry_after }, 429, 0),
-        (Trouble::Gibberish, 200, 0),
-        (Trouble::Unwanted, 400, 0),
-        (Trouble::BrokenAfter, 500, 1),
+        (InjectedFault::Unavailable, 503, 0),
+        (InjectedFault::Limited { retry_after }, 429, 0),
+        (InjectedFault::Gibberish, 200, 0),
+        (InjectedFault::Unwanted, 400, 0),
+        (InjectedFault::BrokenAfter, 500, 1),
     ] {
         client.network.trouble(Call::Publish, trouble, 1);
         let answer = client.put(&token, TID, &post("hello")).await;
         assert_eq!(answer.status, status, "{trouble:?}");
         assert_eq!(client.network.public().len(), posts, "{trouble:?}");
-        if let Trouble::Limited { .. } = trouble {
+        if let InjectedFault::Limited { .. } = trouble {
             assert_eq!(answer.headers["ratelimit-reset"], (client.seconds() + 45).to_string().as_str());
         }
     }
@@ -64,7 +64,7 @@ async fn each_trouble_looks_like_itself() {
 async fn calls_are_told_apart() {
     let client = Client::new().await;
     let first = client.connect().await;
-    client.network.trouble(Call::Refresh, Trouble::Broken, 1);
+    client.network.trouble(Call::Refresh, InjectedFault::Broken, 1);
     assert_eq!(client.refresh(&first.refresh).await.error(), (500, "server_error"));
     let second = tokens(&client.refresh(&first.refresh).await);
     client.upload(&second.access, "image/png", b"file").await;

@@ -1,5 +1,5 @@
 use http::Method;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Body, Client, POSTING, TID, post};
@@ -61,7 +61,7 @@ async fn the_answer_has_two_shapes_and_a_job_can_fail() {
 
     client.network.video_by_lexicon(true);
     let job = upload(&client, &upload_token, MP4).await.body["jobStatus"]["jobId"].as_str().unwrap().to_owned();
-    client.network.trouble(Call::Process, Trouble::Unwanted, 1);
+    client.network.trouble(Call::Process, InjectedFault::Unwanted, 1);
     let failed = status(&client, &job).await;
     assert_eq!((&failed["state"], &failed["failureCode"]), (&json!("JOB_STATE_FAILED"), &json!("validation_failure")));
     client.network.videos_left(0);

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::connection::Connection;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::testing::{a_connection, a_user};
 use domain::text::PostText;
+use egress::AddressPolicy;
 use networks::discord::bot::{BOT, DiscordBot, FORUM, GENERAL, NEWS, SERVER, VIEW};
 use networks::discord::{Discord, GUILD};
-use outbound::AddressPolicy;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::stage::Stage;
-use platforms::{Account, Answers, AppCredentials, AppSource, Choosing, Connect, Departure, HandOffRefusal};
+use platforms::{Account, AppCredentials, AppSource, AuthorizeStep, Choosing, Connect, ConnectError, FieldValues};
 use platforms::{MemoryVault, Registry, Setup};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -24,7 +24,7 @@ use super::{connected, options};
 async fn the_bot_is_added_to_a_server_on_discords_page() {
     let stage = Stage::<DiscordBot>::new().await;
     let (departure, _) = stage.depart(&stage.network.answers()).await.unwrap();
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
     let asked: BTreeMap<String, String> = Url::parse(&url).unwrap().query_pairs().into_owned().collect();
     let names: Vec<_> = asked.keys().map(String::as_str).collect();
     assert_eq!(names, ["client_id", "permissions", "redirect_uri", "response_type", "scope", "state"]);
@@ -54,10 +54,10 @@ async fn no_secret_is_kept_with_a_server() {
     assert!(again.credentials.share_a_token(&account.credentials), "the bot stays while somebody needs it");
 }
 
-async fn listed(stage: &Stage<DiscordBot>, account: &Account) -> Result<Vec<(String, String)>, Setback> {
+async fn listed(stage: &Stage<DiscordBot>, account: &Account) -> Result<Vec<(String, String)>, AttemptError> {
     let connection = Connection { profile: account.profile.clone(), ..a_connection(&a_user()) };
     let asked = Choosing { option: "channel", query: None, connection: &connection, credentials: &account.credentials };
-    let choices = stage.heard(stage.connecting().choices(&asked, stage.clock.now()).await)?;
+    let choices = stage.record(stage.connecting().choices(&asked, stage.clock.now()).await)?;
     Ok(choices.into_iter().map(|it| (it.value, it.label)).collect())
 }
 
@@ -76,7 +76,7 @@ async fn channels_in_which_the_bot_may_post_are_listed_in_their_order() {
     assert_eq!(listed(&stage, &account).await.unwrap(), said(&[forum, news]));
     stage.network.revoke();
     let setback = listed(&stage, &account).await.unwrap_err();
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn the_bot_leaves_with_the_connection() {
     let (stage, account) = connected().await;
     let revoke = || stage.connecting().revoke(&account.credentials, stage.clock.now());
 
-    stage.network.trouble(Call::Revoke, Trouble::Unavailable, 1);
+    stage.network.trouble(Call::Revoke, InjectedFault::Unavailable, 1);
     revoke().await.unwrap_err();
     assert_eq!(stage.network.grants(), 1);
     revoke().await.unwrap();
@@ -120,14 +120,14 @@ async fn that_the_bots_token_was_reset_is_no_fault_of_a_connection() {
     stage.network.resets_its_token();
 
     let setback = stage.publish(&stage.post(&account, "reset", Vec::new())).await.unwrap_err();
-    let Setback::Busy { retry_at: None, reason } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: None, reason } = setback else { panic!("{setback:?}") };
     assert_eq!(reason, "Discord does not accept the token of this service's bot");
     assert!(!reason.contains(&old));
     let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
-    assert!(matches!(about, Err(Setback::Busy { .. })), "{about:?}");
+    assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
     let callback = stage.decided(platforms::conformance::network::Decision::Allow).await;
     let refusal = stage.complete(&callback).await.unwrap_err();
-    assert!(matches!(refusal, HandOffRefusal::Unreachable), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
 }
 
 /// The adapter that a deployment has with these settings and this secret.
@@ -149,7 +149,7 @@ async fn a_bot_that_is_switched_off_ends_no_connection() {
 
     let about = discord.about(&account.profile, &account.credentials, stage.clock.now()).await;
 
-    let Err(Setback::Busy { retry_at: None, reason }) = about else { panic!("{about:?}") };
+    let Err(AttemptError::RetryLater { retry_at: None, reason }) = about else { panic!("{about:?}") };
     assert!(reason.starts_with("the bot of this service is switched off"), "{reason}");
     assert_eq!(stage.network.grants(), 1);
 }
@@ -159,28 +159,28 @@ async fn a_webhook_can_still_be_pasted_where_there_is_a_bot() {
     let stage = Stage::<Discord>::new().await;
     let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": "Mj.Cl.Zn"});
     let settings = |bot: bool| json!({"url": stage.network.base_url(), "app": true, "bot": bot});
-    let typed = || Answers::from([("webhook".to_owned(), stage.network.webhook_url().into())]);
+    let typed = || FieldValues::from([("webhook".to_owned(), stage.network.webhook_url().into())]);
     let request = || platforms::AuthorizationRequest {
         state: "state".into(),
-        here: stage.here(),
+        urls: stage.here(),
         challenge: "challenge".to_owned(),
     };
     for bot in [true, false] {
         let registry = set_up(&stage.network, settings(bot), app.clone());
         let discord = registry.get("discord").unwrap();
         let departure = discord.authorize(&typed(), &request(), stage.clock.now()).await.unwrap();
-        let Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
+        let AuthorizeStep::Accounts(accounts) = departure else { panic!("{departure:?}") };
         assert_eq!(accounts[0].scopes, ["webhook.incoming"]);
-        let nothing = Answers::from([("webhook".to_owned(), String::new().into())]);
+        let nothing = FieldValues::from([("webhook".to_owned(), String::new().into())]);
         let departure = discord.authorize(&nothing, &request(), stage.clock.now()).await.unwrap();
-        let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+        let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
         assert_eq!(url.contains("scope=bot%20identify"), bot, "{url}");
     }
 
     let without = json!({"client_id": "us", "client_secret": "hush"});
     let registry = set_up(&stage.network, settings(true), without);
-    let nothing = Answers::from([("webhook".to_owned(), String::new().into())]);
+    let nothing = FieldValues::from([("webhook".to_owned(), String::new().into())]);
     let refusal =
         registry.get("discord").unwrap().authorize(&nothing, &request(), stage.clock.now()).await.unwrap_err();
-    assert!(matches!(refusal, HandOffRefusal::Unreachable), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
 }

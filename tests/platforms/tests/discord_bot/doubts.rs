@@ -1,20 +1,20 @@
 //! What became of a call whose answer was lost.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use networks::discord::bot::{DiscordBot, FORUM, GENERAL, HISTORY};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::{Post, Stage};
 
 use super::{connected, post};
 
 /// Its answer is lost, or the call is.
-async fn lost(stage: &Stage<DiscordBot>, post: &Post<'_>, trouble: Trouble) {
+async fn lost(stage: &Stage<DiscordBot>, post: &Post<'_>, trouble: InjectedFault) {
     stage.network.trouble(Call::Publish, trouble, 1);
     let setback = stage.publish(post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
 }
 
 /// What is said of it so long after the call, and how many calls that took.
@@ -38,15 +38,15 @@ async fn words_are_settled_by_their_nonce_within_two_minutes() {
     for (seconds, is_sent_again) in [(5, false), (64, false), (65, true), (79, true), (80, false), (130, false)] {
         let (stage, account) = connected().await;
         let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
-        lost(&stage, &post, Trouble::LoseAnswer).await;
+        lost(&stage, &post, InjectedFault::LoseAnswer).await;
 
         let (answer, calls) = asked(&stage, &post, TimeDelta::seconds(seconds)).await;
 
         assert_eq!(calls, usize::from(is_sent_again), "after {seconds} seconds");
         match answer {
-            Resolution::Public(found) if is_sent_again => assert_eq!(found.platform_post_id, id(&stage)),
-            Resolution::Unclear { .. } if seconds < 65 => {}
-            Resolution::Recognised(found) if 80 <= seconds => assert_eq!(found.platform_post_id, id(&stage)),
+            Resolution::Found(found) if is_sent_again => assert_eq!(found.platform_post_id, id(&stage)),
+            Resolution::Pending { .. } if seconds < 65 => {}
+            Resolution::Candidate(found) if 80 <= seconds => assert_eq!(found.platform_post_id, id(&stage)),
             other => panic!("after {seconds} seconds: {other:?}"),
         }
         assert_eq!(stage.network.public().len(), 1);
@@ -58,11 +58,11 @@ async fn what_did_not_arrive_is_known_at_once_and_goes_out_under_the_same_nonce(
     let (stage, account) = connected().await;
     let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
     stage.network.others_write(GENERAL, 3);
-    lost(&stage, &post, Trouble::CutBefore).await;
+    lost(&stage, &post, InjectedFault::CutBefore).await;
 
     let (answer, calls) = asked(&stage, &post, TimeDelta::seconds(5)).await;
 
-    assert_eq!((answer, calls), (Resolution::NotThere, 0));
+    assert_eq!((answer, calls), (Resolution::NotFound, 0));
     stage.publish(&post).await.unwrap();
     let first = stage.network.latest_payload()["nonce"].clone();
     // The first call was carried out after all, very late.
@@ -75,11 +75,11 @@ async fn where_lists_have_nonces_they_tell_at_once() {
     let (stage, account) = connected().await;
     stage.network.lists_nonces();
     let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
-    lost(&stage, &post, Trouble::LoseAnswer).await;
+    lost(&stage, &post, InjectedFault::LoseAnswer).await;
 
     let (answer, calls) = asked(&stage, &post, TimeDelta::seconds(5)).await;
 
-    let Resolution::Public(found) = answer else { panic!("{answer:?}") };
+    let Resolution::Found(found) = answer else { panic!("{answer:?}") };
     assert_eq!((found.platform_post_id, calls), (id(&stage), 0));
 }
 
@@ -88,11 +88,11 @@ async fn files_tell_for_ever_whose_message_it_is() {
     for place in [(GENERAL, None), (FORUM, Some("Tides"))] {
         let (stage, account) = connected().await;
         let post = post(&stage, &account, place, "a picture", vec![sample(MimeType::Png, 1)]);
-        lost(&stage, &post, Trouble::LoseAnswer).await;
+        lost(&stage, &post, InjectedFault::LoseAnswer).await;
 
         let (answer, calls) = asked(&stage, &post, TimeDelta::hours(9)).await;
 
-        let Resolution::Public(found) = answer else { panic!("{answer:?}") };
+        let Resolution::Found(found) = answer else { panic!("{answer:?}") };
         assert_eq!((&found.platform_post_id, calls), (&id(&stage), 0));
         let thread = if place.1.is_some() { found.platform_post_id.as_str() } else { GENERAL };
         let end = format!("/{thread}/{}", found.platform_post_id);
@@ -108,27 +108,27 @@ async fn a_thread_is_known_by_its_words_archived_or_not() {
         let mut earlier = post(&stage, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
         stage.deliver(&mut earlier).await.unwrap();
         let post = post(&stage, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
-        lost(&stage, &post, Trouble::LoseAnswer).await;
+        lost(&stage, &post, InjectedFault::LoseAnswer).await;
         if is_archived {
             stage.network.archives_threads();
         }
 
         let (answer, calls) = asked(&stage, &post, after).await;
 
-        let Resolution::Recognised(found) = answer else { panic!("{answer:?}") };
+        let Resolution::Candidate(found) = answer else { panic!("{answer:?}") };
         assert_eq!(found.platform_post_id, stage.network.public()[1].id, "not the one that is claimed");
         assert_eq!(calls, 0);
     }
     let (stage, account) = connected().await;
     let post = post(&stage, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
-    lost(&stage, &post, Trouble::CutBefore).await;
-    assert_eq!(asked(&stage, &post, TimeDelta::seconds(5)).await, (Resolution::NotThere, 0));
+    lost(&stage, &post, InjectedFault::CutBefore).await;
+    assert_eq!(asked(&stage, &post, TimeDelta::seconds(5)).await, (Resolution::NotFound, 0));
 }
 
 /// An empty list says nothing where the bot may not read.
 #[tokio::test]
 async fn without_the_history_nothing_is_said_to_be_not_there() {
-    for trouble in [Trouble::LoseAnswer, Trouble::CutBefore] {
+    for trouble in [InjectedFault::LoseAnswer, InjectedFault::CutBefore] {
         for place in [(GENERAL, None), (FORUM, Some("Tides"))] {
             let (stage, account) = connected().await;
             let post = post(&stage, &account, place, "good morning", Vec::new());
@@ -137,7 +137,7 @@ async fn without_the_history_nothing_is_said_to_be_not_there() {
 
             let (answer, _) = asked(&stage, &post, TimeDelta::hours(1)).await;
 
-            let Resolution::Unclear { reason } = answer else { panic!("{place:?} {trouble:?}: {answer:?}") };
+            let Resolution::Pending { reason } = answer else { panic!("{place:?} {trouble:?}: {answer:?}") };
             assert!(!reason.is_empty());
         }
     }
@@ -145,9 +145,9 @@ async fn without_the_history_nothing_is_said_to_be_not_there() {
     let (stage, account) = connected().await;
     let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
     stage.network.denies(GENERAL, HISTORY);
-    lost(&stage, &post, Trouble::LoseAnswer).await;
+    lost(&stage, &post, InjectedFault::LoseAnswer).await;
     let (answer, calls) = asked(&stage, &post, TimeDelta::seconds(65)).await;
-    assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
+    assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
     assert_eq!((calls, stage.network.public().len()), (1, 1));
 }
 
@@ -158,7 +158,7 @@ async fn a_channel_in_which_others_write_a_lot_is_read_page_by_page() {
         let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
         stage.network.others_write(GENERAL, others);
         stage.clock.advance(TimeDelta::seconds(1));
-        lost(&stage, &post, Trouble::LoseAnswer).await;
+        lost(&stage, &post, InjectedFault::LoseAnswer).await;
         let since = stage.clock.now();
         stage.clock.advance(TimeDelta::hours(3));
         stage.network.others_write(GENERAL, others);
@@ -166,8 +166,8 @@ async fn a_channel_in_which_others_write_a_lot_is_read_page_by_page() {
         let answer = stage.resolve(&post, since).await;
 
         match answer {
-            Resolution::Recognised(found) if is_found => assert_eq!(found.platform_post_id, id(&stage)),
-            Resolution::Unclear { reason } if !is_found => assert!(reason.contains("too many messages"), "{reason}"),
+            Resolution::Candidate(found) if is_found => assert_eq!(found.platform_post_id, id(&stage)),
+            Resolution::Pending { reason } if !is_found => assert!(reason.contains("too many messages"), "{reason}"),
             other => panic!("{others}: {other:?}"),
         }
     }
@@ -177,16 +177,16 @@ async fn a_channel_in_which_others_write_a_lot_is_read_page_by_page() {
 async fn while_the_bot_is_not_in_the_server_nothing_is_known() {
     let (stage, account) = connected().await;
     let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
-    lost(&stage, &post, Trouble::LoseAnswer).await;
+    lost(&stage, &post, InjectedFault::LoseAnswer).await;
     stage.network.revoke();
 
     let (answer, _) = asked(&stage, &post, TimeDelta::seconds(65)).await;
-    assert!(matches!(answer, Resolution::Disconnected { .. }), "{answer:?}");
+    assert!(matches!(answer, Resolution::Unauthorized { .. }), "{answer:?}");
 
     stage.connect().await;
     let (answer, _) = asked(&stage, &post, TimeDelta::zero()).await;
-    assert!(matches!(answer, Resolution::Recognised(_) | Resolution::Unclear { .. }), "{answer:?}");
+    assert!(matches!(answer, Resolution::Candidate(_) | Resolution::Pending { .. }), "{answer:?}");
     // What somebody deletes with its channel is not public any more.
     stage.network.deletes(GENERAL);
-    assert_eq!(asked(&stage, &post, TimeDelta::hours(1)).await.0, Resolution::Absent);
+    assert_eq!(asked(&stage, &post, TimeDelta::hours(1)).await.0, Resolution::NotPublished);
 }

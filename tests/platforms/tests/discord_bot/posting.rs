@@ -1,12 +1,12 @@
 //! Posts, and what the bot may not do.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::OptionValue;
 use networks::discord::GUILD;
 use networks::discord::bot::{ATTACH, FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::{Post, Stage};
 use serde_json::json;
@@ -16,7 +16,7 @@ use networks::discord::bot::DiscordBot;
 
 async fn refused(stage: &Stage<DiscordBot>, post: &Post<'_>) -> String {
     let setback = stage.publish(post).await.unwrap_err();
-    let Setback::Refused { reason } = setback else { panic!("{setback:?}") };
+    let AttemptError::Refused { reason } = setback else { panic!("{setback:?}") };
     assert!(!reason.contains(&stage.network.token()), "the bot's token is passed on: {reason}");
     reason
 }
@@ -69,7 +69,7 @@ async fn forum_that_requires_tags_says_what_to_do() {
 
     let refused = stage.deliver(&mut titled).await.unwrap_err();
 
-    let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
+    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.contains("switch off *Require people to select tags when posting*"), "{reason}");
 }
 
@@ -80,7 +80,7 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
         let mut post =
             post(&stage, &account, (GENERAL, None), &format!("behind {status}"), vec![sample(MimeType::Png, 1)]);
-        stage.network.trouble(Call::Publish, Trouble::Intermediary { status }, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::Intermediary { status }, 1);
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
@@ -144,7 +144,7 @@ async fn more_than_a_channel_takes_at_once_waits() {
 
     let setback = stage.publish(&crowded[5]).await.unwrap_err();
 
-    let Setback::Busy { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
     assert!((at - (stage.clock.now() + TimeDelta::seconds(5))).abs() < TimeDelta::seconds(2), "{at}");
     stage.publish(&posts(NEWS)[0]).await.unwrap();
     stage.clock.skip_to(at + TimeDelta::seconds(1));

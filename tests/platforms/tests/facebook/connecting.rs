@@ -1,17 +1,17 @@
 //! Which Pages are connected, and by what.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::text::PostText;
 use networks::facebook::{Facebook, PAGE, PERSON_ID};
-use platforms::conformance::network::{Call, Decision, Network, Trouble};
+use platforms::conformance::network::{Call, Decision, InjectedFault, Network};
 use platforms::conformance::stage::Stage;
-use platforms::{Account, Departure, HandOffRefusal, Renewal};
+use platforms::{Account, AuthorizeStep, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 
 use crate::{options, stage};
 
-async fn connected(stage: &Stage<Facebook>) -> Result<Vec<Account>, HandOffRefusal> {
+async fn connected(stage: &Stage<Facebook>) -> Result<Vec<Account>, ConnectError> {
     let callback = stage.decided(Decision::Allow).await;
     stage.complete(&callback).await
 }
@@ -83,7 +83,7 @@ async fn permissions_that_were_declined_are_named() {
     stage.network.declines(&["pages_manage_posts", "pages_show_list"]);
     let refusal = connected(&stage).await.unwrap_err();
     let said = "not given: pages_show_list, pages_manage_posts. Connect again";
-    assert!(matches!(&refusal, HandOffRefusal::Refused(it) if it.contains(said)), "{refusal:?}");
+    assert!(matches!(&refusal, ConnectError::Refused(it) if it.contains(said)), "{refusal:?}");
 
     stage.network.declines(&[]);
     assert_eq!(connected(&stage).await.unwrap().len(), 1);
@@ -115,8 +115,8 @@ async fn who_may_not_comment_is_told_when_the_post_is_scheduled() {
 
 #[tokio::test]
 async fn what_was_declined_is_asked_again_and_a_configuration_takes_the_place_of_scopes() {
-    let pairs = |departure: Departure| {
-        let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let pairs = |departure: AuthorizeStep| {
+        let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
         let url = url::Url::parse(&url).unwrap();
         let pairs: std::collections::BTreeMap<_, _> = url.query_pairs().into_owned().collect();
         (url.path().to_owned(), pairs)
@@ -137,7 +137,7 @@ async fn what_was_declined_is_asked_again_and_a_configuration_takes_the_place_of
 #[tokio::test]
 async fn a_page_is_posted_on_long_after_the_token_of_its_person_has_ended() {
     let (stage, account) = stage().await;
-    assert_eq!(stage.connecting().renewal(), Renewal::Never);
+    assert_eq!(stage.connecting().refresh_policy(), RefreshPolicy::Never);
     stage.clock.advance(TimeDelta::days(300));
     let mut post = stage.post(&account, "a year on", Vec::new());
 
@@ -155,16 +155,16 @@ async fn another_password_of_the_person_wants_them_again() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
     let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
-    assert!(matches!(about, Err(Setback::Disconnected { .. })), "{about:?}");
+    assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
 }
 
 #[tokio::test]
 async fn what_ends_with_all_of_the_persons_pages_is_known() {
     let (stage, account) = stage().await;
     assert!(stage.connecting().revokes_all());
-    stage.network.trouble(Call::Revoke, Trouble::Broken, 1);
+    stage.network.trouble(Call::Revoke, InjectedFault::Broken, 1);
     let now = stage.clock.now();
     assert!(stage.connecting().revoke(&account.credentials, now).await.is_err());
     stage.connecting().revoke(&account.credentials, now).await.unwrap();

@@ -1,6 +1,6 @@
 //! The first comment.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use platforms::Followed;
 use platforms::conformance::samples::sample;
@@ -46,7 +46,7 @@ async fn without_the_permission_it_is_left_out() {
     let setback = stage.follow_up(&post, FIRST, &published).await.unwrap_err();
 
     assert!(
-        matches!(&setback, Setback::Disconnected { reason } if reason.contains("pages_manage_engagement")),
+        matches!(&setback, AttemptError::Unauthorized { reason } if reason.contains("pages_manage_engagement")),
         "{setback:?}"
     );
     assert_eq!(stage.follow_up(&post, "another", &published).await.unwrap(), Followed::Done);

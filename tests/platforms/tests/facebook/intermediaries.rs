@@ -1,6 +1,6 @@
 //! Pages with which a proxy or firewall answers instead of Facebook, and ids and upload URLs that are none.
 
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use networks::facebook::Facebook;
 use platforms::conformance::network::Network;
@@ -19,21 +19,21 @@ async fn a_page_of_a_proxy_ends_neither_a_grant_nor_a_post() {
         let answers = |call: &str| stage.network.refuses(call, status, PAGE.into());
         answers("GET /");
         let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
-        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+        assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
 
         let mut post = stage.post(&account, &format!("at {status}"), vec![sample(MimeType::Png, 1)]);
         let mut setbacks = Vec::new();
         answers("POST /photos");
         stage.prepare_all(&mut post, &mut setbacks).await.unwrap();
-        assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{status}: {setbacks:?}");
+        assert!(matches!(setbacks[..], [AttemptError::RetryLater { .. }]), "{status}: {setbacks:?}");
 
         let since = stage.clock.now();
         answers("POST /feed");
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+        assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
         answers("GET /published_posts");
         let resolution = stage.resolve(&post, since).await;
-        assert!(matches!(resolution, Resolution::Unclear { .. }), "{status}: {resolution:?}");
+        assert!(matches!(resolution, Resolution::Pending { .. }), "{status}: {resolution:?}");
 
         stage.deliver(&mut post).await.unwrap();
         assert_eq!(stage.network.public().len(), sent);
@@ -71,9 +71,9 @@ async fn the_token_goes_to_no_other_upload_host() {
 
         stage.prepare_all(&mut post, &mut setbacks).await.unwrap();
 
-        assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{setbacks:?}");
+        assert!(matches!(setbacks[..], [AttemptError::RetryLater { .. }]), "{setbacks:?}");
     }
-    assert!(other.arrivals.all().is_empty());
+    assert!(other.request_log.all().is_empty());
 }
 
 #[tokio::test]
@@ -83,12 +83,12 @@ async fn ids_that_are_none_become_no_part_of_a_path() {
         let post = stage.due(&account, &format!("{id} text"), Vec::new()).await;
         stage.network.refuses("POST /feed", 200, json!({ "id": id }));
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(setback, Setback::Unknown { .. }), "{id}: {setback:?}");
+        assert!(matches!(setback, AttemptError::Unknown { .. }), "{id}: {setback:?}");
 
         let mut story = a_post(&stage, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
         stage.prepare_all(&mut story, &mut Vec::new()).await.unwrap();
         stage.network.refuses("POST /photo_stories", 200, json!({ "success": true, "post_id": id }));
         let setback = stage.publish(&story).await.unwrap_err();
-        assert!(matches!(setback, Setback::Unknown { .. }), "{id}: {setback:?}");
+        assert!(matches!(setback, AttemptError::Unknown { .. }), "{id}: {setback:?}");
     }
 }

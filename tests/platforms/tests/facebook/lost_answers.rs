@@ -1,8 +1,8 @@
 //! What became of a public call whose answer was lost.
 
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 
 use crate::{a_post, stage};
@@ -11,7 +11,7 @@ use crate::{a_post, stage};
 async fn every_kind_is_found_by_its_ids() {
     let (image, video) = (MimeType::Jpeg, MimeType::Mp4);
     for (kind, file) in [("post", image), ("story", image), ("post", video), ("reel", video), ("story", video)] {
-        for trouble in [Trouble::LoseAnswer, Trouble::CutBefore] {
+        for trouble in [InjectedFault::LoseAnswer, InjectedFault::CutBefore] {
             let (stage, account) = stage().await;
             let mut post = a_post(&stage, &account, vec![sample(file, 1)], &[("kind", kind)]);
             stage.network.trouble(Call::Publish, trouble, 1);
@@ -24,7 +24,7 @@ async fn every_kind_is_found_by_its_ids() {
             let is_photo_story = kind == "story" && file == image;
             let id = if is_photo_story { stage.network.stories()[0].0.clone() } else { public[0].clone() };
             assert_eq!(passage.published.platform_post_id, id, "{kind} {trouble:?}");
-            let calls = if trouble == Trouble::LoseAnswer { 1 } else { 2 };
+            let calls = if trouble == InjectedFault::LoseAnswer { 1 } else { 2 };
             assert_eq!(stage.network.calls(Call::Publish), calls, "{kind} {trouble:?}");
         }
     }
@@ -42,22 +42,22 @@ async fn what_is_refused_as_published_before_is_looked_for() {
         let mut post = a_post(&stage, &account, files, &[("kind", kind)]);
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         stage.clock.skip_to(post.publish_at);
-        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
         let began = stage.clock.now();
-        assert!(matches!(stage.publish(&post).await, Err(Setback::Unknown { .. })));
+        assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
         let setback = stage.publish(&post).await.unwrap_err();
 
         let is_looked_up = match &setback {
-            Setback::Duplicate { .. } => !has_video,
+            AttemptError::Duplicate { .. } => !has_video,
             // A video says itself how it stands.
-            Setback::Unknown { may_still_run, .. } => has_video && !may_still_run,
+            AttemptError::Unknown { may_still_run, .. } => has_video && !may_still_run,
             _ => false,
         };
         assert!(is_looked_up, "{kind}: {setback:?}");
         stage.clock.advance(chrono::TimeDelta::seconds(10));
         let found = stage.resolve(&post, began).await;
-        assert!(matches!(found, Resolution::Public(_) | Resolution::Recognised(_)), "{kind}: {found:?}");
+        assert!(matches!(found, Resolution::Found(_) | Resolution::Candidate(_)), "{kind}: {found:?}");
     }
 }
 
@@ -66,8 +66,8 @@ async fn a_story_that_was_published_before_is_adopted() {
     let (stage, account) = stage().await;
     let mut post = a_post(&stage, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
-    assert!(matches!(stage.publish(&post).await, Err(Setback::Unknown { .. })));
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
     let published = stage.publish(&post).await.unwrap();
 
@@ -82,14 +82,17 @@ async fn the_same_words_again_are_refused_with_what_to_do() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.ends_with("change the words")), "{refused:?}");
+    assert!(
+        matches!(&refused, AttemptError::Refused { reason } if reason.ends_with("change the words")),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
 async fn many_posts_since_are_read_page_by_page() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "this one", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     let since = stage.clock.now();
     stage.publish(&post).await.unwrap_err();
     for number in 0..120 {
@@ -98,7 +101,7 @@ async fn many_posts_since_are_read_page_by_page() {
 
     let found = stage.resolve(&post, since).await;
 
-    assert!(matches!(found, Resolution::Recognised(_)), "{found:?}");
+    assert!(matches!(found, Resolution::Candidate(_)), "{found:?}");
     assert_eq!(stage.network.calls(Call::LookUp), 3);
 }
 
@@ -109,23 +112,23 @@ async fn what_was_there_long_before_is_not_taken_for_it() {
     stage.network.posts_by_hand("good night");
     stage.clock.advance(chrono::TimeDelta::hours(1));
     let post = stage.due(&account, "good morning", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     let since = stage.clock.now();
     stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::NotThere));
+    assert!(matches!(stage.resolve(&post, since).await, Resolution::NotFound));
 }
 
 #[tokio::test]
 async fn a_page_that_cannot_be_read_says_nothing() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "this one", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     let since = stage.clock.now();
     stage.publish(&post).await.unwrap_err();
     stage.network.declines(&["pages_read_engagement"]);
 
     let answer = stage.resolve(&post, since).await;
 
-    assert!(matches!(answer, Resolution::Disconnected { .. }), "{answer:?}");
+    assert!(matches!(answer, Resolution::Unauthorized { .. }), "{answer:?}");
 }

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;
+mod deauthorization;
 mod follow_ups;
 mod intermediaries;
 mod lost_answers;
-mod notices;
 mod posts;
 mod refusals;
 mod rules;

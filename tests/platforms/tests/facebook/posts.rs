@@ -1,10 +1,10 @@
 //! Texts, links and pictures.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
 use networks::facebook::PAGE;
 use platforms::Step;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 
 use crate::{a_post, stage};
@@ -21,7 +21,7 @@ async fn a_link_has_a_card_where_there_are_no_files() {
     let mut post = a_post(&stage, &account, Vec::new(), &[("link", "https://www.facebook.com/harbour")]);
     let refused = stage.deliver(&mut post).await.unwrap_err();
     let said = "Links to Facebook cannot be shared here.";
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.starts_with(said)), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(said)), "{refused:?}");
 }
 
 #[tokio::test]
@@ -66,10 +66,10 @@ async fn a_picture_that_arrived_is_not_sent_again() {
     stage.clock.skip_to(post.publish_at - stage.lead(&[files[0].attachment.clone()]).unwrap());
     let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("there are two") };
     post.progress = Some(progress);
-    stage.network.trouble(Call::Upload, Trouble::Broken, 1);
+    stage.network.trouble(Call::Upload, InjectedFault::Broken, 1);
     let setback = stage.prepare(&post).await.unwrap_err();
     let place = "file 2 of 2 (image/jpeg): ";
-    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.starts_with(place)), "{setback:?}");
+    assert!(matches!(&setback, AttemptError::RetryLater { reason, .. } if reason.starts_with(place)), "{setback:?}");
 
     stage.deliver(&mut post).await.unwrap();
 
@@ -84,7 +84,7 @@ async fn pictures_that_were_forgotten_are_uploaded_again() {
     stage.network.forgets_uploads();
 
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
     stage.deliver(&mut post).await.unwrap();
 
     assert_eq!(stage.network.public().len(), 1);
@@ -97,7 +97,7 @@ async fn pictures_are_not_kept_for_longer_than_facebook_does() {
     stage.clock.advance(chrono::TimeDelta::hours(23));
 
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
     assert_eq!(stage.network.calls(Call::Publish), 0);
     stage.deliver(&mut post).await.unwrap();
     assert_eq!(stage.network.photos(), 2);
@@ -128,6 +128,6 @@ async fn what_is_of_no_kind_is_refused_with_what_to_do() {
     ] {
         let post = a_post(&stage, &account, files, &[("kind", kind)]);
         let refused = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(&refused, Setback::Refused { reason } if reason.contains(said)), "{refused:?}");
+        assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(said)), "{refused:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! What errors mean: by their codes and subcodes, not by their status.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ async fn an_account_that_was_blocked_for_now_is_left_alone_for_hours() {
 
     let setback = stage.prepare(&post).await.unwrap_err();
 
-    let Setback::Busy { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
     assert_eq!(at, stage.clock.now() + TimeDelta::hours(2));
     stage.deliver(&mut post).await.unwrap();
 }
@@ -66,7 +66,7 @@ async fn a_success_that_is_none_is_looked_into() {
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(passage.setbacks[..], [Setback::Unknown { .. }]), "{:?}", passage.setbacks);
+    assert!(matches!(passage.setbacks[..], [AttemptError::Unknown { .. }]), "{:?}", passage.setbacks);
 }
 
 #[tokio::test]
@@ -75,14 +75,14 @@ async fn a_page_that_is_not_to_be_seen_needs_reconnection() {
     let post = stage.due(&account, "prepared", Vec::new()).await;
     stage.network.refuses("POST /feed", 400, error(100, 33));
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Busy { .. }), "once it is a fault that passes: {setback:?}");
+    assert!(matches!(setback, AttemptError::RetryLater { .. }), "once it is a fault that passes: {setback:?}");
 
     stage.network.hides_pages();
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
     for mime_type in [MimeType::Png, MimeType::Mp4] {
         let mut other = stage.post(&account, "another", vec![sample(mime_type, 1)]);
         let setback = stage.prepare_all(&mut other, &mut Vec::new()).await.unwrap_err();
-        assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+        assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
     }
 }

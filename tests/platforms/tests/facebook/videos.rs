@@ -1,24 +1,24 @@
 //! Videos, reels and stories of videos.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use networks::facebook::PAGE;
 use platforms::Step;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
 use crate::{a_post, long_video, stage};
 
-const PASSING: [Trouble; 7] = [
-    Trouble::CutBefore,
-    Trouble::LoseAnswer,
-    Trouble::Broken,
-    Trouble::BrokenAfter,
-    Trouble::Unavailable,
-    Trouble::Gibberish,
-    Trouble::Limited { retry_after: TimeDelta::seconds(45) },
+const PASSING: [InjectedFault; 7] = [
+    InjectedFault::CutBefore,
+    InjectedFault::LoseAnswer,
+    InjectedFault::Broken,
+    InjectedFault::BrokenAfter,
+    InjectedFault::Unavailable,
+    InjectedFault::Gibberish,
+    InjectedFault::Limited { retry_after: TimeDelta::seconds(45) },
 ];
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn an_upload_that_stands_elsewhere_is_begun_anew() {
 
     let setback = stage.prepare(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
     post.progress = None;
     stage.deliver(&mut post).await.unwrap();
     assert_eq!(stage.network.public().len(), 1);
@@ -120,7 +120,7 @@ async fn an_upload_that_breaks_off_goes_on_where_it_did() {
     assert_eq!(passage.setbacks.len(), 1, "{:?}", passage.setbacks);
     assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
     let sent: Vec<_> =
-        stage.network.arrivals.all().into_iter().filter(|it| it.asked.contains("/video-upload/")).collect();
+        stage.network.request_log.all().into_iter().filter(|it| it.asked.contains("/video-upload/")).collect();
     let sizes: Vec<_> = sent.iter().map(|it| it.size).collect();
     assert_eq!(sizes, [9 << 20, (9 << 20) - 5_000_000], "what arrived is not sent again");
 }
@@ -151,7 +151,7 @@ async fn a_video_that_cannot_be_processed_is_refused_in_facebooks_words() {
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
     let said = "file 1 of 1 (video/mp4): Facebook could not use the video: Resolution too low";
-    assert!(matches!(&refused, Setback::Refused { reason } if reason == said), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn a_video_that_waited_too_long_is_uploaded_again() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
     stage.deliver(&mut post).await.unwrap();
     assert_eq!(stage.network.public().len(), 1);
 }
@@ -185,7 +185,7 @@ async fn a_failure_of_the_upload_host_says_whether_it_is_final() {
     let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
     let refused = stage.deliver(&mut post).await.unwrap_err();
     let said = "file 1 of 1 (video/mp4): What the host says";
-    assert!(matches!(&refused, Setback::Refused { reason } if reason == said), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
 
     // The upload host marks `ProcessingFailedError` as final, and takes the same bytes later. Whether the token is
     // still good is said by the API.
@@ -216,7 +216,7 @@ async fn a_missing_permission_for_videos_is_named() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
+    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     for said in ["publish_video", "operator", "connect", "You can't do that."] {
         assert!(reason.contains(said), "{said}: {reason}");
     }

@@ -1,12 +1,12 @@
 //! Connecting by Facebook's login.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use networks::instagram::{HANDLE, ID, Instagram};
 use platforms::conformance::network::{Decision, Network};
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;
-use platforms::{HandOffRefusal, Renewal};
+use platforms::{ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 
 async fn stage() -> Stage<Instagram<true>> {
@@ -33,7 +33,7 @@ async fn the_accounts_of_all_chosen_pages_are_connected_each_with_a_token_of_its
     let own = |it: &platforms::Account| it.credentials.own.as_ref().unwrap().expose_secret().to_owned();
     assert_ne!(own(first), own(second));
     assert!(first.credentials.expires_at.is_none(), "tokens of Pages do not end by themselves");
-    assert_eq!(stage.publishing().renewal(), Renewal::Never);
+    assert_eq!(stage.publishing().refresh_policy(), RefreshPolicy::Never);
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn an_account_is_posted_for_by_its_page_and_every_call_is_proven() {
     let account = stage.connect().await;
     let mut post = stage.post(&account, "hello", vec![sample(MimeType::Png, 1)]);
     stage.deliver(&mut post).await.unwrap();
-    let calls = stage.network.arrivals.all();
+    let calls = stage.network.request_log.all();
     let of_the_api = calls.iter().filter(|it| it.asked.contains("/v26.0/") && !it.asked.contains("oauth"));
     assert!(of_the_api.clone().count() > 5 && of_the_api.clone().all(|it| it.asked.contains("appsecret_proof=")));
     assert_eq!(stage.network.public().len(), 1);
@@ -63,7 +63,7 @@ async fn whoever_has_no_account_there_is_told_what_to_do() {
     let stage = stage().await;
     stage.network.declines(&["instagram_content_publish", "business_management"]);
     let refusal = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();
-    let HandOffRefusal::Refused(words) = &refusal else { panic!("{refusal:?}") };
+    let ConnectError::Refused(words) = &refusal else { panic!("{refusal:?}") };
     assert!(words.contains("not given: instagram_content_publish. Connect again"), "{words}");
 }
 
@@ -74,5 +74,5 @@ async fn another_password_ends_it_and_the_person_is_asked() {
     let post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
     stage.network.end_access_tokens();
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
 }

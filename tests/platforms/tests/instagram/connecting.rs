@@ -1,12 +1,12 @@
 //! Connecting by Instagram's login, and tokens of 60 days.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use networks::instagram::{HANDLE, ID, Instagram};
 use networks::meta::error::GraphError;
 use platforms::conformance::network::Decision;
 use platforms::conformance::stage::Stage;
-use platforms::{HandOffRefusal, RefreshRefusal};
+use platforms::{ConnectError, RefreshError};
 use secrecy::ExposeSecret;
 
 use super::stage;
@@ -38,12 +38,12 @@ async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
     let (stage, _) = stage().await;
 
     let refusal = stage.renew().await.unwrap_err();
-    assert!(matches!(&refusal, RefreshRefusal::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
+    assert!(matches!(&refusal, RefreshError::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
     stage.clock.advance(TimeDelta::days(1));
     let renewed = stage.renew().await.unwrap();
 
     assert_eq!((renewed.expires_at.unwrap() - stage.clock.now()).num_days(), 59);
-    let due_at = stage.publishing().renewal().due_at(&renewed, stage.clock.now());
+    let due_at = stage.publishing().refresh_policy().due_at(&renewed, stage.clock.now());
     assert!(stage.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }
 
@@ -57,7 +57,7 @@ async fn whoever_cannot_be_posted_for_is_told_why() {
     let stage = Stage::<Instagram>::new().await;
     stage.network.declines(&["instagram_business_content_publish"]);
     let refusal = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();
-    let HandOffRefusal::Refused(words) = &refusal else { panic!("{refusal:?}") };
+    let ConnectError::Refused(words) = &refusal else { panic!("{refusal:?}") };
     assert!(words.contains("not given: instagram_business_content_publish. Connect again"), "{words}");
 
     let stage = Stage::<Instagram>::new().await;
@@ -81,14 +81,14 @@ async fn whatever_meta_calls_passing_ends_no_grant() {
         stage.network.refuses("me", error.clone());
         let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
         let setback = about.unwrap_err();
-        assert_eq!(matches!(setback, Setback::Disconnected { .. }), is_gone, "{error:?}: {setback:?}");
+        assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_gone, "{error:?}: {setback:?}");
     }
 }
 
 #[tokio::test]
 async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_calls() {
     let (stage, account) = stage().await;
-    let asked = stage.network.arrivals.all();
+    let asked = stage.network.request_log.all();
     let page = asked.iter().find(|it| it.asked.starts_with("GET /oauth/authorize")).unwrap();
     let scopes = "instagram_business_basic%2Cinstagram_business_content_publish%2Cinstagram_business_manage_comments";
     assert!(page.asked.contains(scopes), "{}", page.asked);

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
 use image::{ImageFormat, Rgb, RgbImage};
@@ -145,7 +145,7 @@ async fn a_picture_that_is_too_tall_or_too_wide_gets_borders_where_that_is_wante
     // What the file says of itself is not known here, so nobody refuses it before.
     let mut post = stage.post(&account, "tall", vec![picture(90, 160, ImageFormat::Jpeg)]);
     let refused = stage.deliver(&mut post).await.unwrap_err();
-    let told = |it: &Setback| matches!(it, Setback::Refused { reason } if reason.contains("file 1 of 1 (image/jpeg)") && reason.contains("aspect ratio"));
+    let told = |it: &AttemptError| matches!(it, AttemptError::Refused { reason } if reason.contains("file 1 of 1 (image/jpeg)") && reason.contains("aspect ratio"));
     assert!(told(&refused), "{refused:?}");
 }
 
@@ -160,7 +160,7 @@ async fn a_used_up_quota_is_turned_into_a_time() {
 
     let (setback, _) = stage.stepped(&mut post).await;
 
-    let Some(Setback::Busy { retry_at: Some(at), reason }) = setback else { panic!("{setback:?}") };
+    let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = setback else { panic!("{setback:?}") };
     assert_eq!(at, first + TimeDelta::days(1));
     assert!(reason.contains("1 of the 1 posts that Instagram takes within a day"), "{reason}");
     assert_eq!(stage.network.containers(), 0);
@@ -179,7 +179,7 @@ async fn four_hundred_containers_are_a_day_s_and_then_it_is_waited() {
     let mut post = stage.post(&account, "one more", vec![sample(MimeType::Jpeg, 1)]);
     let (setback, _) = stage.stepped(&mut post).await;
     let at = stage.clock.now() + TimeDelta::hours(1);
-    assert!(matches!(setback, Some(Setback::Busy { retry_at: Some(it), .. }) if it == at), "{setback:?}");
+    assert!(matches!(setback, Some(AttemptError::RetryLater { retry_at: Some(it), .. }) if it == at), "{setback:?}");
     stage.clock.advance(TimeDelta::days(1));
     stage.deliver(&mut post).await.unwrap();
 }
@@ -190,7 +190,7 @@ async fn what_instagram_cannot_use_is_refused_with_its_place() {
     stage.network.spoils(Some(2_207_026));
     let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2)]);
     let (setback, _) = stage.stepped(&mut post).await;
-    let Some(Setback::Refused { reason }) = setback else { panic!("{setback:?}") };
+    let Some(AttemptError::Refused { reason }) = setback else { panic!("{setback:?}") };
     assert!(
         reason.starts_with("file 1 of 2 (image/jpeg): Instagram could not use it") && reason.contains("2207026"),
         "{reason}"
@@ -204,7 +204,8 @@ async fn a_failure_that_may_pass_is_tried_three_times() {
     let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Mp4, 1)]);
     let began = stage.clock.now();
     let setbacks = stage.prepared_until(&mut post, began + TimeDelta::hours(1)).await;
-    let [Setback::Busy { .. }, Setback::Busy { .. }, Setback::Refused { .. }] = setbacks[..] else {
+    let [AttemptError::RetryLater { .. }, AttemptError::RetryLater { .. }, AttemptError::Refused { .. }] = setbacks[..]
+    else {
         panic!("{setbacks:?}")
     };
     assert_eq!(stage.network.containers(), 3);
@@ -236,6 +237,6 @@ async fn a_video_is_asked_about_ever_less_often_and_given_up_after_half_an_hour(
     let mut post = stage.post(&account, "never", vec![sample(MimeType::Mp4, 1)]);
     let end = stage.clock.now() + TimeDelta::hours(3);
     let setbacks = stage.prepared_until(&mut post, end).await;
-    let Some(Setback::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
+    let Some(AttemptError::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
     assert!(setbacks.len() == 3 && reason.contains("30 minutes"), "{setbacks:?}");
 }

@@ -1,7 +1,7 @@
 //! Files that Instagram fetches, or that are sent to it, and what their failures mean.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use networks::instagram::{ID, Instagram};
 use networks::meta::error::GraphError;
@@ -22,9 +22,9 @@ fn long_video() -> Sample {
     video
 }
 
-fn busy_reasons(setbacks: &[Setback]) -> Vec<&str> {
+fn busy_reasons(setbacks: &[AttemptError]) -> Vec<&str> {
     let reasons = setbacks.iter().map(|it| match it {
-        Setback::Busy { reason, .. } => reason.as_str(),
+        AttemptError::RetryLater { reason, .. } => reason.as_str(),
         other => panic!("{other:?}"),
     });
     reasons.collect()
@@ -91,14 +91,17 @@ async fn a_suspicion_of_spam_is_waited_out_for_hours() {
     let mut post = stage.post(&account, "a boat", vec![sample(MimeType::Jpeg, 1)]);
     let began = stage.clock.now();
     let setbacks = stage.prepared_until(&mut post, began + TimeDelta::minutes(30)).await;
-    let [Setback::Busy { retry_at: Some(at), .. }] = setbacks[..] else { panic!("{setbacks:?}") };
+    let [AttemptError::RetryLater { retry_at: Some(at), .. }] = setbacks[..] else { panic!("{setbacks:?}") };
     assert!(began + TimeDelta::hours(1) <= at, "{}", at - began);
 
     stage.network.spoils(Some(2_207_001));
     let began = stage.clock.now();
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let setbacks = stage.prepared_until(&mut post, began + TimeDelta::hours(24)).await;
-    assert!(matches!(setbacks[..], [Setback::Busy { .. }, Setback::Busy { .. }, Setback::Refused { .. }]));
+    assert!(matches!(
+        setbacks[..],
+        [AttemptError::RetryLater { .. }, AttemptError::RetryLater { .. }, AttemptError::Refused { .. }]
+    ));
     assert!(began + TimeDelta::hours(3) < stage.clock.now());
 }
 
@@ -118,7 +121,7 @@ async fn by_facebook_a_video_is_sent_as_bytes() {
 
     assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
     assert_eq!(stage.network.latest()["kind"], "reel");
-    let calls = stage.network.arrivals.all();
+    let calls = stage.network.request_log.all();
     let sent: Vec<_> = calls.iter().filter(|it| it.asked.starts_with("POST /ig-api-upload/")).collect();
     let [sent] = sent[..] else { panic!("{sent:?}") };
     let header = |name: &str| sent.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
@@ -142,7 +145,7 @@ async fn videos_in_carousels_and_stories_are_sent_as_bytes() {
     let types: Vec<_> = public[0].media.iter().map(|it| it.mime_type).collect();
     assert_eq!(types, [MimeType::Mp4, MimeType::Jpeg]);
     assert_eq!(stage.network.latest()["kind"], "story");
-    let sent = stage.network.arrivals.all().iter().filter(|it| it.asked.starts_with("POST /ig-api-upload/")).count();
+    let sent = stage.network.request_log.all().iter().filter(|it| it.asked.starts_with("POST /ig-api-upload/")).count();
     assert_eq!(sent, 2);
 }
 
@@ -157,7 +160,7 @@ async fn an_upload_that_breaks_off_resumes_at_its_offset() {
     stage.deliver(&mut post).await.unwrap();
 
     assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
-    let calls = stage.network.arrivals.all();
+    let calls = stage.network.request_log.all();
     let sent = calls.iter().filter(|it| it.asked.starts_with("POST /ig-api-upload/")).map(|it| it.size);
     assert_eq!(sent.collect::<Vec<_>>(), [9 << 20, (9 << 20) - 5_000_000]);
     assert_eq!(stage.network.containers(), 1);
@@ -176,7 +179,7 @@ async fn a_video_whose_bytes_fail_is_fetched_by_its_url() {
     stage.deliver(&mut post).await.unwrap();
 
     assert_eq!(stage.network.public().len(), 1);
-    assert!(stage.network.arrivals.all().iter().any(|it| it.body.contains("video_url=")));
+    assert!(stage.network.request_log.all().iter().any(|it| it.body.contains("video_url=")));
 }
 
 #[tokio::test]
@@ -192,7 +195,7 @@ async fn bytes_that_are_refused_each_time_end_the_post_in_metas_message() {
 
     let setbacks = stage.prepared_until(&mut post, end).await;
 
-    let Some(Setback::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
+    let Some(AttemptError::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
     assert!(reason.starts_with("file 1 of 1 (video/mp4)") && reason.contains("The file is empty"), "{reason}");
 }
 
@@ -225,10 +228,10 @@ async fn the_token_goes_to_no_other_upload_host() {
 
         let setbacks = stage.prepared_until(&mut post, end).await;
 
-        assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{uri}: {setbacks:?}");
+        assert!(matches!(setbacks[..], [AttemptError::RetryLater { .. }]), "{uri}: {setbacks:?}");
         stage.deliver(&mut post).await.unwrap();
     }
-    assert!(other.arrivals.all().is_empty());
+    assert!(other.request_log.all().is_empty());
 }
 
 #[tokio::test]
@@ -241,14 +244,14 @@ async fn an_account_that_is_not_to_be_seen_needs_reconnection() {
     stage.network.refuses("content_publishing_limit", GraphError::no_object(ID));
     let mut other = stage.post(&account, "another", vec![sample(MimeType::Jpeg, 1)]);
     let setbacks = stage.prepared_until(&mut other, end).await;
-    assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{setbacks:?}");
+    assert!(matches!(setbacks[..], [AttemptError::RetryLater { .. }]), "{setbacks:?}");
 
     stage.network.hides_account();
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
     post.progress = None;
     let setback = stage.prepare(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
 }
 
 #[tokio::test]
@@ -260,11 +263,11 @@ async fn ids_that_are_none_become_no_part_of_a_path() {
         let mut post = stage.post(&account, &format!("{id} container"), vec![sample(MimeType::Jpeg, 1)]);
         let end = stage.clock.now() + TimeDelta::minutes(5);
         let setbacks = stage.prepared_until(&mut post, end).await;
-        assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{id}: {setbacks:?}");
+        assert!(matches!(setbacks[..], [AttemptError::RetryLater { .. }]), "{id}: {setbacks:?}");
 
         let post = stage.due(&account, &format!("{id} post"), vec![sample(MimeType::Jpeg, 1)]).await;
         stage.network.refuses("media_publish", made(id));
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(setback, Setback::Unknown { .. }), "{id}: {setback:?}");
+        assert!(matches!(setback, AttemptError::Unknown { .. }), "{id}: {setback:?}");
     }
 }

@@ -1,10 +1,10 @@
 //! The public call, what became of it, and what follows it.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use networks::meta::error::GraphError;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 
 use super::{options, stage, text};
@@ -16,7 +16,7 @@ async fn a_container_that_is_not_ready_after_all_is_published_a_little_later() {
     stage.network.refuses("media_publish", GraphError::new(9_007, "Media ID is not available").subcode(2_207_027));
 
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Busy { retry_at: Some(_), .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::RetryLater { retry_at: Some(_), .. }), "{setback:?}");
     stage.deliver(&mut post).await.unwrap();
 
     assert_eq!((stage.network.public().len(), stage.network.containers()), (1, 1), "the same container");
@@ -33,7 +33,7 @@ async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
             stage.network.forgets_containers();
         }
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+        assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
         stage.deliver(&mut post).await.unwrap();
         assert_eq!(stage.network.public().len(), 1);
     }
@@ -49,9 +49,9 @@ async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unknown { may_still_run: false, .. }), "{setback:?}");
     let found = stage.resolve(&post, since).await;
-    assert!(matches!(&found, Resolution::Public(it) if *it == published), "{found:?}");
+    assert!(matches!(&found, Resolution::Found(it) if *it == published), "{found:?}");
     assert_eq!(stage.network.public().len(), 1);
 }
 
@@ -65,7 +65,7 @@ async fn a_block_for_spam_says_nothing_of_the_post_behind_it() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
     stage.deliver(&mut post).await.unwrap();
     assert_eq!(stage.network.public().len(), 1);
 }
@@ -81,7 +81,7 @@ async fn a_quota_that_ends_at_the_public_call_is_turned_into_a_time() {
     let setback = stage.publish(&post).await.unwrap_err();
 
     let at = first + TimeDelta::days(1);
-    assert!(matches!(setback, Setback::Busy { retry_at: Some(it), .. } if it == at), "{setback:?}");
+    assert!(matches!(setback, AttemptError::RetryLater { retry_at: Some(it), .. } if it == at), "{setback:?}");
     stage.network.permits(100);
     stage.deliver(&mut post).await.unwrap();
 }
@@ -92,14 +92,14 @@ async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_witho
     stage.network.lists_after(TimeDelta::days(1));
     let post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::Unclear { .. }));
+    assert!(matches!(stage.resolve(&post, since).await, Resolution::Pending { .. }));
     stage.clock.advance(TimeDelta::minutes(11));
     let found = stage.resolve(&post, since).await;
 
-    assert!(matches!(&found, Resolution::Public(it) if it.url.is_none()), "{found:?}");
+    assert!(matches!(&found, Resolution::Found(it) if it.url.is_none()), "{found:?}");
 }
 
 /// Stories are in a list of their own, and have no text to know them by.
@@ -113,7 +113,7 @@ async fn a_story_whose_answer_was_lost_is_found_among_stories() {
     let mut post = stage.post(&account, "not shown", vec![sample(MimeType::Jpeg, 1)]);
     post.options = options(&[("kind", text("story"))]);
     post.publish_at = stage.clock.now() + TimeDelta::minutes(10);
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
 
     let found = stage.deliver(&mut post).await.unwrap().published;
 
@@ -132,14 +132,14 @@ async fn a_first_comment_follows_once_the_post_is_public() {
 
     stage.network.refuses("comments", GraphError::no_object("17"));
     let refused = add().await.unwrap_err();
-    assert!(matches!(refused, Setback::Refused { .. } | Setback::Busy { .. }), "{refused:?}");
+    assert!(matches!(refused, AttemptError::Refused { .. } | AttemptError::RetryLater { .. }), "{refused:?}");
     stage.network.refuses("comments", GraphError::permission("instagram_business_manage_comments"));
     let refused = add().await.unwrap_err();
     let told = "Instagram does not permit comments: connect the account again";
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.starts_with(told)), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(told)), "{refused:?}");
     stage.network.refuses("comments", GraphError::unknown());
     let unknown = add().await.unwrap_err();
-    assert!(matches!(unknown, Setback::Unknown { .. }), "{unknown:?}");
+    assert!(matches!(unknown, AttemptError::Unknown { .. }), "{unknown:?}");
 
     add().await.unwrap();
 

@@ -2,12 +2,12 @@
 
 use std::slice::from_ref;
 
-use domain::faults::Faults;
 use domain::media::{AltText, Attachment, Facts, MimeType, Pixels, VideoCodec};
 use domain::options::{OptionValue, Options};
 use domain::rules::Rules;
 use domain::testing::an_attachment;
 use domain::text::PostText;
+use domain::validation_errors::ValidationErrors;
 
 use super::{list, options, stage, text};
 
@@ -119,7 +119,7 @@ async fn kinds_and_options_go_together_or_it_is_told() {
 #[test]
 fn options_have_a_form() {
     let faults = |given: &Options| {
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         platforms::vocabulary().check_values("instagram", given, "o", &mut faults);
         faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
     };

@@ -1,4 +1,4 @@
-//! The stand-in refuses what is not in the documents.
+//! The fake refuses what is not in the documents.
 
 use networks::instagram::{ID, Instagram};
 use platforms::Account;

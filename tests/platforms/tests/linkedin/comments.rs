@@ -1,6 +1,6 @@
 //! The first comment, once a post is public.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::options::{OptionValue, Options};
 use networks::linkedin::{Advertising, Community, LinkedIn, PAGE_URN, Products, SelfServe};
 use platforms::Followed;
@@ -58,6 +58,6 @@ async fn may_not_comment<P: Products>() {
 
     let refused = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
 
-    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
+    assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
     assert_eq!(stage.network.public().len(), 1);
 }

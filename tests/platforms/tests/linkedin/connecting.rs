@@ -1,14 +1,14 @@
 //! Members, their pages, and tokens.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
+use networks::fake::wire::browser;
 use networks::linkedin::{
     Advertising, Community, CommunityWithOpenId, LinkedIn, MEMBER_URN, PAGE_URN, Products, Replaying, SECOND_PAGE_URN,
 };
-use networks::stand_in::wire::browser;
 use platforms::conformance::network::{Call, Decision, Network};
 use platforms::conformance::stage::{Stage, returning};
-use platforms::{Departure, HandOffRefusal, Renewal};
+use platforms::{AuthorizeStep, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -27,7 +27,10 @@ async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
     assert_eq!(credentials.expires_at, Some(now + TimeDelta::days(60)));
     // A week before, the user is told.
     let late = now + TimeDelta::days(50);
-    assert_eq!(stage.publishing().renewal().due_at(credentials, late), now + TimeDelta::days(60) - Renewal::WARNING);
+    assert_eq!(
+        stage.publishing().refresh_policy().due_at(credentials, late),
+        now + TimeDelta::days(60) - RefreshPolicy::WARNING
+    );
 }
 
 #[tokio::test]
@@ -72,7 +75,7 @@ async fn the_token_to_renew_with_stays_the_same_and_ends_a_year_after_the_consen
 
     stage.clock.advance(TimeDelta::days(65));
     let ended = stage.renew().await.unwrap_err();
-    assert!(matches!(ended, platforms::RefreshRefusal::Gone(_)), "{ended:?}");
+    assert!(matches!(ended, platforms::RefreshError::Gone(_)), "{ended:?}");
 }
 
 #[tokio::test]
@@ -83,12 +86,12 @@ async fn a_page_whose_roles_were_taken_away_says_so() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("role")), "{setback:?}");
+    assert!(matches!(&setback, AttemptError::Refused { reason } if reason.contains("role")), "{setback:?}");
     // The token serves the member and other pages as well, and is not lost.
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
     stage.network.refuses("/rest/organizations", 403, denied);
     let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
-    assert!(matches!(about, Err(Setback::Busy { .. })), "{about:?}");
+    assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
 }
 
 #[tokio::test]
@@ -99,14 +102,17 @@ async fn a_version_that_has_ended_is_nobodys_fault_but_the_operators() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Busy { retry_at: None, reason } if reason.contains("operator")), "{setback:?}");
+    assert!(
+        matches!(&setback, AttemptError::RetryLater { retry_at: None, reason } if reason.contains("operator")),
+        "{setback:?}"
+    );
 
     // Pages are asked for with a version.
     let stage = Stage::<LinkedIn<Community>>::new().await;
     let callback = stage.decided(Decision::Allow).await;
     stage.network.ends_version();
     let refusal = stage.complete(&callback).await.unwrap_err();
-    assert!(matches!(refusal, HandOffRefusal::Unreachable), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
 }
 
 #[tokio::test]
@@ -123,7 +129,7 @@ async fn what_is_no_member_is_not_connected() {
         let callback = stage.decided(Decision::Allow).await;
         stage.network.refuses("/v2/userinfo", 200, json!({ "sub": sub, "name": "Ada" }));
         let refusal = stage.complete(&callback).await.unwrap_err();
-        assert!(matches!(refusal, HandOffRefusal::Unreachable), "{sub}: {refusal:?}");
+        assert!(matches!(refusal, ConnectError::Unreachable), "{sub}: {refusal:?}");
     }
 }
 
@@ -135,7 +141,7 @@ async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
     let mut post = stage.post(&account, "of late", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 
-    let posted = stage.network.arrivals.latest("POST /rest/posts").unwrap();
+    let posted = stage.network.request_log.latest("POST /rest/posts").unwrap();
     assert_eq!(posted.headers["linkedin-version"], "202609");
 }
 
@@ -178,13 +184,13 @@ async fn an_app_with_the_advertising_api_connects_pages_with_the_scopes_that_its
 async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
     let stage = Stage::<LinkedIn<CommunityWithOpenId>>::new().await;
     let (departure, callback) = stage.depart(&stage.network.answers()).await.unwrap();
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
     let page = browser().get(url).send().await.unwrap();
     let back = page.headers()["location"].to_str().unwrap().parse().unwrap();
 
     let refusal = stage.complete(&returning(callback, &back)).await.unwrap_err();
 
-    assert!(matches!(&refusal, HandOffRefusal::NotFromHere(words) if words.contains("scopes")), "{refusal:?}");
+    assert!(matches!(&refusal, ConnectError::Unsupported(words) if words.contains("scopes")), "{refusal:?}");
 }
 
 /// Of a member, not of a page: no administrator of a page can help.
@@ -198,7 +204,7 @@ async fn member_that_may_not_be_read_gets_the_advice_for_members() {
 
     let refusal = stage.complete(&callback).await.unwrap_err();
 
-    let HandOffRefusal::Refused(words) = &refusal else { panic!("{refusal:?}") };
+    let ConnectError::Refused(words) = &refusal else { panic!("{refusal:?}") };
     assert!(!words.contains("administrator of the page"), "{words}");
     for part in ["permission", "operator", message] {
         assert!(words.contains(part), "{part}: {words}");
@@ -212,9 +218,9 @@ async fn a_page_of_an_intermediary_does_not_end_a_connection() {
     for status in [400, 401, 403, 404, 408, 413] {
         stage.network.refuses("/v2/userinfo", status, json!(PAGE_OF_A_PROXY));
         let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
-        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+        assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
     }
     stage.network.revoke();
     let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
-    assert!(matches!(about, Err(Setback::Disconnected { .. })), "{about:?}");
+    assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
 }

@@ -1,12 +1,12 @@
 //! Pictures and videos: uploaded before.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
+use networks::fake::request_log::RecordedRequest;
 use networks::linkedin::LinkedIn;
-use networks::stand_in::arrivals::Arrival;
 use platforms::Step;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;
 use serde_json::json;
@@ -46,15 +46,15 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
     stage.deliver(&mut post).await.unwrap();
 
     let sent = |part: usize| {
-        let arrivals = stage.network.arrivals.all();
-        let is_part = |it: &&Arrival| it.asked.starts_with("PUT ") && it.asked.ends_with(&format!("/{part}"));
-        arrivals.iter().filter(is_part).count()
+        let request_log = stage.network.request_log.all();
+        let is_part = |it: &&RecordedRequest| it.asked.starts_with("PUT ") && it.asked.ends_with(&format!("/{part}"));
+        request_log.iter().filter(is_part).count()
     };
     assert!(6 < parts && (0..5).all(|it| sent(it) == 1) && sent(5) == 2, "only what was missing is sent again");
     assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
     let name = &stage.network.public()[0].id;
     assert!(name.starts_with("urn:li:ugcPost:"), "{name}");
-    let sent = stage.network.arrivals.all();
+    let sent = stage.network.request_log.all();
     let to_parts = sent.iter().filter(|it| it.asked.starts_with("PUT "));
     assert!(to_parts.into_iter().all(|it| !it.headers.contains_key("authorization")), "the token stays here");
 }
@@ -69,7 +69,7 @@ async fn an_upload_that_took_too_long_begins_anew() {
 
     let over = stage.prepare(&post).await.unwrap_err();
 
-    assert!(matches!(over, Setback::Stale { .. }), "{over:?}");
+    assert!(matches!(over, AttemptError::PreparationExpired { .. }), "{over:?}");
     post.progress = None;
     stage.deliver(&mut post).await.unwrap();
 }
@@ -82,7 +82,7 @@ async fn a_video_that_cannot_be_processed_is_refused_and_says_why() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
+    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.contains("could not process the video: The format is not supported"), "{reason}");
     assert_eq!(stage.network.calls(Call::Publish), 0);
 }
@@ -95,20 +95,20 @@ async fn a_file_that_is_not_ready_is_waited_for_and_one_that_never_came_is_sent_
     stage.network.refuses("/rest/posts", 400, waiting.clone());
     let soon = stage.publish(&post).await.unwrap_err();
     let at = stage.clock.now() + TimeDelta::seconds(5);
-    assert!(matches!(soon, Setback::Busy { retry_at: Some(it), .. } if it == at), "{soon:?}");
+    assert!(matches!(soon, AttemptError::RetryLater { retry_at: Some(it), .. } if it == at), "{soon:?}");
 
     stage.clock.advance(TimeDelta::minutes(3));
     stage.network.refuses("/rest/posts", 400, waiting);
     let before = stage.network.calls(Call::Upload);
     let passage = stage.deliver(&mut post).await.unwrap();
-    assert!(matches!(passage.setbacks[..], [Setback::Stale { .. }]), "{:?}", passage.setbacks);
+    assert!(matches!(passage.setbacks[..], [AttemptError::PreparationExpired { .. }]), "{:?}", passage.setbacks);
     assert_eq!(stage.network.calls(Call::Upload), before + 1);
 
     let mut bad = stage.due(&account, "never", vec![sample(MimeType::Png, 2)]).await;
     let failed = json!({ "status": 400, "code": "MEDIA_ASSET_PROCESSING_FAILED", "message": "urn:li:image:2" });
     stage.network.refuses("/rest/posts", 400, failed);
     let refused = stage.deliver(&mut bad).await.unwrap_err();
-    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
+    assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }
 
 /// Addresses are signed, and say so in their own way when that is over.
@@ -126,7 +126,11 @@ async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
 
             let passage = stage.deliver(&mut post).await.unwrap();
 
-            assert!(matches!(passage.setbacks[..], [Setback::Stale { .. }]), "{status}: {:?}", passage.setbacks);
+            assert!(
+                matches!(passage.setbacks[..], [AttemptError::PreparationExpired { .. }]),
+                "{status}: {:?}",
+                passage.setbacks
+            );
         }
     }
 }
@@ -140,7 +144,7 @@ async fn a_video_is_finalized_once_although_the_read_is_behind() {
     let passage = stage.deliver(&mut post).await.unwrap();
 
     assert!(passage.setbacks.is_empty(), "{:?}", passage.setbacks);
-    let sent = stage.network.arrivals.all();
+    let sent = stage.network.request_log.all();
     let finalized = sent.iter().filter(|it| it.asked == "POST /rest/videos?action=finalizeUpload").count();
     assert_eq!(finalized, 1);
 }
@@ -148,7 +152,7 @@ async fn a_video_is_finalized_once_although_the_read_is_behind() {
 /// The response to the first call was lost. LinkedIn refuses the second one.
 #[tokio::test]
 async fn a_repeated_finalize_that_is_refused_does_not_end_the_post() {
-    for trouble in [Trouble::LoseAnswer, Trouble::BrokenAfter] {
+    for trouble in [InjectedFault::LoseAnswer, InjectedFault::BrokenAfter] {
         let (stage, account) = stage().await;
         let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
         stage.network.trouble(Call::Process, trouble, 1);
@@ -156,7 +160,7 @@ async fn a_repeated_finalize_that_is_refused_does_not_end_the_post() {
         let passage = stage.deliver(&mut post).await.unwrap();
 
         assert!(passage.setbacks.is_empty(), "{trouble:?}: {:?}", passage.setbacks);
-        let sent = stage.network.arrivals.all();
+        let sent = stage.network.request_log.all();
         let finalized: Vec<_> =
             sent.iter().filter(|it| it.asked == "POST /rest/videos?action=finalizeUpload").collect();
         assert_eq!((finalized.len(), finalized[1].status), (2, Some(400)), "{trouble:?}");
@@ -173,7 +177,7 @@ async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("/uploadedPartIds")), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("/uploadedPartIds")), "{refused:?}");
 }
 
 /// The worker of the first call died, so nothing is stored of it. LinkedIn says what has become of the video.
@@ -182,7 +186,7 @@ async fn finalize_that_a_dead_worker_made_is_recognized_by_the_status_of_the_vid
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let finalized = |stage: &Stage<LinkedIn>| {
-        stage.network.arrivals.all().iter().filter(|it| it.asked.ends_with("finalizeUpload")).count()
+        stage.network.request_log.all().iter().filter(|it| it.asked.ends_with("finalizeUpload")).count()
     };
     loop {
         let Step::Again { progress, at } = stage.prepare(&post).await.unwrap() else { panic!() };
@@ -217,9 +221,9 @@ async fn a_file_goes_to_linkedin_alone() {
             }
         };
 
-        assert!(matches!(setback, Setback::Busy { .. }), "{mime_type:?}: {setback:?}");
+        assert!(matches!(setback, AttemptError::RetryLater { .. }), "{mime_type:?}: {setback:?}");
     }
-    assert!(other.arrivals.all().is_empty(), "{:?}", other.arrivals.all());
+    assert!(other.request_log.all().is_empty(), "{:?}", other.request_log.all());
 }
 
 #[tokio::test]
@@ -235,13 +239,15 @@ async fn a_page_of_an_intermediary_does_not_end_an_upload() {
     ] {
         for status in [400, 401, 403, 404, 408, 413] {
             let mut post = stage.post(&account, &format!("{path} {mime_type:?} {status}"), vec![sample(mime_type, 1)]);
-            let met = || stage.network.arrivals.all().iter().filter(|it| it.status == Some(status)).count();
+            let met = || stage.network.request_log.all().iter().filter(|it| it.status == Some(status)).count();
             let before = met();
             stage.network.refuses(path, status, json!(PAGE_OF_A_PROXY));
 
             let passage = stage.deliver(&mut post).await.unwrap();
 
-            let is_passing = |it: &Setback| matches!(it, Setback::Busy { .. } | Setback::Stale { .. });
+            let is_passing = |it: &AttemptError| {
+                matches!(it, AttemptError::RetryLater { .. } | AttemptError::PreparationExpired { .. })
+            };
             assert!(passage.setbacks.iter().all(is_passing), "{path} {status}: {:?}", passage.setbacks);
             assert_eq!(met(), before + 1, "{path} {status}: one call met it");
         }

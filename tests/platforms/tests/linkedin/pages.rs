@@ -1,11 +1,11 @@
 //! What became of a page's post whose answer was lost.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use networks::linkedin::{Community, PAGE_URN};
 use platforms::Step;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ async fn a_lost_post_is_found_among_the_others_of_its_page() {
         stage.network.posts(PAGE_URN, "#before (the call)");
         let post = stage.due(&account, "#lost (and found)", files).await;
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
         stage.publish(&post).await.unwrap_err();
         for number in 0..120 {
             stage.network.posts(PAGE_URN, &format!("meanwhile {number}"));
@@ -26,7 +26,7 @@ async fn a_lost_post_is_found_among_the_others_of_its_page() {
 
         let answer = stage.resolve(&post, since).await;
 
-        let (Resolution::Public(found) | Resolution::Recognised(found)) = answer else { panic!("{answer:?}") };
+        let (Resolution::Found(found) | Resolution::Candidate(found)) = answer else { panic!("{answer:?}") };
         assert_eq!(found.platform_post_id, stage.network.public()[1].id);
         assert!(found.url.unwrap().contains("/feed/update/urn:li:share:"));
     }
@@ -38,10 +38,10 @@ async fn the_same_words_of_somebody_else_before_the_call_are_not_taken_for_it() 
     stage.network.posts(PAGE_URN, "good morning");
     let post = stage.due(&account, "good morning", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     stage.publish(&post).await.unwrap_err();
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
 }
 
 #[tokio::test]
@@ -49,13 +49,13 @@ async fn what_may_be_ours_and_was_changed_is_neither_taken_nor_sent_again() {
     let (stage, account) = of::<Community>().await;
     let post = stage.due(&account, "lost and edited", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
     stage.network.edits_latest("quite different");
 
     let answer = stage.resolve(&post, since).await;
 
-    assert!(matches!(answer, Resolution::Unclear { .. }), "{answer:?}");
+    assert!(matches!(answer, Resolution::Pending { .. }), "{answer:?}");
 }
 
 #[tokio::test]
@@ -68,13 +68,13 @@ async fn a_page_that_may_not_be_read_says_where_to_look() {
         }
         let post = stage.due(&account, "lost", vec![sample(MimeType::Png, 1)]).await;
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
         stage.publish(&post).await.unwrap_err();
         stage.network.refuses("/rest/posts", 403, denied.clone());
 
         let answer = stage.resolve(&post, since).await;
 
-        let Resolution::Unknowable { advice } = answer else { panic!("{answer:?}") };
+        let Resolution::Undeterminable { advice } = answer else { panic!("{answer:?}") };
         assert!(advice.contains(if may_be_read_before { "role" } else { "did not list" }), "{advice}");
     }
 }
@@ -85,11 +85,11 @@ async fn a_list_that_cannot_be_read_holds_no_post_back() {
     let (stage, account) = of::<Community>().await;
     let mut post = stage.post(&account, "out", Vec::<Sample>::new());
     stage.clock.skip_to(post.publish_at);
-    stage.network.trouble(Call::LookUp, Trouble::Unavailable, 1);
+    stage.network.trouble(Call::LookUp, InjectedFault::Unavailable, 1);
     let busy = stage.prepare(&post).await.unwrap_err();
-    assert!(matches!(busy, Setback::Busy { .. }), "{busy:?}");
+    assert!(matches!(busy, AttemptError::RetryLater { .. }), "{busy:?}");
     stage.clock.advance(TimeDelta::minutes(2));
-    stage.network.trouble(Call::LookUp, Trouble::Unavailable, 1);
+    stage.network.trouble(Call::LookUp, InjectedFault::Unavailable, 1);
 
     stage.deliver(&mut post).await.unwrap();
 
@@ -102,7 +102,7 @@ async fn a_list_that_cannot_be_read_holds_no_post_back() {
 async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrived() {
     let (stage, account) = of::<Community>().await;
     let post = stage.due(&account, "there already", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
 
     let published = stage.publish(&post).await.unwrap();
@@ -111,10 +111,10 @@ async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrive
     assert_eq!(stage.network.public().len(), 1);
     // Another post with the same words is another post.
     let other = stage.due(&account, "there already", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     stage.publish(&other).await.unwrap_err();
     let refused = stage.publish(&other).await.unwrap_err();
-    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
+    assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }
 
 /// The post of the first call is looked for, because a third call would be refused as well.
@@ -123,7 +123,7 @@ async fn a_duplicate_that_names_no_post_is_looked_up() {
     let (stage, account) = of::<Community>().await;
     let post = stage.due(&account, "there already", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
     let details = json!({ "inputErrors": [{ "code": "DUPLICATE_POST" }] });
     let refused = json!({ "status": 422, "message": "Content is a duplicate", "errorDetails": details });
@@ -131,7 +131,7 @@ async fn a_duplicate_that_names_no_post_is_looked_up() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Duplicate { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Duplicate { .. }), "{setback:?}");
     let found = stage.settle(&post, since, false).await.unwrap();
     assert_eq!(found.platform_post_id, stage.network.public()[0].id);
 }
@@ -140,7 +140,7 @@ async fn a_duplicate_that_names_no_post_is_looked_up() {
 async fn an_organization_is_mentioned_as_linkedin_writes_it() {
     let (stage, account) = of::<Community>().await;
     let mut post = stage.post(&account, "built by @[Light & Co](urn:li:organization:5515715) (again)", Vec::new());
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
 
     stage.deliver(&mut post).await.unwrap();
 
@@ -159,12 +159,12 @@ async fn a_page_of_an_intermediary_leaves_open_whether_the_post_is_public() {
         let since = stage.clock.now();
         stage.network.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(setback, Setback::Unknown { .. }), "{status}: {setback:?}");
+        assert!(matches!(setback, AttemptError::Unknown { .. }), "{status}: {setback:?}");
 
         stage.network.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
         let unread = stage.resolve(&post, since).await;
-        assert!(matches!(unread, Resolution::Unclear { .. }), "{status}: {unread:?}");
-        assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere, "{status}");
+        assert!(matches!(unread, Resolution::Pending { .. }), "{status}: {unread:?}");
+        assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound, "{status}");
     }
 }
 
@@ -177,7 +177,7 @@ async fn a_list_behind_a_firewall_is_not_taken_for_one_that_may_not_be_read() {
 
     let setback = stage.prepare(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Busy { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::RetryLater { .. }), "{setback:?}");
 }
 
 /// LinkedIn sends this message both for a new post and for the announcement of a file.
@@ -200,7 +200,7 @@ async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
             }
         };
 
-        let Setback::Disconnected { reason } = &setback else { panic!("{setback:?}") };
+        let AttemptError::Unauthorized { reason } = &setback else { panic!("{setback:?}") };
         assert!(reason.contains("permissions must be used when using organization as"), "{reason}");
     }
 }
@@ -216,7 +216,7 @@ async fn an_app_that_may_not_post_says_what_to_check() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    let Setback::Busy { reason, .. } = &setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { reason, .. } = &setback else { panic!("{setback:?}") };
     for part in ["operator", "development tier", "role", message] {
         assert!(reason.contains(part), "{part}: {reason}");
     }

@@ -1,12 +1,12 @@
 //! Posts of members.
 
 use chrono::{Days, NaiveTime, TimeDelta};
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use platforms::Account;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
@@ -60,7 +60,7 @@ async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
     let mut post = stage.post(&page, "for friends", Vec::new());
     post.options = seen_by("connections");
     let refused = stage.deliver(&mut post).await.unwrap_err();
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("visibility")), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("visibility")), "{refused:?}");
     assert_eq!(stage.network.calls(Call::Publish), 0);
 }
 
@@ -71,7 +71,7 @@ async fn the_same_words_again_are_refused_and_are_not_taken_for_ours() {
         let mut post = stage.post(&account, "good morning", Vec::new());
         match stage.deliver(&mut post).await {
             Ok(_) => assert!(expected),
-            Err(Setback::Refused { reason }) => assert!(!expected && reason.contains("twice"), "{reason}"),
+            Err(AttemptError::Refused { reason }) => assert!(!expected && reason.contains("twice"), "{reason}"),
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -88,7 +88,7 @@ async fn missing_permission_asks_to_connect_again_and_another_403_does_not() {
 
         let missing = stage.deliver(&mut post).await.unwrap_err();
 
-        let Setback::Disconnected { reason } = &missing else { panic!("{missing:?}") };
+        let AttemptError::Unauthorized { reason } = &missing else { panic!("{missing:?}") };
         for part in ["permission", "operator", "Share on LinkedIn", "Not enough permissions to access"] {
             assert!(reason.contains(part), "{part}: {reason}");
         }
@@ -98,7 +98,10 @@ async fn missing_permission_asks_to_connect_again_and_another_403_does_not() {
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "Accessing this resource is forbidden." });
     stage.network.refuses("/rest/posts", 403, denied);
     let unspecific = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(&unspecific, Setback::Busy { reason, .. } if reason.contains("again")), "{unspecific:?}");
+    assert!(
+        matches!(&unspecific, AttemptError::RetryLater { reason, .. } if reason.contains("again")),
+        "{unspecific:?}"
+    );
     stage.publish(&post).await.unwrap();
 }
 
@@ -107,12 +110,12 @@ async fn a_post_whose_answer_was_lost_is_not_sent_again() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "once", Vec::new()).await;
     let since = stage.clock.now();
-    for trouble in [Trouble::LoseAnswer, Trouble::BrokenAfter] {
+    for trouble in [InjectedFault::LoseAnswer, InjectedFault::BrokenAfter] {
         stage.network.trouble(Call::Publish, trouble, 1);
         let setback = stage.publish(&post).await.unwrap_err();
-        if let Setback::Unknown { .. } = setback {
+        if let AttemptError::Unknown { .. } = setback {
             let answer = stage.resolve(&post, since).await;
-            let Resolution::Unknowable { advice } = answer else { panic!("{answer:?}") };
+            let Resolution::Undeterminable { advice } = answer else { panic!("{answer:?}") };
             assert!(advice.contains("linkedin.com/in/me/recent-activity"), "{advice}");
         }
     }
@@ -120,7 +123,7 @@ async fn a_post_whose_answer_was_lost_is_not_sent_again() {
 
     // A post of which a file is missing was never sent.
     let lost = stage.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
-    assert_eq!(stage.resolve(&lost, since).await, Resolution::Absent);
+    assert_eq!(stage.resolve(&lost, since).await, Resolution::NotPublished);
 }
 
 #[tokio::test]
@@ -128,12 +131,15 @@ async fn a_day_that_is_used_up_is_tried_twice_and_then_waited_for() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "patience", Vec::new()).await;
     let midnight = (stage.clock.now().date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc();
-    let limited = Trouble::Limited { retry_after: TimeDelta::seconds(1) };
+    let limited = InjectedFault::Limited { retry_after: TimeDelta::seconds(1) };
     for (wait, expected) in [(0, None), (6, None), (10, Some(midnight))] {
         stage.clock.advance(TimeDelta::seconds(wait));
         stage.network.trouble(Call::Publish, limited, 1);
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(setback, Setback::Busy { retry_at, .. } if retry_at == expected), "{wait}: {setback:?}");
+        assert!(
+            matches!(setback, AttemptError::RetryLater { retry_at, .. } if retry_at == expected),
+            "{wait}: {setback:?}"
+        );
     }
 }
 
@@ -146,7 +152,7 @@ async fn a_member_has_so_many_calls_in_a_day() {
         post.publish_at = stage.clock.now();
         match stage.publish(&post).await {
             Ok(_) => left += 1,
-            Err(Setback::Busy { retry_at: None, reason }) if reason.contains("00:00 UTC") => break,
+            Err(AttemptError::RetryLater { retry_at: None, reason }) if reason.contains("00:00 UTC") => break,
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -186,7 +192,7 @@ async fn a_member_who_is_denied_something_keeps_the_connection() {
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        let [Setback::Busy { .. }, Setback::Busy { reason, .. }] = &passage.setbacks[..] else {
+        let [AttemptError::RetryLater { .. }, AttemptError::RetryLater { reason, .. }] = &passage.setbacks[..] else {
             panic!("{:?}", passage.setbacks)
         };
         assert!(reason.contains("connect the account again") && reason.contains(message), "{reason}");
@@ -203,11 +209,11 @@ async fn a_page_of_an_intermediary_does_not_end_a_post() {
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        let [Setback::Busy { reason, .. }] = &passage.setbacks[..] else { panic!("{:?}", passage.setbacks) };
+        let [AttemptError::RetryLater { reason, .. }] = &passage.setbacks[..] else { panic!("{:?}", passage.setbacks) };
         assert!(reason.contains("LinkedIn") && reason.contains(&status.to_string()), "{reason}");
     }
     let post = stage.due(&account, "too slow for a proxy", Vec::new()).await;
     stage.network.refuses("/rest/posts", 408, json!(PAGE_OF_A_PROXY));
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
 }

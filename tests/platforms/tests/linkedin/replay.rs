@@ -1,10 +1,10 @@
 //! A lost post that is sent once more, where the operator wants it.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use networks::linkedin::{LinkedIn, Replaying};
 use platforms::Account;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::stage::{Post, Stage};
 
 use super::of;
@@ -13,17 +13,19 @@ use super::of;
 const SETTLES: TimeDelta = TimeDelta::seconds(95);
 
 /// A post whose call met this.
-async fn lost<'a>(stage: &Stage<LinkedIn<Replaying>>, account: &'a Account, trouble: Trouble) -> Post<'a> {
+async fn lost<'a>(stage: &Stage<LinkedIn<Replaying>>, account: &'a Account, trouble: InjectedFault) -> Post<'a> {
     let post = stage.due(account, "once (more)", Vec::new()).await;
     stage.network.trouble(Call::Publish, trouble, 1);
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Unknown { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unknown { .. }), "{setback:?}");
     post
 }
 
 #[tokio::test]
 async fn the_very_same_post_tells_whether_the_first_arrived() {
-    for (trouble, calls) in [(Trouble::LoseAnswer, 2), (Trouble::BrokenAfter, 2), (Trouble::CutBefore, 2)] {
+    for (trouble, calls) in
+        [(InjectedFault::LoseAnswer, 2), (InjectedFault::BrokenAfter, 2), (InjectedFault::CutBefore, 2)]
+    {
         let (stage, account) = of::<Replaying>().await;
         let begun = stage.clock.now();
         let post = lost(&stage, &account, trouble).await;
@@ -34,17 +36,17 @@ async fn the_very_same_post_tells_whether_the_first_arrived() {
         for wait in [TimeDelta::zero(), SETTLES - TimeDelta::seconds(1)] {
             stage.clock.skip_to(since + wait);
             let early = stage.resolve(&post, since).await;
-            assert!(matches!(early, Resolution::Unclear { .. }), "{wait}: {early:?}");
+            assert!(matches!(early, Resolution::Pending { .. }), "{wait}: {early:?}");
         }
         assert_eq!(stage.network.calls(Call::Publish), 1);
         stage.clock.skip_to(since + SETTLES);
         let answer = stage.resolve(&post, since).await;
 
-        let Resolution::Public(found) = answer else { panic!("{trouble:?}: {answer:?}") };
+        let Resolution::Found(found) = answer else { panic!("{trouble:?}: {answer:?}") };
         let public = stage.network.public();
         assert_eq!((public.len(), &public[0].id), (1, &found.platform_post_id), "{trouble:?}");
         assert_eq!(stage.network.calls(Call::Publish), calls);
-        let sent = stage.network.arrivals.all();
+        let sent = stage.network.request_log.all();
         let bodies: Vec<_> = sent.iter().filter(|it| it.asked == "POST /rest/posts").map(|it| &it.body).collect();
         assert_eq!(bodies[0], bodies[1], "byte for byte");
     }
@@ -53,19 +55,19 @@ async fn the_very_same_post_tells_whether_the_first_arrived() {
 #[tokio::test]
 async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
     let (stage, account) = of::<Replaying>().await;
-    let post = lost(&stage, &account, Trouble::LoseAnswer).await;
+    let post = lost(&stage, &account, InjectedFault::LoseAnswer).await;
     let since = stage.clock.now();
     stage.clock.advance(SETTLES);
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     let again = stage.resolve(&post, since).await;
-    assert!(matches!(again, Resolution::Unclear { .. }), "{again:?}");
+    assert!(matches!(again, Resolution::Pending { .. }), "{again:?}");
     let calls = stage.network.calls(Call::Publish);
 
     // The next look comes so much later at the earliest.
-    stage.clock.advance(stage.publishing().settles());
+    stage.clock.advance(stage.publishing().settle_time());
     let late = stage.resolve(&post, since).await;
 
-    assert!(matches!(late, Resolution::Unknowable { .. }), "{late:?}");
+    assert!(matches!(late, Resolution::Undeterminable { .. }), "{late:?}");
     assert_eq!(stage.network.calls(Call::Publish), calls);
     assert_eq!(stage.network.public().len(), 1);
 }
@@ -76,7 +78,7 @@ async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
 async fn post_is_sent_again_only_within_a_minute_after_its_call_has_ended() {
     for (seconds, is_sent_again) in [(59, true), (60, false), (3_600, false)] {
         let (stage, account) = of::<Replaying>().await;
-        let post = lost(&stage, &account, Trouble::LoseAnswer).await;
+        let post = lost(&stage, &account, InjectedFault::LoseAnswer).await;
         let since = stage.clock.now();
         stage.clock.skip_to(since + SETTLES + TimeDelta::seconds(seconds));
 
@@ -84,8 +86,8 @@ async fn post_is_sent_again_only_within_a_minute_after_its_call_has_ended() {
 
         assert_eq!(stage.network.calls(Call::Publish), 1 + usize::from(is_sent_again), "after {seconds} s");
         match answer {
-            Resolution::Public(_) if is_sent_again => {}
-            Resolution::Unknowable { .. } if !is_sent_again => {}
+            Resolution::Found(_) if is_sent_again => {}
+            Resolution::Undeterminable { .. } if !is_sent_again => {}
             answer => panic!("after {seconds} s: {answer:?}"),
         }
     }
@@ -96,7 +98,7 @@ async fn the_duplicate_of_another_post_is_not_taken_for_it() {
     let (stage, account) = of::<Replaying>().await;
     let mut first = stage.post(&account, "once (more)", Vec::new());
     stage.deliver(&mut first).await.unwrap();
-    let post = lost(&stage, &account, Trouble::CutBefore).await;
+    let post = lost(&stage, &account, InjectedFault::CutBefore).await;
     let since = stage.clock.now();
     stage.clock.advance(SETTLES);
 

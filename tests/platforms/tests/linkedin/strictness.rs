@@ -1,7 +1,7 @@
-//! What the stand-in refuses, by the documentation.
+//! What the fake refuses, by the documentation.
 
+use networks::fake::wire::browser;
 use networks::linkedin::{Community, LinkedIn, MEMBER_URN, PAGE_URN};
-use networks::stand_in::wire::browser;
 use platforms::conformance::network::Network;
 use platforms::conformance::stage::Stage;
 use reqwest::{Method, RequestBuilder};

@@ -5,18 +5,18 @@ use chrono::TimeDelta;
 use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
 use platforms::conformance::network::{Decision, Network};
 use platforms::conformance::stage::Stage;
-use platforms::{Departure, HandOffRefusal, RefreshRefusal};
+use platforms::{AuthorizeStep, ConnectError, RefreshError};
 use url::Url;
 
 use super::stage;
 
-fn client_id(departure: &Departure) -> String {
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+fn client_id(departure: &AuthorizeStep) -> String {
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
     let url = Url::parse(url).unwrap();
     url.query_pairs().find(|(name, _)| name == "client_id").unwrap().1.into_owned()
 }
 
-async fn departure<K: Known>(stage: &Stage<Server<K>>) -> Departure {
+async fn departure<K: Known>(stage: &Stage<Server<K>>) -> AuthorizeStep {
     stage.depart(&stage.network.answers()).await.unwrap().0
 }
 
@@ -61,7 +61,7 @@ async fn a_renewal_that_an_unknown_app_asks_for_says_that_the_grant_is_gone() {
     stage.network.forget_apps();
 
     let renewed = stage.renew().await;
-    assert!(matches!(renewed, Err(RefreshRefusal::Gone(_))), "{renewed:?}");
+    assert!(matches!(renewed, Err(RefreshError::Gone(_))), "{renewed:?}");
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn a_server_that_limits_registrations_says_so_and_what_to_do() {
 
     let refusal = stage.depart(&stage.network.answers()).await.unwrap_err();
 
-    let HandOffRefusal::Refused(words) = refusal else { panic!("{refusal:?}") };
+    let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
     assert!(words.contains("too many") && words.contains("in 10 minutes"), "{words}");
     stage.clock.advance(TimeDelta::minutes(10));
     departure(&stage).await;
@@ -123,7 +123,7 @@ async fn an_app_that_is_removed_while_the_person_decides_is_registered_again_and
     let callback = stage.decided(Decision::Allow).await;
 
     stage.network.forget_apps();
-    let Err(HandOffRefusal::Refused(words)) = stage.complete(&callback).await else { panic!() };
+    let Err(ConnectError::Refused(words)) = stage.complete(&callback).await else { panic!() };
 
     assert!(words.ends_with("connect the account once more"), "{words}");
     stage.connect().await;

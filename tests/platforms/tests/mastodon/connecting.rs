@@ -1,4 +1,4 @@
-//! What a hand-off brings: an account, its rules and its credentials.
+//! What a connect flow brings: an account, its rules and its credentials.
 
 use domain::media::AltText;
 use domain::options::Options;
@@ -7,7 +7,7 @@ use domain::text::PostText;
 use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
 use platforms::conformance::network::{Decision, Network};
 use platforms::conformance::stage::Stage;
-use platforms::{Answers, Departure, HandOffRefusal};
+use platforms::{AuthorizeStep, ConnectError, FieldValues};
 
 use super::{picture, stage};
 
@@ -83,8 +83,8 @@ async fn scopes_that_are_not_told_are_as_asked_for() {
 async fn a_server_that_is_none_is_asked_for_again() {
     let stage = Stage::<Server<Stock>>::new().await;
     for typed in ["", "two words", "http://10.0.0.1", "http://127.0.0.1:9", "127.0.0.1", "no-such-host.invalid"] {
-        let answers = Answers::from([("server".to_owned(), typed.into())]);
-        let Err(HandOffRefusal::Field { name, message }) = stage.depart(&answers).await else { panic!("{typed}") };
+        let answers = FieldValues::from([("server".to_owned(), typed.into())]);
+        let Err(ConnectError::Field { name, message }) = stage.depart(&answers).await else { panic!("{typed}") };
         assert_eq!(name, "server");
         assert!(message.contains("name"), "{message}");
     }
@@ -100,7 +100,7 @@ async fn a_server_that_promises_to_name_itself_has_to() {
         assert_eq!(callback.query.remove("iss").as_ref(), Some(&issuer));
         callback.query.extend(said.map(|it| ("iss".to_owned(), it.to_owned())));
         let refusal = stage.complete(&callback).await.unwrap_err();
-        assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{said:?}: {refusal:?}");
+        assert!(matches!(refusal, ConnectError::Refused(_)), "{said:?}: {refusal:?}");
     }
     assert_eq!(stage.network.grants(), 0);
     stage.connect().await;
@@ -121,7 +121,7 @@ async fn a_server_that_promises_another_name_than_its_own_is_refused() {
     let stage = Stage::<Server<Stock>>::new().await;
     stage.network.promises_to_be("https://honest.example/");
 
-    let Err(HandOffRefusal::Field { message, .. }) = stage.depart(&stage.network.answers()).await else {
+    let Err(ConnectError::Field { message, .. }) = stage.depart(&stage.network.answers()).await else {
         panic!("it may say whose answers are its own")
     };
 
@@ -131,10 +131,12 @@ async fn a_server_that_promises_another_name_than_its_own_is_refused() {
 #[tokio::test]
 async fn each_server_has_an_address_of_its_own_to_send_people_back_to() {
     let (stage, other) = Stage::<Server<Stock>>::beside_another().await;
-    let (Departure::Page { url: ours, .. }, _) = stage.depart(&stage.network.answers()).await.unwrap() else {
+    let (AuthorizeStep::Redirect { url: ours, .. }, _) = stage.depart(&stage.network.answers()).await.unwrap() else {
         panic!()
     };
-    let (Departure::Page { url: theirs, .. }, _) = stage.depart(&other.answers()).await.unwrap() else { panic!() };
+    let (AuthorizeStep::Redirect { url: theirs, .. }, _) = stage.depart(&other.answers()).await.unwrap() else {
+        panic!()
+    };
 
     let mut back =
         [stage.network.send_back(&ours, Decision::Allow).await, other.send_back(&theirs, Decision::Deny).await];

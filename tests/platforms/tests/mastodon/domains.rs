@@ -1,9 +1,9 @@
 //! Servers whose accounts are named by another domain than their own.
 
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use networks::mastodon::{GoToSocial, Known, Pixelfed, Server, Stock, Way, Website};
 use platforms::conformance::stage::Stage;
-use platforms::{Answers, Departure, HandOffRefusal};
+use platforms::{AuthorizeStep, ConnectError, FieldValues};
 use url::Url;
 
 /// A server and the website of a domain.
@@ -13,15 +13,15 @@ async fn with_website<K: Known>() -> (Stage<Server<K>>, Website) {
     (stage, website)
 }
 
-fn typed(words: impl Into<String>) -> Answers {
-    Answers::from([("server".to_owned(), words.into().into())])
+fn typed(words: impl Into<String>) -> FieldValues {
+    FieldValues::from([("server".to_owned(), words.into().into())])
 }
 
 /// Where the person is sent who typed this, or what they are told.
 async fn sent<K: Known>(stage: &Stage<Server<K>>, words: String) -> Result<String, String> {
     match stage.depart(&typed(words)).await {
-        Ok((Departure::Page { url, .. }, _)) => Ok(Url::parse(&url).unwrap().origin().ascii_serialization()),
-        Err(HandOffRefusal::Field { message, .. }) => Err(message),
+        Ok((AuthorizeStep::Redirect { url, .. }, _)) => Ok(Url::parse(&url).unwrap().origin().ascii_serialization()),
+        Err(ConnectError::Field { message, .. }) => Err(message),
         other => panic!("{other:?}"),
     }
 }
@@ -60,7 +60,7 @@ async fn a_domain_leads_nowhere_that_may_not_be_called_and_not_round_and_round()
     }
 }
 
-async fn profile<K: Known>(stage: &Stage<Server<K>>) -> Profile {
+async fn profile<K: Known>(stage: &Stage<Server<K>>) -> AccountInfo {
     stage.connect().await.profile
 }
 

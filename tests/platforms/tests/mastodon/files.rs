@@ -1,13 +1,13 @@
 //! Files: uploaded once, waited for, and uploaded again when they are gone.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{AltText, Facts, MimeType, Pixels};
 use domain::options::Options;
 use domain::text::PostText;
 use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Server, Stock};
 use platforms::Step;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
 
@@ -21,17 +21,17 @@ fn video() -> Vec<Sample> {
 async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
     let (stage, account) = stage::<GoToSocial>().await;
     let post = stage.due(&account, "Look", picture()).await;
-    stage.network.trouble(Call::Publish, Trouble::Unwanted, 2);
+    stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 2);
 
-    stage.network.trouble(Call::LookUp, Trouble::Broken, 1);
+    stage.network.trouble(Call::LookUp, InjectedFault::Broken, 1);
     let unclear = stage.publish(&post).await;
-    assert!(matches!(unclear, Err(Setback::Busy { .. })), "{unclear:?}");
+    assert!(matches!(unclear, Err(AttemptError::RetryLater { .. })), "{unclear:?}");
     let certain = stage.publish(&post).await;
-    assert!(matches!(certain, Err(Setback::Refused { .. })), "{certain:?}");
+    assert!(matches!(certain, Err(AttemptError::Refused { .. })), "{certain:?}");
 
     // Refused because it is there already, whatever the files say of themselves.
     let published = stage.publish(&post).await.unwrap();
-    stage.network.trouble(Call::Publish, Trouble::Unwanted, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 1);
     assert_eq!(stage.publish(&post).await.unwrap(), published);
 }
 
@@ -67,7 +67,7 @@ async fn a_file_that_waited_too_long_is_uploaded_again() {
     let mut post = stage.due(&account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
     stage.clock.advance(TimeDelta::hours(25));
 
-    assert!(matches!(stage.publish(&post).await, Err(Setback::Stale { .. })));
+    assert!(matches!(stage.publish(&post).await, Err(AttemptError::PreparationExpired { .. })));
     post.progress = None;
     stage.deliver(&mut post).await.unwrap();
 
@@ -95,14 +95,19 @@ async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
         prepare().await.unwrap();
     }
 
-    assert!(matches!(prepare().await, Err(Setback::Stale { .. })), "nothing that is there is relied on");
+    assert!(
+        matches!(prepare().await, Err(AttemptError::PreparationExpired { .. })),
+        "nothing that is there is relied on"
+    );
     assert_eq!(stage.network.calls(Call::Upload), 2);
 }
 
 #[tokio::test]
 async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
     let (stage, account) = stage::<Stock>().await;
-    for trouble in [Trouble::CutBefore, Trouble::LoseAnswer, Trouble::Broken, Trouble::Unavailable] {
+    for trouble in
+        [InjectedFault::CutBefore, InjectedFault::LoseAnswer, InjectedFault::Broken, InjectedFault::Unavailable]
+    {
         let files: Vec<_> = (1..=4).map(|number| sample(MimeType::Png, number)).collect();
         let mut post = stage.post(&account, &format!("{trouble:?}"), files.clone());
         let before = stage.network.calls(Call::Upload);
@@ -161,19 +166,19 @@ async fn a_refusal_of_a_post_with_good_files_is_final() {
     let (stage, account) = stage::<Stock>().await;
     let post = stage.due(&account, &"x".repeat(501), picture()).await;
 
-    let Err(Setback::Refused { reason }) = stage.publish(&post).await else { panic!() };
+    let Err(AttemptError::Refused { reason }) = stage.publish(&post).await else { panic!() };
     assert!(reason.contains("character limit"), "{reason}");
 }
 
 #[tokio::test]
 async fn a_video_that_could_not_be_processed_is_uploaded_once_more() {
     let (stage, account) = stage::<Stock>().await;
-    stage.network.trouble(Call::Process, Trouble::Unwanted, 1);
+    stage.network.trouble(Call::Process, InjectedFault::Unwanted, 1);
     let mut post = stage.post(&account, "the second time", video());
     stage.deliver(&mut post).await.unwrap();
     assert_eq!((stage.network.public().len(), stage.network.calls(Call::Upload)), (1, 2));
 
-    stage.network.trouble(Call::Process, Trouble::Unwanted, 2);
+    stage.network.trouble(Call::Process, InjectedFault::Unwanted, 2);
     let mut post = stage.post(&account, "never", video());
     let refused = stage.deliver(&mut post).await.unwrap_err();
     assert!(format!("{refused:?}").starts_with("Refused"), "{refused:?}");
@@ -196,7 +201,7 @@ async fn a_server_that_asks_for_descriptions_is_asked_of_when_a_post_is_schedule
         assert_eq!(breaches.is_empty(), is_enough, "{breaches:?}");
         match delivered {
             Ok(_) => assert!(is_enough),
-            Err(Setback::Refused { reason }) => assert!(reason.contains("less than min chars (5)"), "{reason}"),
+            Err(AttemptError::Refused { reason }) => assert!(reason.contains("less than min chars (5)"), "{reason}"),
             other => panic!("{other:?}"),
         }
     }

@@ -1,12 +1,12 @@
 //! What is said on Mastodon alone.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::options::{OptionValue, Options};
 use domain::testing::an_attachment;
 use domain::text::PostText;
 use networks::mastodon::{GoToSocial, Known, Pixelfed, Snac, Stock};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 
 use super::{picture, stage};
 
@@ -44,16 +44,16 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
         if let Some(visibility) = visibility {
             post.options = options([("visibility", OptionValue::Text(visibility.to_owned()))]);
         }
-        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
         let since = stage.clock.now();
         let lost = stage.publish(&post).await;
-        assert!(matches!(lost, Err(Setback::Unknown { .. })), "{lost:?}");
+        assert!(matches!(lost, Err(AttemptError::Unknown { .. })), "{lost:?}");
 
         stage.clock.advance(TimeDelta::minutes(3));
         let answer = stage.resolve(&post, since).await;
         match answer {
-            Resolution::Recognised(_) | Resolution::Public(_) => assert!(is_told, "{answer:?}"),
-            Resolution::Unknowable { .. } => assert!(!is_told, "{answer:?}"),
+            Resolution::Candidate(_) | Resolution::Found(_) => assert!(is_told, "{answer:?}"),
+            Resolution::Undeterminable { .. } => assert!(!is_told, "{answer:?}"),
             other => panic!("{visibility:?}: {other:?}"),
         }
     }
@@ -70,12 +70,12 @@ async fn unknown_software_is_sent_the_accounts_own_visibility() {
 
         // Its listing has what everybody sees, and nothing else.
         let lost = stage.due(&account, "and lost", Vec::new()).await;
-        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
         let since = stage.clock.now();
         stage.publish(&lost).await.unwrap_err();
         stage.clock.advance(TimeDelta::minutes(3));
         let answer = stage.resolve(&lost, since).await;
-        assert_eq!(matches!(answer, Resolution::Unknowable { .. }), own != "public", "{own}: {answer:?}");
+        assert_eq!(matches!(answer, Resolution::Undeterminable { .. }), own != "public", "{own}: {answer:?}");
     }
 }
 
@@ -84,7 +84,7 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     let (stage, account) = stage::<Snac>().await;
     stage.network.hides_visibility();
     let lost = stage.due(&account, "as the server has it", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     let since = stage.clock.now();
     stage.publish(&lost).await.unwrap_err();
     assert_eq!(stage.network.public().len(), 1);
@@ -92,14 +92,14 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     // It is there. If it were not, it would not be sent again, because its visibility is unknown.
     stage.clock.advance(TimeDelta::minutes(3));
     let answer = stage.resolve(&lost, since).await;
-    assert!(matches!(answer, Resolution::Recognised(_) | Resolution::Public(_)), "{answer:?}");
+    assert!(matches!(answer, Resolution::Candidate(_) | Resolution::Found(_)), "{answer:?}");
     let lost = stage.due(&account, "never there", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     let since = stage.clock.now();
     stage.publish(&lost).await.unwrap_err();
     stage.clock.advance(TimeDelta::minutes(3));
     let answer = stage.resolve(&lost, since).await;
-    assert!(matches!(answer, Resolution::Unknowable { .. }), "{answer:?}");
+    assert!(matches!(answer, Resolution::Undeterminable { .. }), "{answer:?}");
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
         let mut post = stage.post(&account, "Look", picture());
         post.options = warned(longest + 1);
         let refused = stage.deliver(&mut post).await;
-        assert!(matches!(refused, Err(Setback::Refused { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(AttemptError::Refused { .. })), "{refused:?}");
     }
 
     is_kept::<Pixelfed>(140, "options.content_warning").await;

@@ -2,9 +2,9 @@
 //! the key.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 
 use super::{picture, stage};
 
@@ -18,11 +18,11 @@ async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
     stage.publish(&before).await.unwrap();
     let post = stage.due(&account, "Good morning", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
 
     stage.clock.advance(SETTLED);
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
 }
 
 /// What is said so long after a call with the text "Ours" that never arrived,
@@ -31,7 +31,7 @@ async fn asked_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usi
     let (stage, account) = stage::<K>().await;
     let post = stage.due(&account, "Ours", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
     let mut theirs = stage.post(&account, other, Vec::new());
     (theirs.elsewhere, theirs.publish_at) = (true, since);
@@ -45,11 +45,11 @@ async fn asked_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usi
 async fn of_the_same_words_since_the_call_the_key_says_whether_they_are_the_post() {
     for other in ["Ours", "Ours!"] {
         let (soon, posts) = asked_after::<Stock>(TimeDelta::seconds(5), other).await;
-        assert!(matches!(soon, Resolution::Unclear { .. }), "{soon:?}");
+        assert!(matches!(soon, Resolution::Pending { .. }), "{soon:?}");
         assert_eq!(posts, 1, "the first call may be under way");
 
         let (answer, posts) = asked_after::<Stock>(SETTLED, other).await;
-        assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
+        assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
         assert_eq!(posts, 2);
     }
 }
@@ -71,7 +71,7 @@ async fn where_no_key_is_known_words_tell() {
 
 /// A text post whose account cannot be listed in preparation: when it is ready,
 /// in seconds from its due second on, and what is said when its answer is lost.
-async fn unlisted<K: Known>(trouble: Trouble, tries: usize) -> (i64, Resolution) {
+async fn unlisted<K: Known>(trouble: InjectedFault, tries: usize) -> (i64, Resolution) {
     let (stage, account) = stage::<K>().await;
     let mut post = stage.post(&account, "Hello", Vec::new());
     stage.network.trouble(Call::LookUp, trouble, tries);
@@ -80,7 +80,7 @@ async fn unlisted<K: Known>(trouble: Trouble, tries: usize) -> (i64, Resolution)
     stage.network.trouble(Call::LookUp, trouble, 0);
     stage.clock.skip_to(post.publish_at);
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
     stage.clock.advance(SETTLED);
     (late, stage.resolve(&post, since).await)
@@ -90,22 +90,24 @@ async fn unlisted<K: Known>(trouble: Trouble, tries: usize) -> (i64, Resolution)
 async fn a_listing_in_trouble_keeps_no_post_back() {
     const ALWAYS: usize = 1000;
     // It passes in time.
-    for trouble in [Trouble::Broken, Trouble::CutBefore, Trouble::Unavailable] {
+    for trouble in [InjectedFault::Broken, InjectedFault::CutBefore, InjectedFault::Unavailable] {
         let (late, answer) = unlisted::<GoToSocial>(trouble, 2).await;
         assert_eq!(late, 0, "{trouble:?}");
-        assert!(matches!(answer, Resolution::Recognised(_)), "{answer:?}");
+        assert!(matches!(answer, Resolution::Candidate(_)), "{answer:?}");
     }
     // Where keys tell, nothing else has to.
-    for trouble in [Trouble::Broken, Trouble::Gibberish, Trouble::Unwanted] {
+    for trouble in [InjectedFault::Broken, InjectedFault::Gibberish, InjectedFault::Unwanted] {
         let (late, answer) = unlisted::<Stock>(trouble, ALWAYS).await;
         assert_eq!(late, 0, "{trouble:?}");
-        assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
+        assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
     }
     // Where they do not, a lost answer is then never known; that is said.
-    for (trouble, waits) in [(Trouble::Gibberish, false), (Trouble::Unwanted, false), (Trouble::Broken, true)] {
+    for (trouble, waits) in
+        [(InjectedFault::Gibberish, false), (InjectedFault::Unwanted, false), (InjectedFault::Broken, true)]
+    {
         let (late, answer) = unlisted::<GoToSocial>(trouble, ALWAYS).await;
         assert_eq!((0 < late, late < 180), (waits, true), "{trouble:?}: {late} s");
-        assert!(matches!(answer, Resolution::Unknowable { .. }), "{answer:?}");
+        assert!(matches!(answer, Resolution::Undeterminable { .. }), "{answer:?}");
     }
 }
 
@@ -117,7 +119,7 @@ async fn without_what_was_kept_of_the_files_nothing_is_known() {
     post.progress = Some("of another version".to_owned());
 
     let answer = stage.resolve(&post, since).await;
-    assert!(matches!(answer, Resolution::Unclear { .. }), "{answer:?}");
+    assert!(matches!(answer, Resolution::Pending { .. }), "{answer:?}");
 }
 
 #[tokio::test]
@@ -125,12 +127,12 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
     async fn is_found<K: Known>() {
         let (stage, account) = stage::<K>().await;
         let text = "Café & <crème>\n\n@keeper@far.example https://example.com/a-long-path-that-is-cut?x=1&y=2 #Meer 👨‍👩‍👧‍👦";
-        for (trouble, arrives) in [(Trouble::LoseAnswer, true), (Trouble::CutBefore, false)] {
+        for (trouble, arrives) in [(InjectedFault::LoseAnswer, true), (InjectedFault::CutBefore, false)] {
             let before = stage.network.public().len();
             let post = stage.due(&account, text, picture()).await;
             let since = stage.clock.now();
             stage.network.trouble(Call::Publish, trouble, 1);
-            let Err(Setback::Unknown { may_still_run: true, .. }) = stage.publish(&post).await else { panic!() };
+            let Err(AttemptError::Unknown { may_still_run: true, .. }) = stage.publish(&post).await else { panic!() };
 
             stage.clock.advance(TimeDelta::seconds(2));
             let early = stage.resolve(&post, since).await;
@@ -140,10 +142,10 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
             assert_eq!(stage.network.public().len() - before, usize::from(arrives));
             for answer in [early, late] {
                 match answer {
-                    Resolution::Public(it) | Resolution::Recognised(it) if arrives => {
+                    Resolution::Found(it) | Resolution::Candidate(it) if arrives => {
                         assert_eq!(it.platform_post_id, stage.network.public()[before].id);
                     }
-                    Resolution::NotThere if !arrives => {}
+                    Resolution::NotFound if !arrives => {}
                     other => panic!("{other:?} after {trouble:?}"),
                 }
             }
@@ -160,37 +162,37 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
 
 #[tokio::test]
 async fn where_the_listing_says_nothing_the_key_does_while_it_is_known() {
-    async fn asked<K: Known>(trouble: Trouble, after: TimeDelta) -> (Resolution, usize, usize) {
+    async fn asked<K: Known>(trouble: InjectedFault, after: TimeDelta) -> (Resolution, usize, usize) {
         let (stage, account) = stage::<K>().await;
         let post = stage.due(&account, "Hello", Vec::new()).await;
         let since = stage.clock.now();
         stage.network.trouble(Call::Publish, trouble, 1);
         assert!(stage.publish(&post).await.is_err());
         stage.clock.advance(after);
-        stage.network.trouble(Call::LookUp, Trouble::Broken, 1);
+        stage.network.trouble(Call::LookUp, InjectedFault::Broken, 1);
         let answer = stage.resolve(&post, since).await;
         (answer, stage.network.calls(Call::Publish), stage.network.public().len())
     }
 
     // The first call made it, or the second; never both.
-    for trouble in [Trouble::LoseAnswer, Trouble::CutBefore] {
+    for trouble in [InjectedFault::LoseAnswer, InjectedFault::CutBefore] {
         let (answer, calls, public) = asked::<Stock>(trouble, SETTLED).await;
-        assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
+        assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
         assert_eq!((calls, public), (2, 1), "{trouble:?}");
     }
     // A call begins within five seconds of its intent, and may take effect for 90 s after that. Servers keep keys for
     // an hour.
     for seconds in [95, 55 * 60 - 1] {
-        let (answer, calls, public) = asked::<Stock>(Trouble::LoseAnswer, TimeDelta::seconds(seconds)).await;
-        assert!(matches!(answer, Resolution::Public(_)), "{seconds} s: {answer:?}");
+        let (answer, calls, public) = asked::<Stock>(InjectedFault::LoseAnswer, TimeDelta::seconds(seconds)).await;
+        assert!(matches!(answer, Resolution::Found(_)), "{seconds} s: {answer:?}");
         assert_eq!((calls, public), (2, 1), "{seconds} s");
     }
     // Too early, too late, and where keys are not looked at.
-    let early = asked::<Stock>(Trouble::LoseAnswer, TimeDelta::seconds(94)).await;
-    let late = asked::<Stock>(Trouble::LoseAnswer, TimeDelta::minutes(55)).await;
-    let elsewhere = asked::<GoToSocial>(Trouble::LoseAnswer, SETTLED).await;
+    let early = asked::<Stock>(InjectedFault::LoseAnswer, TimeDelta::seconds(94)).await;
+    let late = asked::<Stock>(InjectedFault::LoseAnswer, TimeDelta::minutes(55)).await;
+    let elsewhere = asked::<GoToSocial>(InjectedFault::LoseAnswer, SETTLED).await;
     for (answer, calls, _) in [early, late, elsewhere] {
-        assert!(matches!(answer, Resolution::Unclear { .. }), "{answer:?}");
+        assert!(matches!(answer, Resolution::Pending { .. }), "{answer:?}");
         assert_eq!(calls, 1);
     }
 }
@@ -200,13 +202,13 @@ async fn a_repeat_that_is_refused_for_its_content_says_that_the_first_did_not_ar
     let (stage, account) = stage::<Stock>().await;
     let post = stage.due(&account, "Hello", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
     stage.clock.advance(SETTLED);
-    stage.network.trouble(Call::LookUp, Trouble::Broken, 1);
-    stage.network.trouble(Call::Publish, Trouble::Unwanted, 1);
+    stage.network.trouble(Call::LookUp, InjectedFault::Broken, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 1);
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotPublished);
 }
 
 /// What is found of a post whose answer was lost, after so many others by this
@@ -215,7 +217,7 @@ async fn found_after(others: usize) -> (Resolution, usize) {
     let (stage, account) = stage::<GoToSocial>().await;
     let post = stage.due(&account, "Ours", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     assert!(stage.publish(&post).await.is_err());
     for number in 0..others {
         let mut other = stage.post(&account, &format!("Other {number}"), Vec::new());
@@ -230,12 +232,12 @@ async fn found_after(others: usize) -> (Resolution, usize) {
 async fn a_listing_that_does_not_reach_back_is_read_on() {
     // Three pages, an empty one behind them, and the source of the one that nobody else made.
     let (found, looks) = found_after(90).await;
-    assert!(matches!(found, Resolution::Recognised(_)), "{found:?}");
+    assert!(matches!(found, Resolution::Candidate(_)), "{found:?}");
     assert_eq!(looks, 5);
 }
 
 #[tokio::test]
 async fn a_listing_that_is_too_long_says_nothing() {
     let (found, _) = found_after(250).await;
-    assert!(matches!(found, Resolution::Unclear { .. }), "{found:?}");
+    assert!(matches!(found, Resolution::Pending { .. }), "{found:?}");
 }

@@ -1,32 +1,32 @@
 //! Finding a homeserver, and what comes of a password or a token.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::testing::{a_connection, a_user};
 use http::Method;
+use networks::fake::wire::browser;
 use networks::matrix::{MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
-use networks::stand_in::wire::browser;
 use platforms::conformance::network::{Call, Network};
 use platforms::conformance::stage::{Stage, returning};
-use platforms::{Account, Answers, Callback, Choosing, Departure, HandOffRefusal, RefreshRefusal};
+use platforms::{Account, AuthorizeStep, Callback, Choosing, ConnectError, FieldValues, RefreshError};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-fn typed(user: &str, password: &str, homeserver: &str) -> Answers {
+fn typed(user: &str, password: &str, homeserver: &str) -> FieldValues {
     [("user", user), ("password", password), ("homeserver", homeserver)]
         .map(|(name, it)| (name.to_owned(), it.into()))
         .into()
 }
 
-async fn connected(stage: &Stage<Matrix>, answers: &Answers) -> Account {
+async fn connected(stage: &Stage<Matrix>, answers: &FieldValues) -> Account {
     let (departure, _) = stage.depart(answers).await.unwrap();
-    let Departure::Arrived(mut accounts) = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Accounts(mut accounts) = departure else { panic!("{departure:?}") };
     accounts.remove(0)
 }
 
-async fn refused(stage: &Stage<Matrix>, answers: &Answers) -> (&'static str, String) {
+async fn refused(stage: &Stage<Matrix>, answers: &FieldValues) -> (&'static str, String) {
     let refusal = stage.depart(answers).await.map(|it| it.0).unwrap_err();
-    let HandOffRefusal::Field { name, message } = refusal else { panic!("{refusal:?}") };
+    let ConnectError::Field { name, message } = refusal else { panic!("{refusal:?}") };
     (name, message)
 }
 
@@ -159,7 +159,7 @@ async fn a_device_is_ended_though_its_access_token_has_ended() {
 /// The person opens the page, signs in, and comes back.
 async fn signs_in(stage: &Stage<Matrix>) -> Callback {
     let (departure, callback) = stage.depart(&typed(USER, "", &stage.network.base_url())).await.unwrap();
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
     let page = browser().get(url).send().await.unwrap();
     let back = page.headers()["location"].to_str().unwrap().parse().unwrap();
     returning(callback, &back)
@@ -209,15 +209,15 @@ async fn what_a_page_gives_is_taken_once_and_where_it_was_asked_for() {
     let callback = signs_in(&stage).await;
     let arrived_at = format!("{}/elsewhere", callback.arrived_at);
     let elsewhere = stage.complete(&Callback { arrived_at, ..callback.clone() }).await.unwrap_err();
-    assert!(matches!(elsewhere, HandOffRefusal::Refused(_)), "{elsewhere:?}");
+    assert!(matches!(elsewhere, ConnectError::Refused(_)), "{elsewhere:?}");
     assert_eq!(stage.network.calls(Call::Exchange), 0, "the token was sent");
 
     stage.complete(&callback).await.unwrap();
     let again = stage.complete(&callback).await.unwrap_err();
-    assert!(matches!(again, HandOffRefusal::Refused(_)), "{again:?}");
+    assert!(matches!(again, ConnectError::Refused(_)), "{again:?}");
     let without = Callback { query: std::collections::BTreeMap::new(), ..callback };
     let denied = stage.complete(&without).await.unwrap_err();
-    assert!(matches!(denied, HandOffRefusal::Denied), "{denied:?}");
+    assert!(matches!(denied, ConnectError::Denied), "{denied:?}");
     let late = signs_in(&stage).await;
     stage.clock.advance(TimeDelta::hours(1));
     assert!(stage.complete(&late).await.is_err());
@@ -234,7 +234,7 @@ async fn rooms_in_which_the_account_may_post_are_listed() {
     assert_eq!(choices, [(ROOM.to_owned(), "Harbour (#harbour:lighthouse.example)".to_owned())]);
 }
 
-async fn rooms(stage: &Stage<Matrix>, account: &Account) -> Result<Vec<(String, String)>, Setback> {
+async fn rooms(stage: &Stage<Matrix>, account: &Account) -> Result<Vec<(String, String)>, AttemptError> {
     let connection = a_connection(&a_user());
     let asked = Choosing { option: "room", query: None, connection: &connection, credentials: &account.credentials };
     let choices = stage.connecting().choices(&asked, stage.clock.now()).await?;
@@ -277,16 +277,16 @@ async fn a_locked_account_is_waited_for() {
         stage.keep(&account.credentials);
         stage.network.locks(true);
         let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
-        assert!(matches!(about, Err(Setback::Busy { .. })), "{about:?}");
+        assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
         if stage.can_renew() {
             let renewed = stage.renew().await.map(|_| ()).unwrap_err();
-            assert!(matches!(renewed, RefreshRefusal::Unreachable(_)), "{renewed:?}");
+            assert!(matches!(renewed, RefreshError::Unreachable(_)), "{renewed:?}");
         }
         stage.network.locks(false);
         let mut post = stage.due(&account, "while it is locked", Vec::new()).await;
         stage.network.locks(true);
         let locked = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(locked, Setback::Busy { .. }), "{locked:?}");
+        assert!(matches!(locked, AttemptError::RetryLater { .. }), "{locked:?}");
         stage.network.locks(false);
         stage.deliver(&mut post).await.unwrap();
     }
@@ -301,13 +301,13 @@ async fn a_page_of_an_intermediary_ends_no_grant() {
         let block = |method, path| stage.network.intermediary().block(method, path, status, 1);
         block(Method::GET, "/profile/");
         let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
-        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+        assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
         block(Method::GET, "/joined_rooms");
         let listed = rooms(&stage, &account).await;
-        assert!(matches!(listed, Err(Setback::Busy { .. })), "{status}: {listed:?}");
+        assert!(matches!(listed, Err(AttemptError::RetryLater { .. })), "{status}: {listed:?}");
         block(Method::POST, "/refresh");
         let renewed = stage.renew().await.map(|_| ()).unwrap_err();
-        assert!(matches!(renewed, RefreshRefusal::Unreachable(_)), "{status}: {renewed:?}");
+        assert!(matches!(renewed, RefreshError::Unreachable(_)), "{status}: {renewed:?}");
         assert_eq!(stage.network.intermediary().left(), 0);
     }
 }

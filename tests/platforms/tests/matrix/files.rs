@@ -1,10 +1,10 @@
 //! Messages with files.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, Facts, MimeType, Pixels};
 use networks::matrix::ROOM;
-use platforms::conformance::network::{Network, Trouble};
+use platforms::conformance::network::{InjectedFault, Network};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::json;
 
@@ -60,7 +60,7 @@ async fn what_is_limited_in_the_middle_is_sent_later_and_nothing_twice() {
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    let said = passage.setbacks.into_iter().next().map(Setback::into_reason).unwrap_or_default();
+    let said = passage.setbacks.into_iter().next().map(AttemptError::into_reason).unwrap_or_default();
     assert!(said.starts_with("10 of its 11 messages are in the room"), "{said}");
     assert_eq!(stage.network.contents().len(), 11);
     assert_eq!(stage.network.public()[0].media.len(), 10);
@@ -70,28 +70,28 @@ async fn what_is_limited_in_the_middle_is_sent_later_and_nothing_twice() {
 #[tokio::test]
 async fn what_is_missing_of_a_post_is_sent_when_it_is_asked_about() {
     for (trouble, reconnects) in
-        [(Trouble::CutBefore, false), (Trouble::LoseAnswer, false), (Trouble::LoseAnswer, true)]
+        [(InjectedFault::CutBefore, false), (InjectedFault::LoseAnswer, false), (InjectedFault::LoseAnswer, true)]
     {
         let (stage, account) = stage().await;
         let post = stage.due(&account, "three", pictures(3, false)).await;
         let since = stage.clock.now();
         stage.network.fails_after(1, trouble);
         let stopped = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(stopped, Setback::Unknown { may_still_run: true, .. }), "{stopped:?}");
+        assert!(matches!(stopped, AttemptError::Unknown { may_still_run: true, .. }), "{stopped:?}");
         if reconnects {
             // Another device, whose transactions are others: nothing may be on its way.
             stage.connect().await;
             for seconds in [0, 94] {
                 stage.clock.skip_to(since + TimeDelta::seconds(seconds));
                 let early = stage.resolve(&post, since).await;
-                assert!(matches!(early, Resolution::Unclear { .. }), "{seconds} s: {early:?}");
+                assert!(matches!(early, Resolution::Pending { .. }), "{seconds} s: {early:?}");
             }
             stage.clock.skip_to(since + TimeDelta::seconds(95));
         }
 
         let answer = stage.resolve(&post, since).await;
 
-        let Resolution::Public(published) = answer else { panic!("{trouble:?}: {answer:?}") };
+        let Resolution::Found(published) = answer else { panic!("{trouble:?}: {answer:?}") };
         assert_eq!(published.platform_post_id, stage.network.public()[0].id);
         assert_eq!(stage.network.contents().len(), 3, "{trouble:?}, reconnects: {reconnects}");
     }
@@ -102,13 +102,13 @@ async fn a_post_of_which_a_part_is_refused_says_how_much_is_there() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "three", pictures(3, false)).await;
     let since = stage.clock.now();
-    stage.network.fails_after(1, Trouble::Unwanted);
+    stage.network.fails_after(1, InjectedFault::Unwanted);
 
     let stopped = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(stopped, Setback::Unknown { may_still_run: false, .. }), "{stopped:?}");
+    assert!(matches!(stopped, AttemptError::Unknown { may_still_run: false, .. }), "{stopped:?}");
     stage.network.bans();
     let answer = stage.resolve(&post, since).await;
 
-    let Resolution::Unknowable { advice } = &answer else { panic!("{answer:?}") };
+    let Resolution::Undeterminable { advice } = &answer else { panic!("{answer:?}") };
     assert!(advice.starts_with("1 of its 3 messages are in the room") && advice.contains("banned"), "{advice}");
 }

@@ -1,4 +1,4 @@
-//! What is special about Matrix, and what its stand-in refuses.
+//! What is special about Matrix, and what its fake refuses.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;
@@ -15,7 +15,7 @@ use platforms::conformance::stage::Stage;
 
 /// What real homeservers are asked, too.
 #[tokio::test]
-async fn the_stand_in_answers_as_the_specification_says() {
+async fn the_fake_answers_as_the_specification_says() {
     let stage = Stage::<Matrix>::new().await;
     let base_url = stage.network.base_url();
     let asked = Asked { base_url: &base_url, user: USER, password: PASSWORD, room: ROOM };

@@ -1,12 +1,12 @@
 //! Messages without files.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use domain::options::OptionValue;
 use http::Method;
 use networks::matrix::{ELSEWHERE, ENCRYPTED, ROOM, SILENT};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
@@ -78,7 +78,7 @@ async fn a_room_that_takes_no_post_is_told_with_what_to_do() {
 
         let refused = stage.deliver(&mut post).await.unwrap_err();
 
-        let Setback::Refused { reason } = &refused else { panic!("{room}: {refused:?}") };
+        let AttemptError::Refused { reason } = &refused else { panic!("{room}: {refused:?}") };
         assert!(reason.contains(advice), "{room}: {reason}");
     }
     assert!(stage.network.public().is_empty());
@@ -89,7 +89,7 @@ async fn a_message_is_found_by_whoever_is_connected_by_then() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "found by another device", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
     for _ in 0..150 {
         stage.network.says("something else");
@@ -100,11 +100,11 @@ async fn a_message_is_found_by_whoever_is_connected_by_then() {
 
     // Not in the first of these short pages.
     let answer = stage.resolve(&post, since).await;
-    assert!(matches!(&answer, Resolution::Unclear { reason } if reason.contains("too much")), "{answer:?}");
+    assert!(matches!(&answer, Resolution::Pending { reason } if reason.contains("too much")), "{answer:?}");
 
     stage.network.has_pages_of(100);
     let answer = stage.resolve(&post, since).await;
-    assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
+    assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
 }
 
 #[tokio::test]
@@ -130,8 +130,8 @@ async fn a_page_of_an_intermediary_ends_no_post() {
 
             let passage = stage.deliver(&mut post).await.unwrap_or_else(|it| panic!("{status} {path}: {it:?}"));
 
-            let is_busy = matches!(&passage.setbacks[..], [Setback::Busy { .. }]);
-            let is_unknown = matches!(&passage.setbacks[..], [Setback::Unknown { may_still_run: true, .. }]);
+            let is_busy = matches!(&passage.setbacks[..], [AttemptError::RetryLater { .. }]);
+            let is_unknown = matches!(&passage.setbacks[..], [AttemptError::Unknown { may_still_run: true, .. }]);
             assert!(if at_once { is_busy } else { is_unknown }, "{status} {path}: {:?}", passage.setbacks);
         }
         assert_eq!(stage.network.public().len(), sent * 2);
@@ -145,16 +145,16 @@ async fn a_post_of_several_messages_waits_in_the_middle() {
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)];
     let post = stage.due(&account, "two", files).await;
     let since = stage.clock.now();
-    stage.network.fails_after(1, Trouble::CutBefore);
+    stage.network.fails_after(1, InjectedFault::CutBefore);
     stage.publish(&post).await.unwrap_err();
-    stage.network.fails_after(0, Trouble::Unavailable);
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::Unclear { .. }));
+    stage.network.fails_after(0, InjectedFault::Unavailable);
+    assert!(matches!(stage.resolve(&post, since).await, Resolution::Pending { .. }));
 
     stage.network.locks(true);
     let locked = stage.resolve(&post, since).await;
-    assert!(matches!(locked, Resolution::Unclear { .. }), "{locked:?}");
+    assert!(matches!(locked, Resolution::Pending { .. }), "{locked:?}");
 
     stage.network.locks(false);
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::Public(_)));
+    assert!(matches!(stage.resolve(&post, since).await, Resolution::Found(_)));
     assert_eq!(stage.network.contents().len(), 2);
 }

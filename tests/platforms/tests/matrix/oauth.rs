@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use networks::fake::wire::browser;
 use networks::matrix::{Matrix, USER};
-use networks::stand_in::wire::browser;
-use platforms::conformance::network::{Call, Decision, Network, Trouble};
+use platforms::conformance::network::{Call, Decision, InjectedFault, Network};
 use platforms::conformance::stage::{ORIGIN, Stage};
-use platforms::{Answers, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use platforms::{AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use url::Url;
@@ -15,7 +15,7 @@ type Homeserver = Matrix<true>;
 
 async fn page(stage: &Stage<Homeserver>) -> Url {
     let (departure, _) = stage.depart(&stage.network.answers()).await.unwrap();
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
     url.parse().unwrap()
 }
 
@@ -63,7 +63,7 @@ async fn authorization_server_refuses_other_redirect_uris_and_other_verifiers() 
 
     let callback = stage.decided(Decision::Allow).await;
     let refusal = stage.complete(&Callback { verifier: "another verifier".into(), ..callback }).await.unwrap_err();
-    assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
     assert_eq!(stage.network.grants(), 0);
 }
 
@@ -94,14 +94,14 @@ async fn an_answer_of_another_issuer_connects_nothing() {
 async fn a_user_of_another_domain_is_not_connected() {
     let stage = Stage::<Homeserver>::new().await;
     let typed = [("user", "@captain:harbour.example"), ("homeserver", &stage.network.base_url())];
-    let answers: Answers = typed.map(|(name, it)| (name.to_owned(), it.into())).into();
+    let answers: FieldValues = typed.map(|(name, it)| (name.to_owned(), it.into())).into();
     let (departure, callback) = stage.depart(&answers).await.unwrap();
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
     let back = stage.network.send_back(&url, Decision::Allow).await;
 
     let refusal = stage.complete(&platforms::conformance::stage::returning(callback, &back)).await.unwrap_err();
 
-    assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
     assert_eq!(stage.network.grants(), 0, "its tokens are revoked");
 }
 
@@ -109,9 +109,9 @@ async fn a_user_of_another_domain_is_not_connected() {
 async fn a_renewal_whose_answer_is_lost_is_repeated() {
     let stage = Stage::<Homeserver>::new().await;
     let account = stage.connect().await;
-    stage.network.trouble(Call::Refresh, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Refresh, InjectedFault::LoseAnswer, 1);
     let lost = stage.renew().await.map(|_| ()).unwrap_err();
-    assert!(matches!(lost, RefreshRefusal::Unreachable(_)), "{lost:?}");
+    assert!(matches!(lost, RefreshError::Unreachable(_)), "{lost:?}");
 
     let renewed = stage.renew().await.unwrap();
 
@@ -122,7 +122,7 @@ async fn a_renewal_whose_answer_is_lost_is_repeated() {
         account.credentials.refresh_token.as_ref().unwrap().expose_secret()
     );
     let spent = stage.publishing().refresh(&account.credentials, stage.clock.now()).await.map(|_| ()).unwrap_err();
-    assert!(matches!(spent, RefreshRefusal::Gone(_)), "{spent:?}");
+    assert!(matches!(spent, RefreshError::Gone(_)), "{spent:?}");
 }
 
 /// Only clients without a session are forgotten.
@@ -134,7 +134,7 @@ async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
 
     let refusal = stage.renew().await.map(|_| ()).unwrap_err();
 
-    assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{refusal:?}");
+    assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
     stage.connect().await;
 }
 
@@ -145,12 +145,12 @@ async fn a_homeserver_that_does_not_register_this_service_asks_for_a_token() {
 
     let refusal = stage.depart(&stage.network.answers()).await.map(|it| it.0).unwrap_err();
 
-    let HandOffRefusal::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
+    let ConnectError::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.ends_with("Paste an access token."), "{message}");
     let mut answers = stage.network.answers();
     answers.insert("password".to_owned(), stage.network.own_token().into());
     let (departure, _) = stage.depart(&answers).await.unwrap();
-    assert!(matches!(departure, Departure::Arrived(_)), "{departure:?}");
+    assert!(matches!(departure, AuthorizeStep::Accounts(_)), "{departure:?}");
 }
 
 #[tokio::test]
@@ -161,6 +161,6 @@ async fn a_password_is_not_taken_where_the_page_does() {
 
     let refusal = stage.depart(&answers).await.map(|it| it.0).unwrap_err();
 
-    let HandOffRefusal::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
+    let ConnectError::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.contains("Leave this field empty"), "{message}");
 }

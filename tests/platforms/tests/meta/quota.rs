@@ -1,7 +1,7 @@
 //! Instagram and Threads read a quota before each post. The pages of intermediaries at all other calls of a post are in
 //! the conformance suite.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use platforms::conformance::network::Network;
 use platforms::conformance::samples::sample;
@@ -17,7 +17,11 @@ pub(crate) async fn page_delays_the_post<N: Network>(block: impl Fn(&N, u16)) {
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert!(matches!(passage.setbacks.as_slice(), [Setback::Busy { .. }]), "{status}: {:?}", passage.setbacks);
+        assert!(
+            matches!(passage.setbacks.as_slice(), [AttemptError::RetryLater { .. }]),
+            "{status}: {:?}",
+            passage.setbacks
+        );
         assert_eq!(stage.network.public().len(), sent);
     }
 }

@@ -1,5 +1,5 @@
 use networks::bluesky::Bluesky;
-use networks::stand_in::wire::browser;
+use networks::fake::wire::browser;
 use platforms::conformance::network::Network;
 use platforms::conformance::stage::Stage;
 use secrecy::ExposeSecret;

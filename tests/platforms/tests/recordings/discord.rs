@@ -2,7 +2,7 @@ use domain::options::OptionValue;
 use http::header::{AUTHORIZATION, USER_AGENT};
 use networks::discord::Discord;
 use networks::discord::bot::{DiscordBot, FORUM};
-use networks::stand_in::wire::browser;
+use networks::fake::wire::browser;
 use platforms::conformance::network::Network;
 use platforms::conformance::stage::Stage;
 

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::connection::Connection;
 use domain::testing::{a_connection, a_user};
-use networks::stand_in::exchanges::{self, Exchange};
+use networks::fake::exchanges::{self, Exchange};
 use platforms::Choosing;
 use platforms::conformance::checks::{connecting, credentials, publishing, recognition, troubles};
 use platforms::conformance::network::Network;

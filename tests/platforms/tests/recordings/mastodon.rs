@@ -1,6 +1,6 @@
 use domain::media::MimeType;
+use networks::fake::wire::browser;
 use networks::mastodon::Server;
-use networks::stand_in::wire::browser;
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;
 use secrecy::ExposeSecret;

@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use domain::media::{AltText, MimeType};
+use networks::fake::wire::browser;
 use networks::slack::Slack;
-use networks::stand_in::wire::browser;
 use platforms::conformance::network::Network;
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;

@@ -1,17 +1,17 @@
 //! A workspace, its channels, and its tokens.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::testing::{a_connection, a_user};
 use networks::slack::{CHANNEL, PRIVATE, Rotating, Slack};
-use platforms::conformance::network::{Call, Decision, Network, Trouble};
+use platforms::conformance::network::{Call, Decision, InjectedFault, Network};
 use platforms::conformance::stage::Stage;
-use platforms::{Account, Choosing, HandOffRefusal, RefreshRefusal};
+use platforms::{Account, Choosing, ConnectError, RefreshError};
 use serde_json::json;
 
 use super::stage;
 
-async fn choices(stage: &Stage<Slack>, account: &Account) -> Result<Vec<(String, String)>, Setback> {
+async fn choices(stage: &Stage<Slack>, account: &Account) -> Result<Vec<(String, String)>, AttemptError> {
     let connection = a_connection(&a_user());
     let asked = Choosing { option: "channel", query: None, connection: &connection, credentials: &account.credentials };
     let listed = stage.connecting().choices(&asked, stage.clock.now()).await?;
@@ -43,7 +43,7 @@ async fn the_channels_to_choose_from_are_those_to_which_the_app_was_invited() {
     assert_eq!(choices(&stage, &account).await.unwrap(), []);
 
     stage.network.refuses("users.conversations", "missing_scope");
-    assert!(matches!(choices(&stage, &account).await, Err(Setback::Disconnected { .. })));
+    assert!(matches!(choices(&stage, &account).await, Err(AttemptError::Unauthorized { .. })));
 }
 
 #[tokio::test]
@@ -69,9 +69,9 @@ async fn page_of_an_intermediary_does_not_end_a_grant() {
     let stage = Stage::<Slack<Rotating>>::new().await;
     stage.connect().await;
     for status in [400, 401, 403, 404, 408, 413] {
-        stage.network.trouble(Call::Refresh, Trouble::Intermediary { status }, 1);
+        stage.network.trouble(Call::Refresh, InjectedFault::Intermediary { status }, 1);
         let refusal = stage.renew().await.unwrap_err();
-        assert!(matches!(refusal, RefreshRefusal::Unreachable(_)), "{status}: {refusal:?}");
+        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{status}: {refusal:?}");
     }
 }
 
@@ -84,7 +84,7 @@ async fn what_is_no_bot_of_one_workspace_is_not_connected() {
 
         let refusal = stage.complete(&callback).await.unwrap_err();
 
-        assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+        assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
     }
 }
 
@@ -115,6 +115,6 @@ async fn an_app_that_was_removed_asks_for_the_person() {
 
         let setback = stage.publish(&post).await.unwrap_err();
 
-        assert!(matches!(setback, Setback::Disconnected { .. }), "{code}: {setback:?}");
+        assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{code}: {setback:?}");
     }
 }

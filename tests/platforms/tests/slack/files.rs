@@ -1,10 +1,10 @@
 //! Files: uploaded before, and shared by one call.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, MimeType};
 use networks::slack::{PRIVATE, Slack};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::{Post, Stage};
 use platforms::{Account, Step};
@@ -47,9 +47,9 @@ async fn shared_file_is_public_once_the_channel_shows_it() {
         stage.clock.advance(TimeDelta::seconds(10));
         let later = stage.resolve(&post, since).await;
 
-        assert!(matches!(shared, Setback::Unknown { may_still_run: true, .. }), "{shared:?}");
-        assert!(matches!(early, Resolution::Unclear { .. }), "{early:?}");
-        let Resolution::Public(found) = later else { panic!("{later:?}") };
+        assert!(matches!(shared, AttemptError::Unknown { may_still_run: true, .. }), "{shared:?}");
+        assert!(matches!(early, Resolution::Pending { .. }), "{early:?}");
+        let Resolution::Found(found) = later else { panic!("{later:?}") };
         let begins = format!("https://lighthouse.slack.com/archives/{channel}/p");
         assert!(found.url.as_ref().unwrap().starts_with(&begins), "{:?}", found.url);
     }
@@ -63,10 +63,10 @@ async fn unshown<'a>(stage: &Stage<Slack>, account: &'a Account) -> (Post<'a>, D
     stage.network.drops_shares(1);
     let since = stage.clock.now();
     let shared = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(shared, Setback::Unknown { may_still_run: true, .. }), "{shared:?}");
+    assert!(matches!(shared, AttemptError::Unknown { may_still_run: true, .. }), "{shared:?}");
     stage.clock.advance(TimeDelta::minutes(4));
     let early = stage.resolve(&post, since).await;
-    assert!(matches!(early, Resolution::Unclear { .. }), "{early:?}");
+    assert!(matches!(early, Resolution::Pending { .. }), "{early:?}");
     stage.clock.advance(TimeDelta::minutes(2));
     (post, since)
 }
@@ -90,11 +90,11 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
     let (stage, account) = stage().await;
     let (mut post, since) = unshown(&stage, &account).await;
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
     assert_eq!(stage.network.files(), 0, "the first share can no longer appear");
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    let [Setback::Stale { reason }, Setback::Unknown { .. }] = &passage.setbacks[..] else {
+    let [AttemptError::PreparationExpired { reason }, AttemptError::Unknown { .. }] = &passage.setbacks[..] else {
         panic!("{:?}", passage.setbacks)
     };
     assert!(reason.contains("uploaded again without alternative texts"), "{reason}");
@@ -107,9 +107,9 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
 async fn share_that_never_appears_twice_ends_the_post() {
     let (stage, account) = stage().await;
     let (mut post, since) = unshown(&stage, &account).await;
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
     let gone = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(gone, Setback::Stale { .. }), "{gone:?}");
+    assert!(matches!(gone, AttemptError::PreparationExpired { .. }), "{gone:?}");
     post.progress = None;
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     stage.network.drops_shares(1);
@@ -131,10 +131,10 @@ async fn files_that_cannot_be_deleted_are_not_shared_again() {
     let (post, since) = unshown(&stage, &account).await;
     stage.network.refuses("files.delete", "cant_delete_file");
     let kept = stage.resolve(&post, since).await;
-    assert!(matches!(kept, Resolution::Unclear { .. }), "{kept:?}");
+    assert!(matches!(kept, Resolution::Pending { .. }), "{kept:?}");
 
     let since = stage.clock.now() - TimeDelta::minutes(6);
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
 }
 
 #[tokio::test]
@@ -143,9 +143,9 @@ async fn page_of_an_intermediary_is_no_word_about_a_file() {
     for call in [Call::Upload, Call::Process] {
         for status in [400, 401, 403, 404, 408, 413] {
             let post = stage.post(&account, "look", two());
-            stage.network.trouble(call, Trouble::Intermediary { status }, 1);
+            stage.network.trouble(call, InjectedFault::Intermediary { status }, 1);
             let setback = stage.prepare(&post).await.unwrap_err();
-            assert!(matches!(setback, Setback::Busy { .. }), "{call:?} {status}: {setback:?}");
+            assert!(matches!(setback, AttemptError::RetryLater { .. }), "{call:?} {status}: {setback:?}");
         }
     }
 }
@@ -158,7 +158,11 @@ async fn uploads_that_slack_forgot_are_made_anew() {
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(passage.setbacks[..], [Setback::Stale { .. }, Setback::Unknown { .. }]), "{:?}", passage.setbacks);
+    assert!(
+        matches!(passage.setbacks[..], [AttemptError::PreparationExpired { .. }, AttemptError::Unknown { .. }]),
+        "{:?}",
+        passage.setbacks
+    );
     assert_eq!(stage.network.public().len(), 1);
 }
 
@@ -170,14 +174,18 @@ async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_text
     files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
     let mut post = stage.due(&account, "again", files).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     stage.publish(&post).await.unwrap_err();
     stage.network.forgets_uploads();
     assert_eq!(stage.settle(&post, since, true).await, None);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(passage.setbacks.first(), Some(Setback::Stale { .. })), "{:?}", passage.setbacks);
+    assert!(
+        matches!(passage.setbacks.first(), Some(AttemptError::PreparationExpired { .. })),
+        "{:?}",
+        passage.setbacks
+    );
     let public = stage.network.public();
     assert_eq!((public.len(), public[0].media[0].alt_text.as_deref()), (1, Some("waves")));
 }
@@ -195,7 +203,7 @@ async fn only_pictures_are_described_or_nothing_would_be_shown() {
     stage.clock.advance(TimeDelta::seconds(10));
 
     let shown = stage.resolve(&post, since).await;
-    assert!(matches!(shown, Resolution::Public(_)), "{shown:?}");
+    assert!(matches!(shown, Resolution::Found(_)), "{shown:?}");
 }
 
 #[tokio::test]
@@ -211,13 +219,13 @@ async fn what_a_workspace_does_not_take_is_told_of_the_file() {
 
         let refused = stage.prepare(&post).await.unwrap_err();
 
-        assert!(matches!(&refused, Setback::Refused { reason } if reason.starts_with(words)), "{refused:?}");
+        assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(words)), "{refused:?}");
     }
     for code in ["internal_error", "ratelimited", "team_added_to_org"] {
         let post = stage.post(&account, "look", two());
         stage.network.refuses("files.getUploadURLExternal", code);
         let setback = stage.prepare(&post).await.unwrap_err();
-        assert!(matches!(setback, Setback::Busy { .. }), "{code}: {setback:?}");
+        assert!(matches!(setback, AttemptError::RetryLater { .. }), "{code}: {setback:?}");
     }
 }
 
@@ -225,10 +233,11 @@ async fn what_a_workspace_does_not_take_is_told_of_the_file() {
 async fn an_upload_that_is_not_confirmed_is_not_shared() {
     let (stage, account) = stage().await;
     let post = stage.post(&account, "look", two());
-    for trouble in [Trouble::Gibberish, Trouble::Unwanted, Trouble::Broken, Trouble::LoseAnswer] {
+    for trouble in [InjectedFault::Gibberish, InjectedFault::Unwanted, InjectedFault::Broken, InjectedFault::LoseAnswer]
+    {
         stage.network.trouble(Call::Upload, trouble, 1);
         let setback = stage.prepare(&post).await.unwrap_err();
-        assert!(matches!(setback, Setback::Busy { .. }), "{trouble:?}: {setback:?}");
+        assert!(matches!(setback, AttemptError::RetryLater { .. }), "{trouble:?}: {setback:?}");
     }
 }
 
@@ -237,11 +246,11 @@ async fn files_that_were_never_shared_are_certainly_not_there() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "look", two()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     stage.publish(&post).await.unwrap_err();
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::Absent);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotPublished);
     stage.network.refuses("files.info", "internal_error");
     let unclear = stage.resolve(&post, since).await;
-    assert!(matches!(unclear, Resolution::Unclear { .. }), "{unclear:?}");
+    assert!(matches!(unclear, Resolution::Pending { .. }), "{unclear:?}");
 }

@@ -1,4 +1,4 @@
-//! What is special about Slack, and what its stand-in refuses.
+//! What is special about Slack, and what its fake refuses.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;

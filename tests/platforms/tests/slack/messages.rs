@@ -1,10 +1,10 @@
 //! Messages without files.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::options::OptionValue;
 use networks::slack::{ARCHIVED, CHANNEL, ELSEWHERE, PRIVATE};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::stage::Post;
 
 use super::{stage, to};
@@ -66,7 +66,7 @@ async fn a_channel_that_takes_no_post_is_told_with_what_to_do() {
 
         let refused = stage.deliver(&mut post).await.unwrap_err();
 
-        let Setback::Refused { reason } = &refused else { panic!("{channel}: {refused:?}") };
+        let AttemptError::Refused { reason } = &refused else { panic!("{channel}: {refused:?}") };
         assert!(reason.contains(advice), "{channel}: {reason}");
     }
     assert!(stage.network.public().is_empty());
@@ -79,7 +79,7 @@ async fn a_text_that_grows_too_long_is_not_sent() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("this has 5200")), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("this has 5200")), "{refused:?}");
     assert_eq!(stage.network.calls(Call::Publish), 0);
 }
 
@@ -91,7 +91,7 @@ async fn a_second_message_within_a_second_waits() {
 
     let setback = stage.publish(&second).await.unwrap_err();
 
-    let Setback::Busy { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
     assert_eq!(at, stage.clock.now() + TimeDelta::seconds(1));
 }
 
@@ -101,9 +101,9 @@ async fn lost<'a>(
     account: &'a platforms::Account,
 ) -> Post<'a> {
     let post = stage.post(account, "is it there?", Vec::new());
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
     post
 }
 
@@ -118,7 +118,7 @@ async fn a_lost_message_is_found_among_what_others_say() {
 
     let found = stage.resolve(&post, since).await;
 
-    let Resolution::Public(found) = found else { panic!("{found:?}") };
+    let Resolution::Found(found) = found else { panic!("{found:?}") };
     assert_eq!(found.platform_post_id, stage.network.public()[0].id);
     assert!(found.url.is_some());
     assert_eq!(stage.network.calls(Call::LookUp), 4);
@@ -132,22 +132,24 @@ async fn a_channel_that_cannot_be_read_to_its_end_proves_nothing() {
     stage.network.has_pages_of(2);
     stage.network.chats(40);
     let busy = stage.resolve(&post, since).await;
-    assert!(matches!(busy, Resolution::Unclear { .. }), "{busy:?}");
+    assert!(matches!(busy, Resolution::Pending { .. }), "{busy:?}");
 
     stage.network.has_pages_of(999);
     stage.network.kicks();
     let outside = stage.resolve(&post, since).await;
-    assert!(matches!(&outside, Resolution::Unclear { reason } if reason.contains("/invite")), "{outside:?}");
+    assert!(matches!(&outside, Resolution::Pending { reason } if reason.contains("/invite")), "{outside:?}");
 
     for (code, outcome) in [("internal_error", "Unclear"), ("missing_scope", "Disconnected")] {
         stage.network.refuses("conversations.history", code);
         let answer = format!("{:?}", stage.resolve(&post, since).await);
         assert!(answer.starts_with(outcome), "{code}: {answer}");
     }
-    for trouble in [Trouble::CutBefore, Trouble::Broken, Trouble::Unavailable, Trouble::Gibberish] {
+    for trouble in
+        [InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Unavailable, InjectedFault::Gibberish]
+    {
         stage.network.trouble(Call::LookUp, trouble, 1);
         let answer = stage.resolve(&post, since).await;
-        assert!(matches!(answer, Resolution::Unclear { .. }), "{trouble:?}: {answer:?}");
+        assert!(matches!(answer, Resolution::Pending { .. }), "{trouble:?}: {answer:?}");
     }
 }
 
@@ -157,11 +159,11 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
     let (stage, account) = stage().await;
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
         let mut post = stage.post(&account, &format!("behind {status}"), Vec::new());
-        stage.network.trouble(Call::Publish, Trouble::Intermediary { status }, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::Intermediary { status }, 1);
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert!(matches!(passage.setbacks[..], [Setback::Unknown { .. }]), "{status}: {:?}", passage.setbacks);
+        assert!(matches!(passage.setbacks[..], [AttemptError::Unknown { .. }]), "{status}: {:?}", passage.setbacks);
         assert_eq!(stage.network.public().len(), sent, "{status}");
         stage.clock.advance(TimeDelta::minutes(1));
     }
@@ -176,7 +178,7 @@ async fn a_call_that_failed_inside_is_asked_about() {
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert!(matches!(passage.setbacks[..], [Setback::Unknown { .. }]), "{code}: {:?}", passage.setbacks);
+        assert!(matches!(passage.setbacks[..], [AttemptError::Unknown { .. }]), "{code}: {:?}", passage.setbacks);
         assert_eq!(stage.network.public().len(), 1, "{code}");
     }
 }

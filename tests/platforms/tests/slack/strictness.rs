@@ -1,8 +1,8 @@
-//! What the stand-in refuses, by the documentation.
+//! What the fake refuses, by the documentation.
 
 use http::StatusCode;
+use networks::fake::wire::browser;
 use networks::slack::{CHANNEL, ELSEWHERE};
-use networks::stand_in::wire::browser;
 use platforms::conformance::network::Network;
 use reqwest::RequestBuilder;
 use secrecy::ExposeSecret;

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::testing::noon;
 use domain::token::{Pkce, random_token};
+use egress::AddressPolicy;
 use networks::meta::error::GraphError;
 use networks::threads::{ID, USERNAME};
-use outbound::AddressPolicy;
 use platforms::conformance::network::{Call, Network};
 use platforms::{
-    Answers, AppCredentials, AppSource, AuthorizationRequest, Connect, Departure, HandOffRefusal, MemoryVault,
-    OurAddresses, PlatformSettings, RefreshRefusal, Registry, Setup,
+    AppCredentials, AppSource, AuthorizationRequest, AuthorizeStep, CallbackUrls, Connect, ConnectError, FieldValues,
+    MemoryVault, PlatformSettings, RefreshError, Registry, Setup,
 };
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -40,12 +40,12 @@ async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
     let (stage, _) = stage().await;
 
     let refusal = stage.renew().await.unwrap_err();
-    assert!(matches!(&refusal, RefreshRefusal::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
+    assert!(matches!(&refusal, RefreshError::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
     stage.clock.advance(TimeDelta::days(1));
     let renewed = stage.renew().await.unwrap();
 
     assert_eq!((renewed.expires_at.unwrap() - stage.clock.now()).num_days(), 59);
-    let due_at = stage.publishing().renewal().due_at(&renewed, stage.clock.now());
+    let due_at = stage.publishing().refresh_policy().due_at(&renewed, stage.clock.now());
     assert!(stage.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }
 
@@ -63,7 +63,7 @@ async fn whatever_meta_calls_passing_ends_no_grant() {
         stage.network.refuses("me", error.clone());
         let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
         let setback = about.unwrap_err();
-        assert_eq!(matches!(setback, Setback::Disconnected { .. }), is_gone, "{error:?}: {setback:?}");
+        assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_gone, "{error:?}: {setback:?}");
     }
 }
 
@@ -73,7 +73,7 @@ async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_cal
     let mut post = stage.post(&account, "hello", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 
-    let asked = stage.network.arrivals.all();
+    let asked = stage.network.request_log.all();
     let page = asked.iter().find(|it| it.asked.starts_with("GET /oauth/authorize")).unwrap();
     assert!(page.asked.contains("scope=threads_basic%2Cthreads_content_publish"), "{}", page.asked);
     let token = account.credentials.access_token.expose_secret();
@@ -94,18 +94,18 @@ fn threads(settings: serde_json::Value) -> Registry<dyn Connect> {
 async fn on_a_machine_that_nobody_reaches_the_real_threads_is_not_connected() {
     let registry = threads(json!({}));
     let depart = async |origin: &str| {
-        let here = OurAddresses::of(origin, "threads");
-        let request = AuthorizationRequest { state: random_token(), here, challenge: Pkce::random().challenge };
-        registry.get("threads").unwrap().authorize(&Answers::new(), &request, noon()).await
+        let here = CallbackUrls::of(origin, "threads");
+        let request = AuthorizationRequest { state: random_token(), urls: here, challenge: Pkce::random().challenge };
+        registry.get("threads").unwrap().authorize(&FieldValues::new(), &request, noon()).await
     };
 
     let refused = depart("http://127.0.0.1:3000").await.unwrap_err();
-    let HandOffRefusal::NotFromHere(words) = &refused else { panic!("{refused:?}") };
+    let ConnectError::Unsupported(words) = &refused else { panic!("{refused:?}") };
     for said in ["Threads", "http://127.0.0.1:3000", "--origin"] {
         assert!(words.contains(said), "{words}");
     }
     let departed = depart("https://social.example").await.unwrap();
     assert!(
-        matches!(departed, Departure::Page { url, .. } if url.starts_with("https://www.threads.com/oauth/authorize?"))
+        matches!(departed, AuthorizeStep::Redirect { url, .. } if url.starts_with("https://www.threads.com/oauth/authorize?"))
     );
 }

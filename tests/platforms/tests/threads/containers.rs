@@ -1,7 +1,7 @@
 //! What comes before the public call.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
 use networks::meta::error::GraphError;
 use platforms::Step;
@@ -72,7 +72,7 @@ async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
         let (setback, _) = stage.stepped(&mut post).await;
 
         let said = format!("file 1 of 1 (video/mp4): Threads could not use it: {words}");
-        assert_eq!(setback, Some(Setback::Refused { reason: said }));
+        assert_eq!(setback, Some(AttemptError::Refused { reason: said }));
         assert_eq!(stage.network.containers(), before + 1, "no other one is tried");
     }
 }
@@ -117,7 +117,7 @@ async fn a_container_on_which_the_work_does_not_end_is_given_up() {
     let end = stage.clock.now() + TimeDelta::hours(2);
     let setbacks = stage.prepared_until(&mut post, end).await;
 
-    let Some(Setback::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
+    let Some(AttemptError::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
     assert!(setbacks.len() == 3 && reason.contains("30 minutes"), "{setbacks:?}");
     // Each look is a call that counts: every half a minute, in the end.
     assert!(stage.network.calls(Call::Process) < 300, "{}", stage.network.calls(Call::Process));
@@ -154,7 +154,7 @@ async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them
 
     let (setback, _) = stage.stepped(&mut post).await;
 
-    let Some(Setback::Busy { retry_at: Some(at), reason }) = &setback else { panic!("{setback:?}") };
+    let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = &setback else { panic!("{setback:?}") };
     assert_eq!(*at, first + TimeDelta::days(1));
     assert_eq!(reason, "the account has published 3 of the 3 posts that Threads takes within a day");
     assert_eq!(stage.network.containers(), 0);
@@ -173,6 +173,6 @@ async fn words_of_a_refusal_are_those_that_meta_has_for_people() {
 
     let (setback, _) = stage.stepped(&mut post).await;
 
-    let Some(Setback::Refused { reason }) = &setback else { panic!("{setback:?}") };
+    let Some(AttemptError::Refused { reason }) = &setback else { panic!("{setback:?}") };
     assert!(reason.starts_with("Leave out the third word. (Meta finds it by A"), "{reason}");
 }

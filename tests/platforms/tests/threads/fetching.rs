@@ -1,7 +1,7 @@
 //! Files that Threads fetches, and what their failures mean.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use networks::meta::error::GraphError;
 use networks::threads::ID;
@@ -27,7 +27,7 @@ async fn a_refused_host_is_tried_for_hours_with_growing_pauses() {
         assert!((10..60).contains(&stage.network.calls(Call::Upload)), "{}", stage.network.calls(Call::Upload));
         let place = format!("file 1 of 2 ({})", mime_type.as_str());
         for setback in &setbacks {
-            let Setback::Busy { reason, .. } = setback else { panic!("{setback:?}") };
+            let AttemptError::RetryLater { reason, .. } = setback else { panic!("{setback:?}") };
             for said in [place.as_str(), "Threads could not fetch", "robots.txt", "tunnel", "tries again"] {
                 assert!(reason.contains(said), "{said}: {reason}");
             }
@@ -48,7 +48,8 @@ async fn failures_to_fetch_are_no_verdict_on_the_post() {
 
         let setbacks = stage.prepared_until(&mut post, end).await;
 
-        let reasons = setbacks.iter().map(|it| if let Setback::Busy { reason, .. } = it { reason } else { panic!() });
+        let reasons =
+            setbacks.iter().map(|it| if let AttemptError::RetryLater { reason, .. } = it { reason } else { panic!() });
         assert!(5 < setbacks.len() && reasons.into_iter().all(|it| it.contains(words)), "{setbacks:?}");
         stage.network.spoils(None);
         stage.deliver(&mut post).await.unwrap();
@@ -61,14 +62,14 @@ async fn a_profile_that_is_not_to_be_seen_needs_reconnection() {
     let post = stage.due(&account, "prepared", Vec::new()).await;
     stage.network.refuses("threads_publish", GraphError::no_object(ID));
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(!matches!(setback, Setback::Disconnected { .. } | Setback::Refused { .. }), "{setback:?}");
+    assert!(!matches!(setback, AttemptError::Unauthorized { .. } | AttemptError::Refused { .. }), "{setback:?}");
 
     stage.network.hides_profile();
     for setback in [stage.publish(&post).await.unwrap_err(), {
         let other = stage.post(&account, "another", Vec::new());
         stage.prepare(&other).await.unwrap_err()
     }] {
-        assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+        assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
     }
 }
 
@@ -81,11 +82,11 @@ async fn ids_that_are_none_become_no_part_of_a_path() {
         let mut post = stage.post(&account, &format!("{id} container"), Vec::new());
         let end = stage.clock.now() + TimeDelta::minutes(5);
         let setbacks = stage.prepared_until(&mut post, end).await;
-        assert!(matches!(setbacks[..], [Setback::Busy { .. }]), "{id}: {setbacks:?}");
+        assert!(matches!(setbacks[..], [AttemptError::RetryLater { .. }]), "{id}: {setbacks:?}");
 
         let post = stage.due(&account, &format!("{id} post"), Vec::new()).await;
         stage.network.refuses("threads_publish", made(id));
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(setback, Setback::Unknown { .. }), "{id}: {setback:?}");
+        assert!(matches!(setback, AttemptError::Unknown { .. }), "{id}: {setback:?}");
     }
 }

@@ -1,10 +1,10 @@
 //! The public call, and what became of it.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use networks::meta::error::GraphError;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 
 use super::stage;
@@ -21,7 +21,7 @@ async fn a_container_that_is_not_found_and_is_there_is_published_a_little_later(
     stage.network.refuses("threads_publish", not_there());
 
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Busy { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::RetryLater { .. }), "{setback:?}");
     stage.deliver(&mut post).await.unwrap();
 
     assert_eq!((stage.network.public().len(), stage.network.containers()), (1, 1), "the same container");
@@ -34,7 +34,7 @@ async fn a_container_that_is_forgotten_is_made_anew() {
     stage.network.forgets_containers();
 
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
     stage.deliver(&mut post).await.unwrap();
 
     assert_eq!(stage.network.public().len(), 1);
@@ -50,9 +50,9 @@ async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unknown { may_still_run: false, .. }), "{setback:?}");
     let found = stage.resolve(&post, since).await;
-    assert!(matches!(&found, Resolution::Public(it) if *it == published), "{found:?}");
+    assert!(matches!(&found, Resolution::Found(it) if *it == published), "{found:?}");
     assert_eq!(stage.network.public().len(), 1);
 }
 
@@ -62,22 +62,22 @@ async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_witho
     stage.network.lists_after(TimeDelta::hours(1));
     let post = stage.due(&account, "hello", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
 
     let early = stage.resolve(&post, since).await;
     stage.clock.advance(TimeDelta::minutes(11));
     let late = stage.resolve(&post, since).await;
 
-    assert!(matches!(early, Resolution::Unclear { .. }), "{early:?}");
-    assert!(matches!(&late, Resolution::Public(it) if it.url.is_none()), "{late:?}");
+    assert!(matches!(early, Resolution::Pending { .. }), "{early:?}");
+    assert!(matches!(&late, Resolution::Found(it) if it.url.is_none()), "{late:?}");
 }
 
 #[tokio::test]
 async fn a_lost_answer_is_found_with_its_link_although_white_space_was_cut() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "  in the middle \n", Vec::new());
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
@@ -98,7 +98,7 @@ async fn a_quota_that_is_used_up_meanwhile_gives_a_time() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    let Setback::Busy { retry_at: Some(at), .. } = &setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = &setback else { panic!("{setback:?}") };
     assert_eq!(*at, first + TimeDelta::days(1));
     stage.clock.skip_to(*at);
     stage.deliver(&mut post).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_quota_that_is_used_up_meanwhile_gives_a_time() {
 }
 
 /// Whether a setback is the right one.
-type Follows = fn(&Setback) -> bool;
+type Follows = fn(&AttemptError) -> bool;
 
 #[tokio::test]
 async fn each_trouble_of_threads_has_what_follows() {
@@ -114,13 +114,13 @@ async fn each_trouble_of_threads_has_what_follows() {
     let restricted = || GraphError::new(1, "Your account is restricted.").subcode(4_279_013);
     let spam = || GraphError::new(4, "Application request limit reached").subcode(2_207_051);
     let names: [(GraphError, Follows); 6] = [
-        (restricted(), |it| matches!(it, Setback::Disconnected { .. })),
-        (GraphError::permission("threads_content_publish"), |it| matches!(it, Setback::Disconnected { .. })),
+        (restricted(), |it| matches!(it, AttemptError::Unauthorized { .. })),
+        (GraphError::permission("threads_content_publish"), |it| matches!(it, AttemptError::Unauthorized { .. })),
         // It was seen that a post was public all the same.
-        (spam(), |it| matches!(it, Setback::Unknown { may_still_run: true, .. })),
-        (GraphError::unavailable(), |it| matches!(it, Setback::Unknown { may_still_run: true, .. })),
-        (GraphError::limited(7), |it| matches!(it, Setback::Busy { retry_at: Some(_), .. })),
-        (GraphError::param("No."), |it| matches!(it, Setback::Refused { .. })),
+        (spam(), |it| matches!(it, AttemptError::Unknown { may_still_run: true, .. })),
+        (GraphError::unavailable(), |it| matches!(it, AttemptError::Unknown { may_still_run: true, .. })),
+        (GraphError::limited(7), |it| matches!(it, AttemptError::RetryLater { retry_at: Some(_), .. })),
+        (GraphError::param("No."), |it| matches!(it, AttemptError::Refused { .. })),
     ];
     for (number, (error, follows)) in names.into_iter().enumerate() {
         let post = stage.due(&account, &format!("number {number}"), Vec::new()).await;
@@ -135,5 +135,5 @@ async fn each_trouble_of_threads_has_what_follows() {
     let mut post = stage.post(&account, "later", Vec::new());
     let mut setbacks = Vec::new();
     stage.prepare_all(&mut post, &mut setbacks).await.unwrap();
-    assert!(matches!(setbacks.as_slice(), [Setback::Busy { retry_at: Some(_), .. }]), "{setbacks:?}");
+    assert!(matches!(setbacks.as_slice(), [AttemptError::RetryLater { retry_at: Some(_), .. }]), "{setbacks:?}");
 }

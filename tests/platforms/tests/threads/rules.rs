@@ -1,10 +1,10 @@
 //! What is checked when a post is scheduled.
 
-use domain::faults::Faults;
 use domain::media::{AltText, Attachment, Facts, MimeType, Pixels, VideoCodec};
 use domain::options::{OptionValue, Options};
 use domain::testing::an_attachment;
 use domain::text::PostText;
+use domain::validation_errors::ValidationErrors;
 use platforms::Account;
 
 use super::{list, options, stage, text};
@@ -127,7 +127,7 @@ async fn options_are_checked_and_a_wrong_one_says_what_it_may_be() {
         ("poll_options", list(&["Tea", "A cup of coffee with cream"]), false),
         ("poll_options", OptionValue::Flag(true), false),
     ] {
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         platforms::vocabulary().check_values("threads", &options(&[(name, value.clone())]), "o", &mut faults);
         assert_eq!(faults.iter().count() == 0, is_fine, "{name} {value:?}");
     }

@@ -3,11 +3,11 @@
 use networks::wordpress::{Oddity, TYPED, USER, Wordpress};
 use platforms::conformance::network::{Decision, Network};
 use platforms::conformance::stage::Stage;
-use platforms::{Answers, Departure, HandOffRefusal};
+use platforms::{AuthorizeStep, ConnectError, FieldValues};
 
 use super::stage;
 
-fn typed(answers: [(&str, &str); 3]) -> Answers {
+fn typed(answers: [(&str, &str); 3]) -> FieldValues {
     answers.into_iter().map(|(name, it)| (name.to_owned(), it.to_owned().into())).collect()
 }
 
@@ -28,9 +28,9 @@ async fn a_site_is_found_from_any_of_its_pages_and_where_it_has_moved() {
     let stage = Stage::<Wordpress<true>>::new().await;
     let origin = stage.network.home().replace("/blog", "");
     for page in ["/blog", "/blog/wp-admin/profile.php", "/blog/wp-login.php?x=1", "/moved/"] {
-        let answers = Answers::from([("site".to_owned(), format!("{origin}{page}").into())]);
+        let answers = FieldValues::from([("site".to_owned(), format!("{origin}{page}").into())]);
         let (departure, _) = stage.depart(&answers).await.unwrap();
-        let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+        let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
         assert!(url.starts_with(&format!("{origin}/blog/wp-admin/authorize-application.php?app_name=")), "{url}");
     }
 }
@@ -47,9 +47,9 @@ async fn a_site_that_names_its_api_nowhere_is_found_all_the_same() {
 async fn what_is_no_wordpress_is_told_so() {
     let stage = Stage::<Wordpress<true>>::new().await;
     let elsewhere = stage.network.home().replace("/blog", "/elsewhere");
-    let refusal = stage.depart(&Answers::from([("site".to_owned(), elsewhere.into())])).await.unwrap_err();
+    let refusal = stage.depart(&FieldValues::from([("site".to_owned(), elsewhere.into())])).await.unwrap_err();
 
-    let HandOffRefusal::Field { name: "site", message } = refusal else { panic!("{refusal:?}") };
+    let ConnectError::Field { name: "site", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.contains("shows no REST API of WordPress"), "{message}");
 }
 
@@ -75,7 +75,7 @@ async fn a_role_that_may_not_publish_is_refused_and_keeps_no_password() {
 
         let refusal = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();
 
-        let HandOffRefusal::Refused(words) = refusal else { panic!("{refusal:?}") };
+        let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
         assert!(words.contains(&format!("{USER} ({role}) {missing}")), "{words}");
         assert_eq!(stage.network.passwords(), ["by hand"], "the password was made for nothing");
     }
@@ -99,7 +99,7 @@ async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_make
     let stage = Stage::<Wordpress>::new().await;
     stage.network.is_odd(Oddity::HasNoPasswords);
     let refusal = stage.depart(&stage.network.answers()).await.unwrap_err();
-    let HandOffRefusal::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
+    let ConnectError::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.contains("type your user name"), "{message}");
 }
 
@@ -112,6 +112,6 @@ async fn a_user_name_and_a_password_belong_together() {
     {
         let answers = typed([("site", &home), ("username", user), ("application_password", password)]);
         let refusal = stage.depart(&answers).await.unwrap_err();
-        assert!(matches!(refusal, HandOffRefusal::Field { name, .. } if name == field), "{refusal:?}");
+        assert!(matches!(refusal, ConnectError::Field { name, .. } if name == field), "{refusal:?}");
     }
 }

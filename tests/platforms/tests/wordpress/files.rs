@@ -1,6 +1,6 @@
 //! Pictures and videos.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
 use http::Method;
@@ -70,7 +70,7 @@ async fn a_file_that_is_refused_leaves_nothing_behind() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
+    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.starts_with("file 2 of 2: The uploaded file exceeds the upload_max_filesize"), "{reason}");
     assert_eq!(stage.network.keeps(), (0, 0));
 }

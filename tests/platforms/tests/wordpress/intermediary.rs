@@ -1,6 +1,6 @@
 //! Pages of a proxy or firewall in place of the site's answers.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use http::Method;
 use platforms::conformance::network::Network;
@@ -18,10 +18,10 @@ async fn a_page_of_an_intermediary_ends_no_grant() {
         let block = |method, path| stage.network.intermediary().block(method, path, status, 1);
         block(Method::GET, "/users/me");
         let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
-        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+        assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
         block(Method::GET, "/introspect");
         let revoked = stage.connecting().revoke(&account.credentials, stage.clock.now()).await;
-        assert!(matches!(revoked, Err(Setback::Busy { .. })), "{status}: {revoked:?}");
+        assert!(matches!(revoked, Err(AttemptError::RetryLater { .. })), "{status}: {revoked:?}");
         assert_eq!(stage.network.intermediary().left(), 0);
     }
 }
@@ -50,7 +50,7 @@ async fn a_page_of_an_intermediary_ends_no_post() {
             sent += 1;
             let setbacks = passage.unwrap_or_else(|it| panic!("{status} {path}: {it:?}")).setbacks;
             assert!(
-                matches!(&setbacks[..], [Setback::Busy { .. } | Setback::Unknown { .. }]),
+                matches!(&setbacks[..], [AttemptError::RetryLater { .. } | AttemptError::Unknown { .. }]),
                 "{status}: {setbacks:?}"
             );
             assert_eq!((stage.network.public().len(), stage.network.keeps()), (sent, (sent, sent)), "{status} {path}");

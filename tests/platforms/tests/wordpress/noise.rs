@@ -1,6 +1,6 @@
 //! What PHP and plugins print around the answers of real sites.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use networks::wordpress::{Oddity, Wordpress};
 use platforms::conformance::network::Network;
@@ -25,5 +25,5 @@ async fn what_php_and_plugins_print_around_an_answer_is_passed_over() {
     stage.network.revoke();
     let mut post = stage.post(&account, "after the password was deleted", Vec::new());
     let lost = stage.deliver(&mut post).await.unwrap_err();
-    assert!(matches!(lost, Setback::Disconnected { .. }), "{lost:?}");
+    assert!(matches!(lost, AttemptError::Unauthorized { .. }), "{lost:?}");
 }

@@ -1,6 +1,6 @@
 //! WordPress 5.6, where a password cannot ask which one it is.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use networks::wordpress::Oddity;
 
 use super::stage;
@@ -20,6 +20,6 @@ async fn a_site_of_the_oldest_version_deletes_the_right_password() {
     // Nothing tells which one a person has made: theirs are left alone.
     let by_hand = stage.connect_by_typing().await.unwrap();
     let left = stage.connecting().revoke(&by_hand.credentials, stage.clock.now()).await.unwrap_err();
-    assert!(matches!(&left, Setback::Refused { reason } if reason.contains("dashboard")), "{left:?}");
+    assert!(matches!(&left, AttemptError::Refused { reason } if reason.contains("dashboard")), "{left:?}");
     assert_eq!(stage.network.passwords(), ["by hand"]);
 }

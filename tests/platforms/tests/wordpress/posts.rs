@@ -1,6 +1,6 @@
 //! What a post says, and where it stands.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::options::OptionValue;
 use networks::wordpress::Oddity;
 use platforms::conformance::network::Network;
@@ -54,7 +54,7 @@ async fn a_category_is_made_by_those_who_may() {
 
         match stage.deliver(&mut post).await {
             Ok(_) => assert!(is_made, "{role}"),
-            Err(Setback::Refused { reason }) if !is_made => {
+            Err(AttemptError::Refused { reason }) if !is_made => {
                 assert!(reason.starts_with("option categories: the site has none of the name \"Storms\""), "{reason}");
             }
             Err(setback) => panic!("{role}: {setback:?}"),
@@ -102,7 +102,7 @@ async fn a_plugin_that_holds_a_post_back_is_told() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
+    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.contains("keeps it as pending"), "{reason}");
     assert_eq!(stage.network.keeps().0, 1, "it waits for its review");
 }

@@ -1,19 +1,19 @@
 //! Looking for a post whose publish call had an unknown outcome.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Resolution, Setback};
-use platforms::conformance::network::{Call, Network, Trouble};
+use domain::delivery::{AttemptError, Resolution};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::stage::{Post, Stage};
 use serde_json::json;
 
 use super::{X, stage};
 
 /// Publishes; the outcome is unknown. Returns when the call began.
-async fn with_unknown_outcome(stage: &Stage<X>, post: &Post<'_>, trouble: Trouble) -> DateTime<Utc> {
+async fn with_unknown_outcome(stage: &Stage<X>, post: &Post<'_>, trouble: InjectedFault) -> DateTime<Utc> {
     let began = stage.clock.now();
     stage.network.trouble(Call::Publish, trouble, 1);
     let setback = stage.publish(post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Unknown { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unknown { .. }), "{setback:?}");
     began
 }
 
@@ -22,12 +22,12 @@ async fn post_is_found_behind_the_first_page() {
     for count in [25, 99, 250] {
         let (stage, account) = stage().await;
         let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-        let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+        let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
         stage.network.others_post(count);
 
         let found = stage.resolve(&post, began).await;
 
-        assert!(matches!(found, Resolution::Public(_)), "{count}: {found:?}");
+        assert!(matches!(found, Resolution::Found(_)), "{count}: {found:?}");
         assert_eq!(stage.network.posts_read(), count + 1);
     }
 }
@@ -36,10 +36,10 @@ async fn post_is_found_behind_the_first_page() {
 async fn missing_post_is_not_there_only_after_the_last_page() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, Trouble::CutBefore).await;
+    let began = with_unknown_outcome(&stage, &post, InjectedFault::CutBefore).await;
     stage.network.others_post(250);
 
-    assert_eq!(stage.resolve(&post, began).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, began).await, Resolution::NotFound);
 
     assert_eq!(stage.network.posts_read(), 250);
 }
@@ -50,9 +50,9 @@ async fn look_up_stops_at_the_page_that_has_the_post() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
     stage.network.others_post(250);
-    let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
 
-    assert!(matches!(stage.resolve(&post, began).await, Resolution::Public(_)));
+    assert!(matches!(stage.resolve(&post, began).await, Resolution::Found(_)));
 
     assert_eq!((stage.network.posts_read(), stage.network.calls(Call::LookUp)), (100, 1));
 }
@@ -61,12 +61,12 @@ async fn look_up_stops_at_the_page_that_has_the_post() {
 async fn look_up_of_too_many_posts_is_unclear_and_bounded() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
     stage.network.others_post(1_100);
 
     let unclear = stage.resolve(&post, began).await;
 
-    assert!(matches!(unclear, Resolution::Unclear { .. }), "{unclear:?}");
+    assert!(matches!(unclear, Resolution::Pending { .. }), "{unclear:?}");
     assert_eq!(stage.network.posts_read(), 1_000);
 }
 
@@ -75,7 +75,7 @@ async fn look_up_of_too_many_posts_is_unclear_and_bounded() {
 async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, Trouble::CutBefore).await;
+    let began = with_unknown_outcome(&stage, &post, InjectedFault::CutBefore).await;
     let hidden =
         json!({ "title": "Authorization Error", "type": "https://api.x.com/2/problems/not-authorized-for-resource" });
     for list in [
@@ -86,7 +86,7 @@ async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
     ] {
         stage.network.refuses("/2/users/", 200, list.clone());
         let unclear = stage.resolve(&post, began).await;
-        assert!(matches!(unclear, Resolution::Unclear { .. }), "{list}: {unclear:?}");
+        assert!(matches!(unclear, Resolution::Pending { .. }), "{list}: {unclear:?}");
     }
 }
 
@@ -95,7 +95,7 @@ async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
 async fn post_that_begins_with_a_mention_is_found() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "@XDevelopers look at this", Vec::new());
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
 
     stage.deliver(&mut post).await.unwrap();
 
@@ -111,7 +111,7 @@ async fn text_is_recognized_whatever_x_makes_of_its_links() {
     ] {
         let (stage, account) = stage().await;
         let mut post = stage.post(&account, text, Vec::new());
-        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
 
         stage.deliver(&mut post).await.unwrap();
 
@@ -129,12 +129,12 @@ async fn long_text_is_recognized_by_both_spellings_of_its_field() {
         }
         let text = format!("example.com {}", "a long story & a good one ".repeat(20));
         let post = stage.due(&account, &text, Vec::new()).await;
-        let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+        let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
         stage.network.others_post(120);
 
         let found = stage.resolve(&post, began).await;
 
-        assert!(matches!(found, Resolution::Public(_)), "{is_renamed}: {found:?}");
+        assert!(matches!(found, Resolution::Found(_)), "{is_renamed}: {found:?}");
     }
 }
 
@@ -144,9 +144,9 @@ async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
     let (stage, account) = stage().await;
     stage.network.lists_after(TimeDelta::minutes(10));
     let post = stage.due(&account, "good morning", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, Trouble::LoseAnswer).await;
+    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
     stage.clock.advance(TimeDelta::minutes(2));
-    assert_eq!(stage.resolve(&post, began).await, Resolution::NotThere);
+    assert_eq!(stage.resolve(&post, began).await, Resolution::NotFound);
 
     for duplicate in [
         None,
@@ -156,8 +156,8 @@ async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
             stage.network.refuses("/2/tweets", 403, body);
         }
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(&setback, Setback::Duplicate { .. }), "{setback:?}");
+        assert!(matches!(&setback, AttemptError::Duplicate { .. }), "{setback:?}");
     }
     stage.clock.advance(TimeDelta::minutes(10));
-    assert!(matches!(stage.resolve(&post, began).await, Resolution::Public(_)));
+    assert!(matches!(stage.resolve(&post, began).await, Resolution::Found(_)));
 }

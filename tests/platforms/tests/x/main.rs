@@ -6,13 +6,13 @@ mod own_app;
 mod refusals;
 mod uploads;
 
-use domain::delivery::{Resolution, Setback};
-use domain::faults::Faults;
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, MimeType};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
+use domain::validation_errors::ValidationErrors;
 use networks::x::{HANDLE, ID, X};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::options::{list, options, text};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
@@ -85,7 +85,7 @@ async fn options_are_said_in_the_words_of_x() {
     let mut post = stage.post(&account, "in a community", Vec::new());
     post.options = options(&[("community", text("cats"))]);
     let refused = stage.deliver(&mut post).await.unwrap_err();
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("option community")), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("option community")), "{refused:?}");
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn a_poll_is_checked_when_it_is_scheduled() {
             "o.poll_options",
         ),
     ] {
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         platforms::vocabulary().check_values("x", &given, "o", &mut faults);
         assert_eq!(faults.iter().map(|it| it.0).collect::<Vec<_>>(), [field], "{given:?}");
     }
@@ -124,7 +124,7 @@ async fn a_poll_whose_answer_was_lost_is_found() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "which?", Vec::new());
     post.options = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
 
     stage.deliver(&mut post).await.unwrap();
 
@@ -160,7 +160,10 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
     let broken = json!({ "title": "Internal Server Error", "detail": "Internal Server Error" });
     stage.network.refuses("/2/media/upload/append/0", 500, broken);
     let setback = stage.prepare(&post).await.unwrap_err();
-    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.starts_with("file 1 of 1")), "{setback:?}");
+    assert!(
+        matches!(&setback, AttemptError::RetryLater { reason, .. } if reason.starts_with("file 1 of 1")),
+        "{setback:?}"
+    );
     let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
     let sent = stage.network.calls(Call::Upload);
@@ -180,7 +183,7 @@ async fn a_film_that_cannot_be_processed_is_refused_in_the_words_of_x() {
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
     let said = "file 1 of 1 (video/mp4): X could not process it: Unsupported video format";
-    assert!(matches!(&refused, Setback::Refused { reason } if reason == said), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
 }
 
 /// A GIF moves, and is not made smaller: what the rules let pass is what X takes.
@@ -204,7 +207,7 @@ async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
 
     stage.deliver(&mut stage.post(&account, "it moves", vec![fits])).await.unwrap();
     let refused = stage.deliver(&mut stage.post(&account, "too much", vec![large])).await.unwrap_err();
-    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
+    assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }
 
 #[tokio::test]
@@ -215,7 +218,7 @@ async fn what_was_uploaded_and_forgotten_is_uploaded_again() {
     stage.network.forgets_uploads();
 
     let refused = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(&refused, Setback::Stale { .. }), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::PreparationExpired { .. }), "{refused:?}");
     stage.deliver(&mut post).await.unwrap();
 
     assert_eq!(stage.network.public().len(), 1);
@@ -230,7 +233,7 @@ async fn a_lost_answer_costs_one_read_of_what_was_posted_since() {
     stage.clock.advance(chrono::TimeDelta::hours(1));
     let words = "1 < 2 && see https://example.com/a?b=c&d=e, or not";
     let mut post = stage.post(&account, words, Vec::new());
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
@@ -245,13 +248,13 @@ async fn what_one_look_cannot_tell_is_told_to_the_user() {
     let (stage, account) = stage().await;
     stage.network.renames_files();
     let post = stage.due(&account, "a lighthouse", vec![sample(MimeType::Jpeg, 1)]).await;
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     let began = stage.clock.now();
-    assert!(matches!(stage.publish(&post).await, Err(Setback::Unknown { .. })));
+    assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
     let found = stage.resolve(&post, began).await;
 
-    assert!(matches!(&found, Resolution::Unknowable { advice } if advice.contains("https://x.com/")), "{found:?}");
+    assert!(matches!(&found, Resolution::Undeterminable { advice } if advice.contains("https://x.com/")), "{found:?}");
     assert_eq!(stage.network.posts_read(), 1);
 }
 
@@ -263,7 +266,7 @@ async fn the_same_words_again_are_refused_with_what_to_do() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("change it")), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("change it")), "{refused:?}");
 }
 
 /// The call arrived before, and cannot be read yet: it is not sent again and again, and
@@ -272,15 +275,15 @@ async fn the_same_words_again_are_refused_with_what_to_do() {
 async fn a_duplicate_of_what_may_be_ours_is_looked_for() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "good morning", Vec::new()).await;
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     let began = stage.clock.now();
-    assert!(matches!(stage.publish(&post).await, Err(Setback::Unknown { .. })));
+    assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Duplicate { .. }), "{setback:?}");
+    assert!(matches!(&setback, AttemptError::Duplicate { .. }), "{setback:?}");
     let found = stage.resolve(&post, began).await;
-    assert!(matches!(found, Resolution::Public(_)), "{found:?}");
+    assert!(matches!(found, Resolution::Found(_)), "{found:?}");
 }
 
 /// The call may be under way behind the gateway: it is not made again before it has had its
@@ -288,13 +291,13 @@ async fn a_duplicate_of_what_may_be_ours_is_looked_for() {
 #[tokio::test]
 async fn a_gateway_that_gave_up_says_nothing_of_the_call() {
     let (stage, account) = stage().await;
-    for trouble in [Trouble::Broken, Trouble::Unavailable] {
+    for trouble in [InjectedFault::Broken, InjectedFault::Unavailable] {
         let post = stage.due(&account, &format!("hello {trouble:?}"), Vec::new()).await;
         stage.network.trouble(Call::Publish, trouble, 1);
 
         let setback = stage.publish(&post).await.unwrap_err();
 
-        assert!(matches!(&setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+        assert!(matches!(&setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
     }
 }
 
@@ -307,7 +310,10 @@ async fn an_app_without_credits_is_the_operators_matter() {
         let post = stage.due(&account, "hello", Vec::new()).await;
         stage.network.refuses("/2/tweets", status, body);
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.contains("operator")), "{setback:?}");
+        assert!(
+            matches!(&setback, AttemptError::RetryLater { reason, .. } if reason.contains("operator")),
+            "{setback:?}"
+        );
     }
 }
 
@@ -320,11 +326,11 @@ async fn an_account_that_x_has_suspended_wants_its_user() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Disconnected { reason } if reason.starts_with(detail)), "{setback:?}");
+    assert!(matches!(&setback, AttemptError::Unauthorized { reason } if reason.starts_with(detail)), "{setback:?}");
 }
 
 #[tokio::test]
-async fn the_stand_in_refuses_what_is_not_in_the_documents() {
+async fn the_fake_refuses_what_is_not_in_the_documents() {
     let (stage, account) = stage().await;
     let client = reqwest::Client::new();
     let token = secrecy::ExposeSecret::expose_secret(&account.credentials.access_token).to_owned();

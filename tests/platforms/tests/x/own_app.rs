@@ -2,26 +2,27 @@
 
 use std::sync::Arc;
 
-use domain::delivery::Setback;
-use outbound::AddressPolicy;
+use domain::delivery::AttemptError;
+use egress::AddressPolicy;
 use platforms::conformance::network::{Decision, Network};
 use platforms::conformance::stage::{Stage, returning};
 use platforms::{
-    Account, Answers, Connect, Departure, HandOffRefusal, MemoryVault, RefreshRefusal, Registry, Setup, Withheld,
+    Account, AppUnavailable, AuthorizeStep, Connect, ConnectError, FieldValues, MemoryVault, RefreshError, Registry,
+    Setup,
 };
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::X;
 
-fn answers(id: &str, secret: &str) -> Answers {
+fn answers(id: &str, secret: &str) -> FieldValues {
     [("client_id", id), ("client_secret", secret)].map(|(name, value)| (name.to_owned(), value.into())).into()
 }
 
 /// The account, connected with this app.
-async fn connected(stage: &Stage<X>, app: &Answers) -> Result<Account, HandOffRefusal> {
+async fn connected(stage: &Stage<X>, app: &FieldValues) -> Result<Account, ConnectError> {
     let (departure, callback) = stage.depart(app).await?;
-    let Departure::Page { url, memory: Some(_) } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, memory: Some(_) } = departure else { panic!("{departure:?}") };
     let back = stage.network.send_back(&url, Decision::Allow).await;
     let account = stage.complete(&returning(callback, &back)).await?.remove(0);
     stage.keep(&account.credentials);
@@ -75,7 +76,7 @@ async fn half_an_app_is_asked_for_again() {
         ("abc", "ä", "client_secret"),
     ] {
         let refused = stage.depart(&answers(id, secret)).await.unwrap_err();
-        assert!(matches!(&refused, HandOffRefusal::Field { name, .. } if *name == field), "{refused:?}");
+        assert!(matches!(&refused, ConnectError::Field { name, .. } if *name == field), "{refused:?}");
     }
 }
 
@@ -84,13 +85,13 @@ async fn a_secret_that_is_wrong_is_told_and_one_that_was_changed_wants_its_user(
     let stage = Stage::<X>::new().await;
     let (id, secret) = stage.network.another_app();
     let refused = connected(&stage, &answers(&id, "wrong")).await.unwrap_err();
-    assert!(matches!(&refused, HandOffRefusal::Refused(_)), "{refused:?}");
+    assert!(matches!(&refused, ConnectError::Refused(_)), "{refused:?}");
 
     connected(&stage, &answers(&id, &secret)).await.unwrap();
     stage.network.changes_secrets();
 
     let refused = stage.renew().await.unwrap_err();
-    assert!(matches!(&refused, RefreshRefusal::Gone(_)), "{refused:?}");
+    assert!(matches!(&refused, RefreshError::Gone(_)), "{refused:?}");
 }
 
 #[tokio::test]
@@ -104,7 +105,7 @@ async fn an_app_without_credits_is_its_owners_matter() {
     let setback = stage.publish(&post).await.unwrap_err();
 
     let told = "X does not serve your app; look at its credits and settings at console.x.com (It has no credits.";
-    let Setback::Busy { reason, .. } = &setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { reason, .. } = &setback else { panic!("{setback:?}") };
     assert!(reason.starts_with(told), "{reason}");
 }
 
@@ -115,7 +116,7 @@ async fn without_an_app_of_the_operators_people_need_their_own() {
     settings["app"] = false.into();
     let settings = [("x".to_owned(), settings)].into();
     let policy = AddressPolicy::Also(stage.network.addresses());
-    let setup = Setup::new(settings, |_| Arc::new(Withheld), Arc::new(MemoryVault::default()), policy);
+    let setup = Setup::new(settings, |_| Arc::new(AppUnavailable), Arc::new(MemoryVault::default()), policy);
     let registry = Registry::<dyn Connect>::new(&setup).unwrap();
 
     let (alone, beside) = (registry.get("x").unwrap().fields(), stage.connecting().fields());

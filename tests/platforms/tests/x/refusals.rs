@@ -1,7 +1,7 @@
 //! What X refuses, and what follows.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use platforms::conformance::log::Log;
 use platforms::conformance::samples::sample;
@@ -35,8 +35,8 @@ async fn publish_call_refused_with_403_says_whether_the_account_or_the_post_is_m
 
         let setback = stage.publish(&post).await.unwrap_err();
 
-        assert_eq!(matches!(setback, Setback::Disconnected { .. }), is_the_account, "{body}: {setback:?}");
-        assert_eq!(matches!(setback, Setback::Refused { .. }), !is_the_account, "{body}: {setback:?}");
+        assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_the_account, "{body}: {setback:?}");
+        assert_eq!(matches!(setback, AttemptError::Refused { .. }), !is_the_account, "{body}: {setback:?}");
     }
 }
 
@@ -50,7 +50,7 @@ async fn duplicate_tells_the_user_that_x_does_not_accept_a_text_twice() {
         let setback = stage.publish(&post).await.unwrap_err();
 
         let is_explained = |it: &str| it.contains("X does not accept the same text twice");
-        assert!(matches!(&setback, Setback::Refused { reason } if is_explained(reason)), "{setback:?}");
+        assert!(matches!(&setback, AttemptError::Refused { reason } if is_explained(reason)), "{setback:?}");
     }
 }
 
@@ -63,12 +63,12 @@ async fn unreadable_success_is_unknown_and_may_still_run() {
 
         let setback = stage.publish(&post).await.unwrap_err();
 
-        assert!(matches!(&setback, Setback::Unknown { may_still_run: true, .. }), "{body}: {setback:?}");
+        assert!(matches!(&setback, AttemptError::Unknown { may_still_run: true, .. }), "{body}: {setback:?}");
     }
     let post = stage.due(&account, "hello", Vec::new()).await;
     stage.network.refuses("/2/tweets", 302, json!({}));
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(&setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+    assert!(matches!(&setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn pictures_without_a_text_are_published_with_an_empty_text() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    let sent = stage.network.arrivals.latest("POST /2/tweets").unwrap();
+    let sent = stage.network.request_log.latest("POST /2/tweets").unwrap();
     assert_eq!(serde_json::from_str::<Value>(&sent.body).unwrap()["text"], "");
 }
 
@@ -104,11 +104,11 @@ async fn unsupported_authentication_wants_the_user_after_an_hour() {
         stage.network.refuses("/2/tweets", 403, problem("unsupported-authentication"));
         stage.publish(&post).await.unwrap_err()
     };
-    assert!(matches!(refused().await, Setback::Busy { .. }));
+    assert!(matches!(refused().await, AttemptError::RetryLater { .. }));
 
     stage.clock.advance(TimeDelta::minutes(61));
 
-    assert!(matches!(refused().await, Setback::Disconnected { .. }));
+    assert!(matches!(refused().await, AttemptError::Unauthorized { .. }));
 }
 
 /// X's message may repeat the text of the post.

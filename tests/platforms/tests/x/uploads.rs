@@ -1,10 +1,10 @@
 //! Files on their way to X.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Facts, MimeType};
 use platforms::Step;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ async fn video_of_several_parts_arrives_whole() {
     stage.deliver(&mut stage.post(&account, "a film", vec![video.clone()])).await.unwrap();
 
     assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
-    let ended = stage.network.arrivals.all().into_iter().find(|it| it.asked.ends_with("/finalize")).unwrap();
+    let ended = stage.network.request_log.all().into_iter().find(|it| it.asked.ends_with("/finalize")).unwrap();
     assert_eq!((ended.body.as_str(), &ended.headers["content-type"]), ("{}", &"application/json".parse().unwrap()));
 }
 
@@ -41,7 +41,7 @@ async fn long_videos_of_paying_accounts_are_uploaded_in_their_own_category() {
 
         stage.deliver(&mut stage.post(&account, "a film", vec![video_of(seconds)])).await.unwrap();
 
-        let begun = stage.network.arrivals.latest("POST /2/media/upload/initialize").unwrap();
+        let begun = stage.network.request_log.latest("POST /2/media/upload/initialize").unwrap();
         assert_eq!(serde_json::from_str::<Value>(&begun.body).unwrap()["media_category"], category);
     }
 }
@@ -71,10 +71,10 @@ async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() 
         };
 
         let soon = refused(TimeDelta::minutes(59)).await;
-        assert!(matches!(soon, Setback::Busy { .. }), "{path}: {soon:?}");
+        assert!(matches!(soon, AttemptError::RetryLater { .. }), "{path}: {soon:?}");
         let late = refused(TimeDelta::minutes(61)).await;
 
-        let Setback::Disconnected { reason } = &late else { panic!("{path}: {late:?}") };
+        let AttemptError::Unauthorized { reason } = &late else { panic!("{path}: {late:?}") };
         for part in ["media.write", "operator", "console.x.com"] {
             assert!(reason.contains(part), "{part}: {reason}");
         }
@@ -92,7 +92,7 @@ async fn part_that_is_too_large_never_ends_the_post() {
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert!(matches!(&passage.setbacks[..], [Setback::Busy { .. }]), "{status}: {:?}", passage.setbacks);
+        assert!(matches!(&passage.setbacks[..], [AttemptError::RetryLater { .. }]), "{status}: {:?}", passage.setbacks);
     }
 }
 
@@ -100,11 +100,11 @@ async fn part_that_is_too_large_never_ends_the_post() {
 async fn page_of_an_intermediary_does_not_confirm_a_part() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    stage.network.trouble(Call::Upload, Trouble::Gibberish, 1);
+    stage.network.trouble(Call::Upload, InjectedFault::Gibberish, 1);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(&passage.setbacks[..], [Setback::Busy { .. }]), "{:?}", passage.setbacks);
+    assert!(matches!(&passage.setbacks[..], [AttemptError::RetryLater { .. }]), "{:?}", passage.setbacks);
     assert_eq!(stage.network.calls(Call::Upload), 2);
 }
 
@@ -120,7 +120,7 @@ async fn refused_finalize_does_not_make_an_upload_ready() {
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
     let said = format!("file 1 of 1 (video/mp4): {words}");
-    assert!(matches!(&refused, Setback::Refused { reason } if *reason == said), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if *reason == said), "{refused:?}");
     assert_eq!(stage.network.calls(Call::Publish), 0);
 }
 
@@ -128,7 +128,7 @@ async fn refused_finalize_does_not_make_an_upload_ready() {
 async fn finalize_whose_response_was_lost_is_not_needed_again() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    stage.network.trouble(Call::Process, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Process, InjectedFault::LoseAnswer, 1);
 
     stage.deliver(&mut post).await.unwrap();
 
@@ -141,12 +141,12 @@ async fn finalize_whose_response_was_lost_is_not_needed_again() {
 async fn upload_whose_finalize_is_uncertain_is_sent_anew() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    stage.network.trouble(Call::Process, Trouble::CutBefore, 1);
+    stage.network.trouble(Call::Process, InjectedFault::CutBefore, 1);
     let body = json!({ "title": "Invalid Request", "type": "https://api.x.com/2/problems/invalid-request" });
     stage.network.refuses("/2/media/upload/finalize", 400, body);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(&passage.setbacks[..], [Setback::Stale { .. }]), "{:?}", passage.setbacks);
+    assert!(matches!(&passage.setbacks[..], [AttemptError::PreparationExpired { .. }]), "{:?}", passage.setbacks);
     assert_eq!((stage.network.calls(Call::Upload), stage.network.calls(Call::Publish)), (2, 1));
 }

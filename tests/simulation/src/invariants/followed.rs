@@ -6,7 +6,7 @@ use domain::delivery::State;
 use domain::id::ConnectionId;
 
 use super::{Broken, History, Kind};
-use crate::network::{FOLLOW_UPS, Habit, Reference, Spec};
+use crate::network::{FOLLOW_UPS, PlatformBehavior, Reference, Spec};
 
 /// Nothing follows the same post twice, whatever became of the calls.
 pub(super) fn nothing_follows_twice(history: &History<'_>) -> Vec<Broken> {
@@ -32,7 +32,7 @@ pub(super) fn nothing_that_follows_is_forgotten(history: &History<'_>) -> Vec<Br
         if !is_public || !is_kept || lost.contains(&delivery.connection_id) {
             continue;
         }
-        if Spec::named(&delivery.provider).habit != Habit::Following {
+        if Spec::named(&delivery.provider).habit != PlatformBehavior::Following {
             continue;
         }
         let (post, reference) = (delivery.post_id, Reference::of(delivery));

@@ -20,7 +20,7 @@ pub(super) fn what_has_ended_stays_ended(history: &History<'_>) -> Vec<Broken> {
         let post = version.post;
         let Some(before) = last.insert(post.post_id, post) else { continue };
         let mut report = |what: String| broken.push(Broken::new(Kind::Other, post.post_id, what));
-        if post.revision < before.revision || post.stamp <= before.stamp {
+        if post.revision < before.revision || post.write_id <= before.write_id {
             report(format!("post {} went back from r{} to r{}", post.post_id, before.revision, post.revision));
         }
         let waits_again = (before.status, post.status) == (PostStatus::Publishing, PostStatus::Scheduled)

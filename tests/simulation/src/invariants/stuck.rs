@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Delivery, LEASE};
+use domain::delivery::{Delivery, LEASE_DURATION};
 use domain::id::{PostId, TargetId};
 
 use super::{Broken, Kind};
@@ -13,7 +13,7 @@ use crate::world::lock;
 /// How long a delivery may be due without making progress: a worker that died
 /// holds it until its lease ends, and the second tick after that finds it.
 fn patience() -> TimeDelta {
-    LEASE + TICK * 2
+    LEASE_DURATION + TICK * 2
 }
 
 /// Looks at a run from time to time.
@@ -35,7 +35,7 @@ impl Watch {
         if patient(&since) {
             return;
         }
-        let due = |it: &&Delivery| it.due_at.is_some() && !patient(&it.look_at);
+        let due = |it: &&Delivery| it.due_at.is_some() && !patient(&it.next_step_at);
         for delivery in journal.deliveries().filter(due) {
             let last_step = journal.last_step(delivery);
             if last_step.as_ref().is_some_and(patient) || !self.seen.insert((delivery.post_id, delivery.target_id)) {

@@ -25,7 +25,7 @@ pub const ALL: &[Mutation] = &[
         file: "libs/storage/src/deliveries.rs",
         before: ".set_item(Some(delivery_item(after, self.due_shards)?))\n            .condition_expression(",
         from: "AS_READ",
-        to: "\"(stamp = :stamp OR stamp <> :stamp) AND (revision = :revision OR revision <> :revision)\"",
+        to: "\"(write_id = :write_id OR write_id <> :write_id) AND (revision = :revision OR revision <> :revision)\"",
         on: None,
     },
     Mutation {
@@ -152,7 +152,7 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "a notice that was not accepted is not due any more",
         file: "libs/domain/src/webhook/notice.rs",
-        before: "Self { look_at, due_at: ",
+        before: "Self { next_step_at, due_at: ",
         from: "Some(due_at)",
         to: "Some(due_at).filter(|_| false)",
         on: None,
@@ -160,9 +160,9 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "a worker that dies takes its notice along",
         file: "libs/domain/src/webhook/notice.rs",
-        before: "Self { lease_ends: Some(lease_ends), due_at: ",
-        from: "Some(lease_ends)",
-        to: "Some(lease_ends).filter(|_| false)",
+        before: "Self { lease_expires_at: Some(lease_expires_at), due_at: ",
+        from: "Some(lease_expires_at)",
+        to: "Some(lease_expires_at).filter(|_| false)",
         on: None,
     },
     Mutation {

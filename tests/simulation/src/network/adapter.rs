@@ -11,15 +11,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Looks, Published, Resolution, Setback};
-use platforms::{Credentials, FollowUp, Followed, Job, Platform, Publish, RefreshRefusal, Renewal, Step};
+use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
+use platforms::{
+    Credentials, FollowUp, Followed, Platform, Publish, PublishRequest, RefreshError, RefreshPolicy, Step,
+};
 
 use self::overlap::{Renewing, UnderWay};
 use super::fates::{PlatformFate, chances, renewal_chances};
 use super::grants::Rejected;
 use super::reference::Reference;
 use super::reviews::Verdict;
-use super::spec::{Certainty, FOLLOW_UPS, Habit, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
+use super::spec::{Certainty, FOLLOW_UPS, PlatformBehavior, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public};
 use super::uploads::Progress;
 use super::{Inner, Network};
@@ -51,16 +53,18 @@ impl Adapter {
     }
 
     /// The account that these credentials give access to at this moment.
-    pub(super) fn account(&self, credentials: &Credentials) -> Result<String, Setback> {
+    pub(super) fn account(&self, credentials: &Credentials) -> Result<String, AttemptError> {
         let account = self.network.lock().grants.account(credentials, self.now()).map(str::to_owned);
-        account.map_err(|rejected| Setback::Disconnected { reason: format!("the token is not accepted: {rejected:?}") })
+        account.map_err(|rejected| AttemptError::Unauthorized {
+            reason: format!("the token is not accepted: {rejected:?}"),
+        })
     }
 
-    pub(super) fn limit(&self) -> Setback {
-        let least = if self.spec.habit == Habit::Rationing { RATIONED_FOR } else { Duration::ZERO };
+    pub(super) fn limit(&self) -> AttemptError {
+        let least = if self.spec.habit == PlatformBehavior::Rationing { RATIONED_FOR } else { Duration::ZERO };
         let wait = least + self.network.world.up_to(Duration::from_mins(3));
         let retry_at = Some(self.now() + TimeDelta::from_std(wait).unwrap_or_default());
-        Setback::Busy { retry_at, reason: "too many posts".to_owned() }
+        AttemptError::RetryLater { retry_at, reason: "too many posts".to_owned() }
     }
 
     /// The fate that the scenario has for this public call; otherwise the one
@@ -71,7 +75,7 @@ impl Adapter {
 
     /// Sends a post. It takes effect now, later, or never, and the adapter may
     /// hear something else than what happened.
-    async fn send(&self, job: &Job<'_>, what: &str) -> Result<Published, Setback> {
+    async fn send(&self, job: &PublishRequest<'_>, what: &str) -> Result<Published, AttemptError> {
         let reference = Reference::read(job.reference);
         let named = job.progress.map(Progress::read);
         let chances = chances(&self.network.world.weather, named.is_some());
@@ -102,18 +106,18 @@ impl Adapter {
         call.go().await;
 
         let unknown = |may_still_run, reason: &str| {
-            Err(Setback::Unknown { may_still_run, retry_at: None, reason: reason.to_owned() })
+            Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: reason.to_owned() })
         };
         let answer = match (fate, self.account(job.credentials)) {
             (PlatformFate::Unsent, _) => {
-                Err(Setback::Busy { retry_at: None, reason: "it could not be reached".to_owned() })
+                Err(AttemptError::RetryLater { retry_at: None, reason: "it could not be reached".to_owned() })
             }
             (PlatformFate::CallLost, _) => unknown(true, "it did not answer in time"),
             (PlatformFate::Revoked, account) => {
                 if account.is_ok() {
                     self.network.lock().grants.revoke(job.credentials);
                 }
-                Err(Setback::Disconnected { reason: "the grant was taken back".to_owned() })
+                Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
             }
             (_, Err(setback)) => Err(setback),
             (PlatformFate::DoneLater, _) => {
@@ -136,17 +140,17 @@ impl Adapter {
         reference: Reference,
         named: Option<Progress>,
         public: Public,
-    ) -> Result<Published, Setback> {
+    ) -> Result<Published, AttemptError> {
         let now = self.now();
         let mut inner = self.network.lock();
         let known = inner.timeline.find(reference).is_some();
         if (fate == PlatformFate::Refused && !known) || inner.timeline.refused.contains(&reference) {
             inner.timeline.refused.insert(reference);
-            return Err(Setback::Refused { reason: "it is not wanted here".to_owned() });
+            return Err(AttemptError::Refused { reason: "it is not wanted here".to_owned() });
         }
-        if self.spec.habit == Habit::Lagging && known {
+        if self.spec.habit == PlatformBehavior::Lagging && known {
             inner.timeline.duplicates.push(reference);
-            return Err(Setback::Duplicate { reason: "it is here already".to_owned() });
+            return Err(AttemptError::Duplicate { reason: "it is here already".to_owned() });
         }
         if let (PlatformFate::Forgotten, Some(named)) = (fate, named) {
             inner.uploads.forget(named);
@@ -154,17 +158,17 @@ impl Adapter {
         if !inner.has_what_it_names(self.spec, reference, named) {
             return Err(forgotten());
         }
-        if self.spec.habit == Habit::Reviewing {
+        if self.spec.habit == PlatformBehavior::Reviewing {
             drop(inner);
             return Err(self.take_for_review(fate, public));
         }
         let is_published = |it: &Public| it.reference == reference && it.named == named;
         if self.spec.certainty == Certainty::Contained && inner.timeline.public.iter().any(is_published) {
             let reason = "this container was published".to_owned();
-            return Err(Setback::Unknown { may_still_run: false, retry_at: None, reason });
+            return Err(AttemptError::Unknown { may_still_run: false, retry_at: None, reason });
         }
         if let Some(opens_at) = self.opens_at(&mut inner, reference, &public.account) {
-            return Err(Setback::Busy { retry_at: Some(opens_at), reason: "enough for a day".to_owned() });
+            return Err(AttemptError::RetryLater { retry_at: Some(opens_at), reason: "enough for a day".to_owned() });
         }
         let public = inner.timeline.publish(Public { at: now, ..public }, self.spec.certainty);
         drop(inner);
@@ -173,14 +177,16 @@ impl Adapter {
             self.spec.name, reference.target, reference.revision, reference.post
         ));
         match fate {
-            PlatformFate::AnswerLost => Err(Setback::Unknown {
+            PlatformFate::AnswerLost => Err(AttemptError::Unknown {
                 may_still_run: true,
                 retry_at: None,
                 reason: "its answer was cut off".to_owned(),
             }),
-            PlatformFate::ErrorAfter => {
-                Err(Setback::Unknown { may_still_run: false, retry_at: None, reason: "it answered 500".to_owned() })
-            }
+            PlatformFate::ErrorAfter => Err(AttemptError::Unknown {
+                may_still_run: false,
+                retry_at: None,
+                reason: "it answered 500".to_owned(),
+            }),
             _ => Ok(Published::new(public.id, public.at)),
         }
     }
@@ -188,7 +194,7 @@ impl Adapter {
     /// When the account may publish again, where it may not now. A call before that time,
     /// once it was told, is a mistake; but whoever dies may forget what it was told.
     fn opens_at(&self, inner: &mut Inner, reference: Reference, account: &str) -> Option<DateTime<Utc>> {
-        if self.spec.habit != Habit::Counting {
+        if self.spec.habit != PlatformBehavior::Counting {
             return None;
         }
         let now = self.now();
@@ -202,7 +208,12 @@ impl Adapter {
     }
 
     /// What the platform does with a step that has arrived.
-    fn take_step(&self, fate: PlatformFate, reference: Reference, reached: Option<Progress>) -> Result<Step, Setback> {
+    fn take_step(
+        &self,
+        fate: PlatformFate,
+        reference: Reference,
+        reached: Option<Progress>,
+    ) -> Result<Step, AttemptError> {
         let mut inner = self.network.lock();
         if let (PlatformFate::Forgotten, Some(reached)) = (fate, reached) {
             inner.uploads.forget(reached);
@@ -222,7 +233,7 @@ impl Adapter {
                 let at = self.now() + TimeDelta::from_std(wait).unwrap_or_default();
                 Ok(Step::Again { progress: done.to_string(), at })
             }
-            _ => Err(Setback::Unknown {
+            _ => Err(AttemptError::Unknown {
                 may_still_run: false,
                 retry_at: None,
                 reason: "its answer was cut off".to_owned(),
@@ -252,8 +263,9 @@ impl Adapter {
             let reference = public.reference;
             let is_wanted = !inner.timeline.refused.contains(&reference);
             let is_granted = inner.grants.account(&credentials, at).is_ok();
-            let is_full = spec.habit == Habit::Counting && inner.timeline.opens_at(&public.account, at).is_some();
-            let is_duplicate = spec.habit == Habit::Lagging && inner.timeline.find(reference).is_some();
+            let is_full =
+                spec.habit == PlatformBehavior::Counting && inner.timeline.opens_at(&public.account, at).is_some();
+            let is_duplicate = spec.habit == PlatformBehavior::Lagging && inner.timeline.find(reference).is_some();
             if is_wanted && is_granted && !is_full && !is_duplicate && inner.has_what_it_names(spec, reference, named) {
                 inner.timeline.publish(Public { at, ..public }, spec.certainty);
                 network.world.note(format!(
@@ -265,8 +277,8 @@ impl Adapter {
     }
 }
 
-fn forgotten() -> Setback {
-    Setback::Stale { reason: "what was prepared is not known any more".to_owned() }
+fn forgotten() -> AttemptError {
+    AttemptError::PreparationExpired { reason: "what was prepared is not known any more".to_owned() }
 }
 
 #[async_trait]
@@ -275,7 +287,7 @@ impl Platform for Adapter {
         self.spec.name
     }
 
-    fn renewal(&self) -> Renewal {
+    fn refresh_policy(&self) -> RefreshPolicy {
         self.spec.renewal
     }
 
@@ -284,13 +296,13 @@ impl Platform for Adapter {
         (0 < self.spec.steps).then(|| format!("{}.example", self.spec.name))
     }
 
-    async fn refresh(&self, old: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+    async fn refresh(&self, old: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let (call, fate) =
             self.call(format!("renew {}", self.spec.name), &renewal_chances(&self.network.world.weather));
         call.die(When::Before).await;
         let _renewing = Renewing::enter(&self.network, old);
         call.go().await;
-        let unreachable = |reason: &str| Err(RefreshRefusal::Unreachable(reason.to_owned()));
+        let unreachable = |reason: &str| Err(RefreshError::Unreachable(reason.to_owned()));
         let answer = match fate {
             PlatformFate::Unsent => unreachable("it could not be reached"),
             PlatformFate::CallLost => unreachable("it did not answer"),
@@ -316,7 +328,7 @@ impl Platform for Adapter {
                 match renewed {
                     Ok(_) if fate == PlatformFate::AnswerLost => unreachable("its answer was cut off"),
                     Ok(new) => Ok(new),
-                    Err(rejected) => Err(RefreshRefusal::Gone(format!("{rejected:?}"))),
+                    Err(rejected) => Err(RefreshError::Gone(format!("{rejected:?}"))),
                 }
             }
         };
@@ -327,7 +339,7 @@ impl Platform for Adapter {
 
 #[async_trait]
 impl Publish for Adapter {
-    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let reference = Reference::read(job.reference);
         let reached = job.progress.map(Progress::read);
         let done = reached.map_or(0, |it| it.steps);
@@ -342,25 +354,27 @@ impl Publish for Adapter {
         let account = self.account(job.credentials);
         let answer = match (fate, account) {
             (PlatformFate::Unsent, _) => {
-                Err(Setback::Busy { retry_at: None, reason: "it could not be reached".to_owned() })
+                Err(AttemptError::RetryLater { retry_at: None, reason: "it could not be reached".to_owned() })
             }
-            (PlatformFate::CallLost | PlatformFate::DoneLater, _) => Err(Setback::Unknown {
+            (PlatformFate::CallLost | PlatformFate::DoneLater, _) => Err(AttemptError::Unknown {
                 may_still_run: true,
                 retry_at: None,
                 reason: "it did not answer in time".to_owned(),
             }),
             (_, Err(setback)) => Err(setback),
             (PlatformFate::Limited, _) => Err(self.limit()),
-            (PlatformFate::Error, _) => {
-                Err(Setback::Unknown { may_still_run: false, retry_at: None, reason: "it answered 500".to_owned() })
-            }
+            (PlatformFate::Error, _) => Err(AttemptError::Unknown {
+                may_still_run: false,
+                retry_at: None,
+                reason: "it answered 500".to_owned(),
+            }),
             (PlatformFate::Revoked, Ok(_)) => {
                 self.network.lock().grants.revoke(job.credentials);
-                Err(Setback::Disconnected { reason: "the grant was taken back".to_owned() })
+                Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
             }
             (PlatformFate::Refused, Ok(_)) => {
                 self.network.lock().timeline.refused.insert(reference);
-                Err(Setback::Refused { reason: "the file is not wanted here".to_owned() })
+                Err(AttemptError::Refused { reason: "the file is not wanted here".to_owned() })
             }
             (fate, Ok(_)) => self.take_step(fate, reference, reached),
         };
@@ -374,31 +388,31 @@ impl Publish for Adapter {
         answer
     }
 
-    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         self.send(job, "publish").await
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         self.settle(job, since).await
     }
 
-    fn follow_ups(&self, _: &Job<'_>) -> Vec<&'static str> {
-        if self.spec.habit == Habit::Following { FOLLOW_UPS.to_vec() } else { Vec::new() }
+    fn follow_ups(&self, _: &PublishRequest<'_>) -> Vec<&'static str> {
+        if self.spec.habit == PlatformBehavior::Following { FOLLOW_UPS.to_vec() } else { Vec::new() }
     }
 
-    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         following::take_step(self, job, it).await
     }
 
-    fn recognises(&self) -> bool {
+    fn recognizes_own_posts(&self) -> bool {
         self.spec.certainty == Certainty::Recognised
     }
 
-    fn settles(&self) -> TimeDelta {
+    fn settle_time(&self) -> TimeDelta {
         SETTLES
     }
 
-    fn looks(&self) -> Looks {
-        Looks { settles: SETTLES, are_paid: self.spec.habit == Habit::Charging }
+    fn look_up_policy(&self) -> LookUpPolicy {
+        LookUpPolicy { settle_time: SETTLES, is_billed: self.spec.habit == PlatformBehavior::Charging }
     }
 }

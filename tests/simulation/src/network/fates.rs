@@ -1,7 +1,7 @@
 //! How platforms fail.
 
-use crate::faults::Weather;
-use crate::world::Fate;
+use crate::faults::FaultProbabilities;
+use crate::world::InjectedFault;
 
 /// What becomes of a call to a platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) enum PlatformFate {
     Forgotten,
 }
 
-impl Fate for PlatformFate {
+impl InjectedFault for PlatformFate {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 
@@ -62,7 +62,7 @@ impl PlatformFate {
 
 /// The chances for a call that changes something on the platform. Only what was
 /// prepared can be forgotten.
-pub(crate) fn chances(weather: &Weather, is_prepared: bool) -> [(f64, PlatformFate); 10] {
+pub(crate) fn chances(weather: &FaultProbabilities, is_prepared: bool) -> [(f64, PlatformFate); 10] {
     let (failing, moody) = (weather.failing, weather.moody);
     let forgetful = if is_prepared { moody / 3.0 } else { 0.0 };
     [
@@ -81,7 +81,7 @@ pub(crate) fn chances(weather: &Weather, is_prepared: bool) -> [(f64, PlatformFa
 
 /// The chances for a renewal. It is never refused for good without a reason. A
 /// lost answer is rare, because where refresh tokens rotate it costs the grant.
-pub(crate) fn renewal_chances(weather: &Weather) -> [(f64, PlatformFate); 5] {
+pub(crate) fn renewal_chances(weather: &FaultProbabilities) -> [(f64, PlatformFate); 5] {
     let (failing, moody) = (weather.failing, weather.moody);
     [
         (failing / 2.0, PlatformFate::Unsent),
@@ -93,7 +93,7 @@ pub(crate) fn renewal_chances(weather: &Weather) -> [(f64, PlatformFate); 5] {
 }
 
 /// The chances for a call that only reads.
-pub(crate) fn question_chances(weather: &Weather) -> [(f64, PlatformFate); 3] {
+pub(crate) fn question_chances(weather: &FaultProbabilities) -> [(f64, PlatformFate); 3] {
     [
         (weather.failing, PlatformFate::Unsent),
         (weather.failing, PlatformFate::AnswerLost),

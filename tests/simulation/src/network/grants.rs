@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::token::random_u64;
-use platforms::{Credentials, Renewal};
+use platforms::{Credentials, RefreshPolicy};
 use secrecy::ExposeSecret;
 
 use super::spec::Spec;
@@ -55,9 +55,9 @@ impl Grants {
     fn issue(&mut self, grant: usize, spec: Spec, lasts: TimeDelta, now: DateTime<Utc>) -> Credentials {
         let expires_at = spec.ends.then(|| now + lasts);
         let access_token = self.token("access", grant, expires_at).into();
-        let rotates = spec.renewal == Renewal::Rotating;
+        let rotates = spec.renewal == RefreshPolicy::Rotating;
         let refresh_token = rotates.then(|| self.token("refresh", grant, None).into());
-        Credentials { refresh_token, expires_at, ..Credentials::of(access_token) }
+        Credentials { refresh_token, expires_at, ..Credentials::new(access_token) }
     }
 
     /// The person revokes every grant of an account.
@@ -97,9 +97,9 @@ impl Grants {
     ) -> Result<Credentials, Rejected> {
         let spent = match spec.renewal {
             // No simulated platform has anything to update.
-            Renewal::Never | Renewal::Updating => return Err(Rejected::Gone),
-            Renewal::Extending => &old.access_token,
-            Renewal::Rotating => old.refresh_token.as_ref().ok_or(Rejected::Gone)?,
+            RefreshPolicy::Never | RefreshPolicy::Updating => return Err(Rejected::Gone),
+            RefreshPolicy::Extending => &old.access_token,
+            RefreshPolicy::Rotating => old.refresh_token.as_ref().ok_or(Rejected::Gone)?,
         };
         let token = self.tokens.get(spent.expose_secret()).ok_or(Rejected::Gone)?;
         let (grant, reused, ended) = (token.grant, token.spent, token.ends_at.is_some_and(|it| it <= now));
@@ -115,7 +115,7 @@ impl Grants {
         if ended {
             return Err(Rejected::Ended);
         }
-        if spec.renewal == Renewal::Rotating {
+        if spec.renewal == RefreshPolicy::Rotating {
             // All earlier tokens of the grant end at once.
             for token in self.tokens.values_mut().filter(|it| it.grant == grant) {
                 token.spent = true;

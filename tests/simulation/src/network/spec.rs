@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use platforms::{Lead, Renewal};
+use platforms::{LeadTimes, RefreshPolicy};
 
 /// What a platform can say about a post when the answer to its public call was
 /// lost.
@@ -33,7 +33,7 @@ pub(crate) enum Certainty {
 
 /// What else is special about a platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Habit {
+pub(crate) enum PlatformBehavior {
     None,
     /// It takes posts and looks at them before they become public, or are refused.
     Reviewing,
@@ -58,50 +58,50 @@ pub(crate) struct Spec {
     pub(crate) certainty: Certainty,
     /// How its credentials are renewed. A refresh token works once; a second
     /// use ends the grant.
-    pub(crate) renewal: Renewal,
+    pub(crate) renewal: RefreshPolicy,
     /// Whether its credentials expire.
     pub(crate) ends: bool,
     /// How many calls prepare a post before the public one. The platform may
     /// forget what they made.
     pub(crate) steps: usize,
-    pub(crate) habit: Habit,
+    pub(crate) habit: PlatformBehavior,
 }
 
 /// Every platform.
 pub(crate) static SPECS: [Spec; 18] = [
-    spec("keyed", Certainty::Keyed, Renewal::Rotating, true, 0),
-    spec("listed", Certainty::Listed, Renewal::Extending, true, 0),
-    spec("blind", Certainty::Blind, Renewal::Never, true, 0),
-    spec("keyed-in-steps", Certainty::Keyed, Renewal::Never, false, 2),
-    spec("listed-in-steps", Certainty::Listed, Renewal::Rotating, true, 3),
-    spec("blind-in-steps", Certainty::Blind, Renewal::Extending, true, 1),
+    spec("keyed", Certainty::Keyed, RefreshPolicy::Rotating, true, 0),
+    spec("listed", Certainty::Listed, RefreshPolicy::Extending, true, 0),
+    spec("blind", Certainty::Blind, RefreshPolicy::Never, true, 0),
+    spec("keyed-in-steps", Certainty::Keyed, RefreshPolicy::Never, false, 2),
+    spec("listed-in-steps", Certainty::Listed, RefreshPolicy::Rotating, true, 3),
+    spec("blind-in-steps", Certainty::Blind, RefreshPolicy::Extending, true, 1),
     // The last step reads which posts the account shows.
-    spec("recognised", Certainty::Recognised, Renewal::Never, false, 1),
-    spec("recognised-in-steps", Certainty::Recognised, Renewal::Rotating, true, 3),
-    spec("nonce", Certainty::Nonce, Renewal::Never, false, 0),
-    spec("transaction", Certainty::Transaction, Renewal::Rotating, true, 1),
-    spec("drafted", Certainty::Drafted, Renewal::Never, false, 2),
-    spec("contained", Certainty::Contained, Renewal::Extending, true, 3),
-    spec("reviewing", Certainty::Listed, Renewal::Extending, true, 0).that(Habit::Reviewing),
-    spec("rationing", Certainty::Listed, Renewal::Never, false, 0).that(Habit::Rationing),
-    spec("counting", Certainty::Contained, Renewal::Never, false, 2).that(Habit::Counting),
-    spec("charging", Certainty::Listed, Renewal::Rotating, true, 1).that(Habit::Charging),
-    spec("following", Certainty::Listed, Renewal::Rotating, true, 0).that(Habit::Following),
-    spec("lagging", Certainty::Listed, Renewal::Extending, true, 0).that(Habit::Lagging),
+    spec("recognised", Certainty::Recognised, RefreshPolicy::Never, false, 1),
+    spec("recognised-in-steps", Certainty::Recognised, RefreshPolicy::Rotating, true, 3),
+    spec("nonce", Certainty::Nonce, RefreshPolicy::Never, false, 0),
+    spec("transaction", Certainty::Transaction, RefreshPolicy::Rotating, true, 1),
+    spec("drafted", Certainty::Drafted, RefreshPolicy::Never, false, 2),
+    spec("contained", Certainty::Contained, RefreshPolicy::Extending, true, 3),
+    spec("reviewing", Certainty::Listed, RefreshPolicy::Extending, true, 0).that(PlatformBehavior::Reviewing),
+    spec("rationing", Certainty::Listed, RefreshPolicy::Never, false, 0).that(PlatformBehavior::Rationing),
+    spec("counting", Certainty::Contained, RefreshPolicy::Never, false, 2).that(PlatformBehavior::Counting),
+    spec("charging", Certainty::Listed, RefreshPolicy::Rotating, true, 1).that(PlatformBehavior::Charging),
+    spec("following", Certainty::Listed, RefreshPolicy::Rotating, true, 0).that(PlatformBehavior::Following),
+    spec("lagging", Certainty::Listed, RefreshPolicy::Extending, true, 0).that(PlatformBehavior::Lagging),
 ];
 
 /// The platforms of random runs. One that lags is not among them: until its list shows a
 /// post, nobody can tell whether a change of the post comes too late.
 pub(crate) fn random_specs() -> impl Iterator<Item = &'static Spec> {
-    SPECS.iter().filter(|it| it.habit != Habit::Lagging)
+    SPECS.iter().filter(|it| it.habit != PlatformBehavior::Lagging)
 }
 
-const fn spec(name: &'static str, certainty: Certainty, renewal: Renewal, ends: bool, steps: usize) -> Spec {
-    Spec { name, certainty, renewal, ends, steps, habit: Habit::None }
+const fn spec(name: &'static str, certainty: Certainty, renewal: RefreshPolicy, ends: bool, steps: usize) -> Spec {
+    Spec { name, certainty, renewal, ends, steps, habit: PlatformBehavior::None }
 }
 
 impl Spec {
-    const fn that(self, habit: Habit) -> Self {
+    const fn that(self, habit: PlatformBehavior) -> Self {
         Self { habit, ..self }
     }
 
@@ -119,12 +119,12 @@ impl Spec {
     /// Whether a post that it does not show is certainly not public. A list may lag, and one of posts that look alike
     /// does not say which post it is missing.
     pub(crate) fn proves_absence(&self) -> bool {
-        self.is_certain() && self.certainty != Certainty::Recognised && self.habit != Habit::Lagging
+        self.is_certain() && self.certainty != Certainty::Recognised && self.habit != PlatformBehavior::Lagging
     }
 
     /// How long before a post is due its preparation begins, if it has any.
-    pub(crate) fn lead(&self) -> Lead {
-        Lead { always: (0 < self.steps).then_some(LEAD), ..Lead::NONE }
+    pub(crate) fn lead(&self) -> LeadTimes {
+        LeadTimes { always: (0 < self.steps).then_some(LEAD), ..LeadTimes::NONE }
     }
 }
 

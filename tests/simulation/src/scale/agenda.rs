@@ -14,7 +14,7 @@ pub(super) struct Message {
     /// Whether it puts the roll-up of its post off until later.
     pub(super) put_off: bool,
     /// Whether it has to ask for a place before the call.
-    pub(super) in_a_crowd: bool,
+    pub(super) needs_permit: bool,
     /// Whether it was received before and not deleted.
     pub(super) returned: bool,
 }

@@ -1,6 +1,6 @@
 //! The environments that each user holds. As `libs/publishing/src/places.rs`.
 
-use publishing::Share;
+use publishing::ConcurrencyLimits;
 
 use super::Ms;
 
@@ -50,19 +50,26 @@ impl Places {
     }
 
     /// Whether all places are held by slow calls.
-    pub(super) fn are_slow(&self, user: u32, batch: u32, share: Share, now: Ms) -> bool {
-        share.places() <= self.others(user, batch, now).count()
+    pub(super) fn are_slow(&self, user: u32, batch: u32, share: ConcurrencyLimits, now: Ms) -> bool {
+        share.permits() <= self.others(user, batch, now).count()
             && self.others(user, batch, now).all(|it| it.began + SLOW_MS <= now)
     }
 
-    pub(super) fn leave(&mut self, user: u32, batch: u32, in_a_crowd: bool, share: Share, now: Ms) -> Leave {
+    pub(super) fn leave(
+        &mut self,
+        user: u32,
+        batch: u32,
+        needs_permit: bool,
+        share: ConcurrencyLimits,
+        now: Ms,
+    ) -> Leave {
         if self.are_slow(user, batch, share, now) {
             return Leave::None;
         }
-        if share.places() <= self.others(user, batch, now).count() {
+        if share.permits() <= self.others(user, batch, now).count() {
             return Leave::Wait;
         }
-        match in_a_crowd {
+        match needs_permit {
             false => Leave::Uncounted,
             true if self.add(user, batch, (now, now)) => Leave::Taken,
             true => Leave::Shared,

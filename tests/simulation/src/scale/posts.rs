@@ -27,18 +27,18 @@ pub(super) struct Post {
     /// The second in which it is due.
     pub(super) due: Ms,
     /// When its next step is due.
-    pub(super) look_at: Ms,
+    pub(super) next_step_at: Ms,
     /// Its time in the due index.
     pub(super) due_at: Ms,
     /// When the lease ends with which a worker holds it.
-    pub(super) lease_ends: Ms,
+    pub(super) lease_expires_at: Ms,
     /// From when on the post may be told how it ended, if the plan put that
     /// off.
     pub(super) told_from: Option<Ms>,
     pub(super) state: State,
     /// Changes with every write, so that a conditional write notices another
     /// one.
-    pub(super) stamp: u32,
+    pub(super) write_id: u32,
     /// When its public call was begun.
     pub(super) begun: Option<Ms>,
     /// When that call ended.
@@ -57,12 +57,12 @@ pub(super) fn make(setting: &Setting, chance: &mut Chance) -> Vec<Post> {
             Post {
                 keys: Keys { user, connection, shard: chance.below(setting.due_shards) },
                 due,
-                look_at: due,
+                next_step_at: due,
                 due_at: due,
-                lease_ends: Ms::MIN,
+                lease_expires_at: Ms::MIN,
                 told_from: None,
                 state: State::Waiting,
-                stamp: 0,
+                write_id: 0,
                 begun: None,
                 public: None,
             }

@@ -1,6 +1,6 @@
 //! The numbers that the model runs with.
 
-use publishing::Share;
+use publishing::ConcurrencyLimits;
 use storage::DEFAULT_DUE_SHARDS;
 
 use super::limits::{
@@ -71,7 +71,7 @@ pub struct Noisy {
 /// they are private or not Rust. A test compares each with the line that it is
 /// copied from.
 ///
-/// What is public is used directly: `PLAN_AHEAD`, `WATCHDOG` and `LEASE` of
+/// What is public is used directly: `PLAN_WINDOW`, `OVERDUE_CHECK_INTERVAL` and `LEASE_DURATION` of
 /// `domain::delivery`.
 pub(super) mod copied {
     use super::Ms;
@@ -143,7 +143,7 @@ pub struct Setting {
     /// belongs to users with few in flight.
     pub fair_queue: bool,
     /// What one user may hold of the environments; `None` is all.
-    pub share: Option<Share>,
+    pub share: Option<ConcurrencyLimits>,
     /// How many calls the publisher makes at the same time to send a page.
     pub sends_at_once: u32,
     /// How many seconds before its time a message becomes visible. It may be up
@@ -200,7 +200,7 @@ impl Setting {
             profile: Profile::assumed(),
             noisy: None,
             fair_queue: true,
-            share: Some(Share { environments: copied::MOST_ENVIRONMENTS }),
+            share: Some(ConcurrencyLimits { environments: copied::MOST_ENVIRONMENTS }),
             sends_at_once: copied::SENDS_AT_ONCE,
             early_s: copied::EARLY_S,
             tick_ms: 59_500,
@@ -223,7 +223,7 @@ impl Setting {
     /// 10,000 posts in the minute, on servers that take 40 s for each, and a
     /// hundred users have one.
     pub fn attacked() -> Self {
-        let share = Share::default();
+        let share = ConcurrencyLimits::default();
         Self {
             posts: 10_100,
             users: 101,

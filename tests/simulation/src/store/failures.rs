@@ -4,8 +4,8 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 
-use crate::faults::Weather;
-use crate::world::Fate;
+use crate::faults::FaultProbabilities;
+use crate::world::InjectedFault;
 
 /// What becomes of a request to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) enum StoreFate {
     Conflict,
 }
 
-impl Fate for StoreFate {
+impl InjectedFault for StoreFate {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 
@@ -55,7 +55,7 @@ impl StoreFate {
 
 /// The chances for a request. Only writes to items that transactions write as
 /// well can conflict.
-pub(crate) fn chances(weather: &Weather, contended: bool) -> [(f64, StoreFate); 7] {
+pub(crate) fn chances(weather: &FaultProbabilities, contended: bool) -> [(f64, StoreFate); 7] {
     let conflicting = if contended { weather.conflicting } else { 0.0 };
     [
         (weather.failing / 4.0, StoreFate::Unsent),

@@ -15,12 +15,12 @@ use super::schema::Attributes;
 #[derive(Debug, PartialEq)]
 pub(crate) struct Image {
     pub(crate) raw: Attributes,
-    pub(crate) kept: Kept,
+    pub(crate) kept: StoredItem,
 }
 
 /// An item as the service reads it.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Kept {
+pub(crate) enum StoredItem {
     Post(Box<Post>),
     Delivery(Box<Delivery>),
     Connection(Box<Connection>),
@@ -31,10 +31,10 @@ pub(crate) enum Kept {
 impl Image {
     pub(crate) fn of(table: Table, raw: Attributes) -> Self {
         let kept = match table {
-            Table::Posts if raw.contains_key("revision") => Kept::Post(Box::new(typed(&raw))),
-            Table::Deliveries if raw.contains_key("revision") => Kept::Delivery(Box::new(typed(&raw))),
-            Table::Connections => Kept::Connection(Box::new(typed(&raw))),
-            _ => Kept::Other,
+            Table::Posts if raw.contains_key("revision") => StoredItem::Post(Box::new(typed(&raw))),
+            Table::Deliveries if raw.contains_key("revision") => StoredItem::Delivery(Box::new(typed(&raw))),
+            Table::Connections => StoredItem::Connection(Box::new(typed(&raw))),
+            _ => StoredItem::Other,
         };
         Self { raw, kept }
     }

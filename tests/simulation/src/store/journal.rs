@@ -12,7 +12,7 @@ use domain::post::Post;
 use dynoxide::types::AttributeValue;
 use storage::Table;
 
-use super::image::{Image, Kept};
+use super::image::{Image, StoredItem};
 use super::meter::Charge;
 use super::request::Written;
 use super::schema::Attributes;
@@ -101,14 +101,16 @@ impl Journal {
     /// Every version of every post, in order.
     pub(crate) fn all_versions(&self) -> impl Iterator<Item = Version<'_>> {
         self.changes.iter().filter_map(|it| match &it.after.as_deref()?.kept {
-            Kept::Post(post) => Some(Version { at: it.at, post }),
+            StoredItem::Post(post) => Some(Version { at: it.at, post }),
             _ => None,
         })
     }
 
     /// Every post as it is now.
     pub(crate) fn posts(&self) -> impl Iterator<Item = &Post> {
-        self.now.values().filter_map(|it| if let Kept::Post(post) = &it.kept { Some(post.as_ref()) } else { None })
+        self.now
+            .values()
+            .filter_map(|it| if let StoredItem::Post(post) = &it.kept { Some(post.as_ref()) } else { None })
     }
 
     /// A post as it is now.
@@ -119,7 +121,7 @@ impl Journal {
     /// Every delivery as it is now.
     pub(crate) fn deliveries(&self) -> impl Iterator<Item = &Delivery> {
         self.now.values().filter_map(|it| match &it.kept {
-            Kept::Delivery(delivery) => Some(delivery.as_ref()),
+            StoredItem::Delivery(delivery) => Some(delivery.as_ref()),
             _ => None,
         })
     }
@@ -128,7 +130,7 @@ impl Journal {
     /// sweep is none.
     pub(crate) fn last_step(&self, delivery: &Delivery) -> Option<DateTime<Utc>> {
         let of = |image: &'_ Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
-            Some(Kept::Delivery(it)) if it.target_id == delivery.target_id && it.post_id == delivery.post_id => {
+            Some(StoredItem::Delivery(it)) if it.target_id == delivery.target_id && it.post_id == delivery.post_id => {
                 Some(Delivery { due_at: None, ..it.as_ref().clone() })
             }
             _ => None,
@@ -140,7 +142,7 @@ impl Journal {
     /// Every connection as it is now.
     pub(crate) fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.now.values().filter_map(|it| match &it.kept {
-            Kept::Connection(connection) => Some(connection.as_ref()),
+            StoredItem::Connection(connection) => Some(connection.as_ref()),
             _ => None,
         })
     }
@@ -148,11 +150,11 @@ impl Journal {
     /// Connections as they were when they began to need reconnection.
     pub(crate) fn lost_grants(&self) -> impl Iterator<Item = &Connection> {
         let wants = |it: &Option<Arc<Image>>| {
-            it.as_deref().is_some_and(|it| matches!(&it.kept, Kept::Connection(it) if it.needs_reconnection))
+            it.as_deref().is_some_and(|it| matches!(&it.kept, StoredItem::Connection(it) if it.needs_reconnection))
         };
         self.changes.iter().filter(move |it| !wants(&it.before) && wants(&it.after)).filter_map(|it| {
             match &it.after.as_deref()?.kept {
-                Kept::Connection(connection) => Some(connection.as_ref()),
+                StoredItem::Connection(connection) => Some(connection.as_ref()),
                 _ => None,
             }
         })
@@ -169,8 +171,8 @@ impl Journal {
     }
 
     /// When notices that have not ended want to be looked at.
-    pub(crate) fn notices_due(&self) -> impl Iterator<Item = DateTime<Utc>> {
-        self.instants(Table::Notices, "due_at")
+    pub(crate) fn webhook_deliveries_due(&self) -> impl Iterator<Item = DateTime<Utc>> {
+        self.instants(Table::WebhookDeliveries, "due_at")
     }
 
     /// The instants that the items of a table have under this name.
@@ -185,7 +187,7 @@ impl Journal {
     /// The ids of connections that were made and of those that were removed.
     pub(crate) fn made_and_removed(&self) -> (Vec<ConnectionId>, Vec<ConnectionId>) {
         let of = |image: &Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
-            Some(Kept::Connection(it)) => Some(it.connection_id),
+            Some(StoredItem::Connection(it)) => Some(it.connection_id),
             _ => None,
         };
         let changes = || self.changes.iter().map(|it| (of(&it.before), of(&it.after)));
@@ -200,22 +202,22 @@ impl Journal {
         self.changes
             .iter()
             .filter_map(|it| it.after.as_deref())
-            .any(|it| matches!(&it.kept, Kept::Delivery(delivery) if delivery.intent.is_some() && of(delivery)))
+            .any(|it| matches!(&it.kept, StoredItem::Delivery(delivery) if delivery.intent.is_some() && of(delivery)))
     }
 
     /// What was about to follow this delivery's post.
     pub(crate) fn followed(&self, reference: Reference) -> BTreeSet<&str> {
         let begun = self.changes.iter().filter_map(|it| match &it.after.as_deref()?.kept {
-            Kept::Delivery(it) if Reference::of(it) == reference => it.follow_ups.as_ref(),
+            StoredItem::Delivery(it) if Reference::of(it) == reference => it.follow_ups.as_ref(),
             _ => None,
         });
-        begun.filter(|it| it.begun_at.is_some()).map(FollowUps::first).collect()
+        begun.filter(|it| it.call_begun_at.is_some()).map(FollowUps::first_name).collect()
     }
 
     /// The account on the platform that a connection is for, or was for.
     pub(crate) fn account_of(&self, id: Option<ConnectionId>) -> Option<&str> {
         self.changes.iter().find_map(|it| match &it.after.as_deref()?.kept {
-            Kept::Connection(connection) if Some(connection.connection_id) == id => {
+            StoredItem::Connection(connection) if Some(connection.connection_id) == id => {
                 Some(connection.profile.account_id.as_str())
             }
             _ => None,
@@ -232,7 +234,12 @@ impl Journal {
 pub(crate) fn is_followed(table: Table) -> bool {
     matches!(
         table,
-        Table::Posts | Table::Deliveries | Table::Connections | Table::Credentials | Table::Outbox | Table::Notices
+        Table::Posts
+            | Table::Deliveries
+            | Table::Connections
+            | Table::Credentials
+            | Table::Outbox
+            | Table::WebhookDeliveries
     )
 }
 

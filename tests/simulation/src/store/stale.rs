@@ -114,20 +114,20 @@ mod tests {
     use std::sync::Arc;
 
     use chrono::TimeDelta;
-    use domain::delivery::LEASE;
+    use domain::delivery::LEASE_DURATION;
     use domain::testing::{a_connection, a_post, a_user, noon};
     use storage::{DeliveryWrite, PostWrite};
 
-    use crate::faults::Faults;
+    use crate::faults::FaultPlan;
     use crate::store::store;
-    use crate::world::{World, lock};
+    use crate::world::{SimulatedWorld, lock};
 
     use super::*;
 
     /// A delivery is written, and moved in the index 2 s later.
     #[tokio::test(start_paused = true)]
     async fn an_index_that_is_behind_shows_what_was_there_then() {
-        let world = Arc::new(World::new(1, &Faults::None, TimeDelta::zero()));
+        let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::zero()));
         let (store, journal) = store(&world, 1);
         let user = a_user();
         storage::testing::join(&store, &user).await;
@@ -140,8 +140,9 @@ mod tests {
         store.write_post(&write, noon()).await.unwrap();
         let written_at = world.now();
         tokio::time::sleep(std::time::Duration::from_secs(2)).await;
-        let due = store.due(0, (noon() - LEASE, noon() + LEASE), None, 9).await.unwrap().entries;
-        store.move_due(&due[0], noon() + LEASE * 2).await.unwrap();
+        let due =
+            store.due_deliveries(0, (noon() - LEASE_DURATION, noon() + LEASE_DURATION), None, 9).await.unwrap().entries;
+        store.move_due(&due[0], noon() + LEASE_DURATION * 2).await.unwrap();
 
         let table = schema(storage::Table::Deliveries);
         let number = |it: DateTime<Utc>| Some(AttributeValue::N(it.timestamp_millis().to_string()));
@@ -149,8 +150,8 @@ mod tests {
             index: table.indexes[0],
             table,
             hash: AttributeValue::S("due#0".to_owned()),
-            least: number(noon() - LEASE),
-            most: number(noon() + LEASE),
+            least: number(noon() - LEASE_DURATION),
+            most: number(noon() + LEASE_DURATION),
             limit: 9,
         };
         let then = |at| question.as_of(at, &[], &lock(&journal)).map(|it| it.len());

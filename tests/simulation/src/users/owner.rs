@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use domain::connection::{Connection, Profile};
+use domain::connection::{AccountInfo, Connection};
 use domain::event::Event;
 use domain::token::random_u64;
 use publishing::PublishingError;
 use secrecy::ExposeSecret;
-use storage::{Connected, Connecting, Disconnected, HandOff, NewCredentials, Stage, grant_context, grant_name};
+use storage::{ConnectFlow, Connected, Connecting, Disconnected, FlowState, NewCredentials, grant_context, grant_name};
 
 use super::People;
 use crate::deployment::REQUEST_LIMIT;
@@ -37,13 +37,13 @@ impl Account {
         connection.provider == self.spec.name && connection.profile.account_id == self.id
     }
 
-    /// Connects the account as at the end of a hand-off.
+    /// Connects the account as at the end of a connect flow.
     pub(super) async fn connect(&self, people: &People) -> Result<Connected, PublishingError> {
         let publishing = people.deployment.started();
         let (store, user, provider) = (&publishing.store, people.user.user_id, self.spec.name);
         let now = publishing.clock.now();
         let state = random_u64().to_string();
-        store.begin_hand_off(&state, &self.hand_off(people, now)).await?;
+        store.begin_connect_flow(&state, &self.connect_flow(people, now)).await?;
         let credentials = people.deployment.network.authorize(self.spec, &self.id);
         let name = grant_name(provider, &self.id);
         let plain = credentials.to_bytes();
@@ -71,7 +71,7 @@ impl Account {
             let account = [Connecting { connection, grant_name: name.clone(), own: None, found }];
             let connected = store.connect(&state, &account, &granted, None, now).await?;
             if let (Some(event), Connected::Done { .. }) = (event, &connected) {
-                publishing::announce(store, publishing.events.as_ref(), &event).await;
+                publishing::publish_event(store, publishing.events.as_ref(), &event).await;
             }
             if connected != Connected::Overtaken {
                 return Ok(connected);
@@ -79,23 +79,23 @@ impl Account {
         }
     }
 
-    fn profile(&self) -> Profile {
+    fn profile(&self) -> AccountInfo {
         let id = self.id.clone();
-        Profile { account_id: id, username: None, display_name: None, avatar: None, profile_url: None }
+        AccountInfo { account_id: id, username: None, display_name: None, avatar: None, profile_url: None }
     }
 
-    fn hand_off(&self, people: &People, now: chrono::DateTime<chrono::Utc>) -> HandOff {
-        HandOff {
+    fn connect_flow(&self, people: &People, now: chrono::DateTime<chrono::Utc>) -> ConnectFlow {
+        ConnectFlow {
             user_id: people.user.user_id,
             provider: self.spec.name.to_owned(),
-            stage: Stage::Answering,
+            state: FlowState::Completing,
             created_at: now,
             expires_at: now + TimeDelta::minutes(10),
             ended_at: None,
             connection_id: None,
             also_connected: Vec::new(),
             reason: None,
-            goes_on: None,
+            owner: None,
             sealed: None,
         }
     }
@@ -121,18 +121,18 @@ impl Owner {
         let mut next = acts.next();
         let ends_at = world.quiet_at + CARED_FOR;
         loop {
-            let look_at = world.now() + TimeDelta::milliseconds(world.dice().i64(15_000..45_000));
+            let next_step_at = world.now() + TimeDelta::milliseconds(world.dice().i64(15_000..45_000));
             let act_at = next.map(|it| world.start + it.0);
-            if let (Some(at), Some((_, act))) = (act_at.filter(|it| *it <= look_at), next) {
+            if let (Some(at), Some((_, act))) = (act_at.filter(|it| *it <= next_step_at), next) {
                 world.sleep_until(at).await;
                 self.act(*act).await;
                 next = acts.next();
                 continue;
             }
-            if ends_at < look_at {
+            if ends_at < next_step_at {
                 return;
             }
-            world.sleep_until(look_at).await;
+            world.sleep_until(next_step_at).await;
             if self.plot.minded && self.is_asked_to_connect() {
                 self.act(AccountAct::Connect).await;
             }
@@ -177,7 +177,7 @@ impl Owner {
             publishing::revoke_grant(store, sealer, &platforms, &record, now).await;
         }
         let (store, bus) = (&publishing.store, publishing.events.as_ref());
-        publishing::announce(store, bus, &Event::disconnected(&connection, now)).await;
+        publishing::publish_event(store, bus, &Event::disconnected(&connection, now)).await;
         Ok(true)
     }
 }

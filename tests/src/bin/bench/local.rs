@@ -12,7 +12,7 @@ use tests::{
     fault::Result,
     harness::{Harness, LIFTED},
     report::say,
-    world::World,
+    world::Deployment,
 };
 
 use punctuality::punctuality;
@@ -42,7 +42,7 @@ pub(crate) struct Options {
 /// Measures them all.
 pub(crate) async fn run(options: &Options) -> Result {
     let local = Harness::start(&LIFTED).await?;
-    let world = World::new(local.ready().clone()).await?;
+    let world = Deployment::new(local.ready().clone()).await?;
     let start = json!({ "ready_ms": millis(local.took()), "resident_mb": resident_mb(&local)? });
     say(&format!("Ready after {} ms with {} MB.\n", start["ready_ms"], start["resident_mb"]));
 
@@ -58,7 +58,7 @@ pub(crate) async fn run(options: &Options) -> Result {
     let mut arguments = vec!["--meter"];
     arguments.extend(LIFTED);
     let metered = Harness::start(&arguments).await?;
-    let world = World::new(metered.ready().clone()).await?;
+    let world = Deployment::new(metered.ready().clone()).await?;
     let cost = store_calls(&world).await?;
     let large = if options.large > 0 { large_account(&world, options.large).await? } else { Value::Null };
 

@@ -21,7 +21,7 @@ use tests::{
     platforms::connecting::connect,
     report::say,
     world::targets,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 /// The most that the process may grow by, in megabytes.
@@ -50,7 +50,7 @@ pub(crate) async fn run(options: &Options) -> Result {
     arguments.extend(addresses.iter().flat_map(|it| ["--allow-fetch-from", it.as_str()]));
     arguments.extend(LIFTED);
     let local = Harness::start(&arguments).await?;
-    let world = World::new(local.ready().clone()).await?;
+    let world = Deployment::new(local.ready().clone()).await?;
     let user = world.new_user().await?;
     let connection = connect(&user, &server).await?;
 
@@ -96,7 +96,7 @@ pub(crate) async fn run(options: &Options) -> Result {
 }
 
 /// Sends a file with a video's signature, piece by piece.
-async fn upload(world: &World, target: &Value, size: u64) -> Result {
+async fn upload(world: &Deployment, target: &Value, size: u64) -> Result {
     let mut first = vec![0; PIECE];
     first[..16].copy_from_slice(b"\0\0\0\x10ftypisom\0\0\x02\0");
     let pieces = usize::try_from(size)? / PIECE;

@@ -9,12 +9,12 @@ use crate::{
     ensure,
     fault::{Result, same},
     moment, picture,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 /// An upload that nobody named for a day is looked at, and kept if it is good.
 /// The time in the table is changed so that it is due.
-pub async fn uploads_are_looked_at(stack: &Stack, world: &World) -> Result {
+pub async fn uploads_are_looked_at(stack: &Stack, world: &Deployment) -> Result {
     let user = world.new_user().await?;
     let number = |it: i64| json!({ "N": it.to_string() });
     let media = stack.name("MediaTable")?;
@@ -40,7 +40,7 @@ pub async fn uploads_are_looked_at(stack: &Stack, world: &World) -> Result {
 }
 
 /// A user is disabled and let in again: no token from before is good, and a new one is.
-pub async fn a_user_is_disabled_and_let_in(stack: &Stack, world: &World) -> Result {
+pub async fn a_user_is_disabled_and_let_in(stack: &Stack, world: &Deployment) -> Result {
     let (user, other) = (world.new_user().await?, world.new_user().await?);
     let id = user.id.to_string();
     user.api.get("/user").await?.is(200)?;
@@ -58,7 +58,7 @@ pub async fn a_user_is_disabled_and_let_in(stack: &Stack, world: &World) -> Resu
 
 /// The operator's command erases a user: no table has anything of them, their
 /// files are gone, and what others have stays.
-pub async fn a_user_is_erased(stack: &Stack, world: &World) -> Result {
+pub async fn a_user_is_erased(stack: &Stack, world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let picture = user.picture().await?;
@@ -94,7 +94,7 @@ pub async fn a_user_is_erased(stack: &Stack, world: &World) -> Result {
         "Users",
         "Grants",
         "Connections",
-        "Handoffs",
+        "ConnectFlows",
         "Media",
         "Posts",
         "Deliveries",

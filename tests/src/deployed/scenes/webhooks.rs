@@ -10,7 +10,7 @@ use crate::{
     answer::{integer, list, text},
     fault::{Result, same},
     moment,
-    world::{User, World},
+    world::{Deployment, User},
 };
 
 /// The attempts that are made before the last one.
@@ -19,7 +19,7 @@ const LAST_BUT_ONE: i64 = 9;
 /// What happened goes over the bus and the queue to an endpoint, what was left
 /// behind is found by the ticks, and an endpoint that failed for days is disabled.
 /// Times in the tables are changed so that all of it is due.
-pub async fn an_endpoint_is_told(stack: &Stack, world: &World) -> Result {
+pub async fn an_endpoint_is_told(stack: &Stack, world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
     let id = integer(&made, "id")?;
@@ -35,13 +35,13 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &World) -> Result {
     // The hint is lost, so the tick brings it.
     let number = |it: i64| json!({ "N": it.to_string() });
     let notice = json!({ "user_id": number(user.id), "notice": { "S": format!("{id:016}#{message}") } });
-    let notices = stack.name("NoticesTable")?;
+    let notices = stack.name("WebhookDeliveriesTable")?;
     let past = moment::now().timestamp_millis() - 1_000;
     moment::eventually(Duration::from_secs(30), "the second attempt", || async {
         Ok((item(stack, notices, &notice).await?["tries"]["N"] == "2").then_some(()))
     })
     .await?;
-    set_number(stack, notices, &notice, "look_at", past).await?;
+    set_number(stack, notices, &notice, "next_step_at", past).await?;
     set_number(stack, notices, &notice, "due_at", past).await?;
     stack.root().invoke(stack.name("WebhooksFunction")?, &json!({})).await?;
     moment::eventually(Duration::from_mins(1), "the third attempt", || async {
@@ -76,7 +76,7 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &World) -> Result {
     set_number(stack, stack.name("WebhooksTable")?, &webhook, "failing_since", days_ago).await?;
     // Its next attempt is the last one.
     set_number(stack, notices, &notice, "tries", LAST_BUT_ONE).await?;
-    set_number(stack, notices, &notice, "look_at", past).await?;
+    set_number(stack, notices, &notice, "next_step_at", past).await?;
     set_number(stack, notices, &notice, "due_at", past).await?;
     stack.root().invoke(stack.name("WebhooksFunction")?, &json!({})).await?;
     let disabled = moment::eventually(Duration::from_secs(30), "that the webhook is disabled", || async {

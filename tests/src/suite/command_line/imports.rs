@@ -12,7 +12,7 @@ use crate::{
     moment, picture,
     report::say,
     runner::Check,
-    world::{User, World, fresh, targets},
+    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -32,7 +32,7 @@ async fn total(user: &User<'_>) -> Result<i64> {
     integer(&user.api.get("/posts").await?.ok(200)?["meta"], "total")
 }
 
-async fn each_line_of_an_import_is_posted_once(world: &World) -> Result {
+async fn each_line_of_an_import_is_posted_once(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let account = user.connect(0).await?;
     let social = Social::of(&user)?;
@@ -69,7 +69,7 @@ async fn each_line_of_an_import_is_posted_once(world: &World) -> Result {
     same(total(&user).await?, 4, "posts")
 }
 
-async fn a_broken_line_is_named_and_the_rest_goes_on(world: &World) -> Result {
+async fn a_broken_line_is_named_and_the_rest_goes_on(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
@@ -106,7 +106,7 @@ async fn a_broken_line_is_named_and_the_rest_goes_on(world: &World) -> Result {
     same(total(&user).await?, 3, "posts")
 }
 
-async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &World) -> Result {
+async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &Deployment) -> Result {
     const LINES: usize = 60;
     let mut user = world.new_user().await?;
     user.connect(0).await?;
@@ -152,7 +152,7 @@ async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &W
     Ok(())
 }
 
-async fn an_export_is_imported_where_its_posts_exist_only_as_copies(world: &World) -> Result {
+async fn an_export_is_imported_where_its_posts_exist_only_as_copies(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
     let account = user.connect(0).await?;
     let later = moment::written(moment::now() + Duration::from_hours(48));
@@ -193,7 +193,7 @@ async fn an_export_is_imported_where_its_posts_exist_only_as_copies(world: &Worl
     Ok(())
 }
 
-async fn an_export_is_imported_once_into_another_account(world: &World) -> Result {
+async fn an_export_is_imported_once_into_another_account(world: &Deployment) -> Result {
     let (mut from, mut into) = (world.new_user().await?, world.new_user().await?);
     let account = from.connect(0).await?;
     into.connect(0).await?;

@@ -11,7 +11,7 @@ use crate::{
     runner::Check,
     suite::publishing::once,
     world::targets,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -29,7 +29,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn an_access_token_that_ended_is_renewed_and_nobody_notices(world: &World) -> Result {
+async fn an_access_token_that_ended_is_renewed_and_nobody_notices(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, FERRY).await?;
 
     faulty.goes_out_once(json!({ "kind": "expire" }), &[], 60).await?;
@@ -39,7 +39,7 @@ async fn an_access_token_that_ended_is_renewed_and_nobody_notices(world: &World)
     same(&shown["needs_reconnection"], &json!(false), "needs_reconnection after a renewal")
 }
 
-async fn a_revoked_grant_waits_for_reconnection(world: &World) -> Result {
+async fn a_revoked_grant_waits_for_reconnection(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, FERRY).await?;
     let words = fresh("revoked");
     faulty.arm(json!({ "kind": "revoke" })).await?;
@@ -55,7 +55,7 @@ async fn a_revoked_grant_waits_for_reconnection(world: &World) -> Result {
     waits_and_goes_out_once_reconnected(faulty, id, &words).await
 }
 
-async fn what_waits_for_reconnection_can_be_taken_back(world: &World) -> Result {
+async fn what_waits_for_reconnection_can_be_taken_back(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, FERRY).await?;
     faulty.arm(json!({ "kind": "revoke" })).await?;
     let id = faulty.schedule(&fresh("revoked and taken back")).await?;
@@ -82,17 +82,17 @@ async fn what_waits_for_reconnection_can_be_taken_back(world: &World) -> Result 
     faulty.disarm().await
 }
 
-async fn a_refused_renewal_waits_for_reconnection(world: &World) -> Result {
+async fn a_refused_renewal_waits_for_reconnection(world: &Deployment) -> Result {
     lost_by(world, "refuse_refresh", 30).await
 }
 
-async fn a_renewed_token_that_was_lost_waits_for_reconnection(world: &World) -> Result {
+async fn a_renewed_token_that_was_lost_waits_for_reconnection(world: &Deployment) -> Result {
     // The renewal is retried with the old refresh token, which is spent, and
     // that ends the grant.
     lost_by(world, "lose_refresh", 150).await
 }
 
-async fn lost_by(world: &World, kind: &str, seconds: u64) -> Result {
+async fn lost_by(world: &Deployment, kind: &str, seconds: u64) -> Result {
     let faulty = Faulty::new(world, FERRY).await?;
     let words = fresh(kind);
     faulty.arm(json!({ "kind": kind })).await?;
@@ -111,7 +111,7 @@ async fn waits_and_goes_out_once_reconnected(mut faulty: Faulty<'_>, id: i64, wo
     once(faulty.world, words).await.map(|_| ())
 }
 
-async fn a_renewal_that_is_not_possible_now_is_tried_again(world: &World) -> Result {
+async fn a_renewal_that_is_not_possible_now_is_tried_again(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, FERRY).await?;
     let words = fresh("refresh unreachable");
     faulty.arm(json!({ "kind": "refresh_unreachable", "count": null })).await?;

@@ -11,7 +11,7 @@ use crate::{
     runner::Check,
     suite::publishing::once,
     world::targets,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -31,7 +31,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn a_refused_post_has_failed_and_says_why(world: &World) -> Result {
+async fn a_refused_post_has_failed_and_says_why(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, ORCHARD).await?;
     let words = fresh("refused");
     faulty.arm(json!({ "kind": "refuse" })).await?;
@@ -51,7 +51,7 @@ async fn a_refused_post_has_failed_and_says_why(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_busy_platform_is_tried_again(world: &World) -> Result {
+async fn a_busy_platform_is_tried_again(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, ORCHARD).await?;
     let words = fresh("busy");
     faulty.arm(json!({ "kind": "busy", "count": null })).await?;
@@ -65,7 +65,7 @@ async fn a_busy_platform_is_tried_again(world: &World) -> Result {
     once(world, &words).await.map(|_| ())
 }
 
-async fn a_busy_platform_is_not_tried_before_the_time_it_gives(world: &World) -> Result {
+async fn a_busy_platform_is_not_tried_before_the_time_it_gives(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, ORCHARD).await?;
 
     let out =
@@ -77,22 +77,22 @@ async fn a_busy_platform_is_not_tried_before_the_time_it_gives(world: &World) ->
     Ok(())
 }
 
-async fn a_rate_limited_post_goes_out_afterwards(world: &World) -> Result {
+async fn a_rate_limited_post_goes_out_afterwards(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, ORCHARD).await?;
     faulty.goes_out_once(json!({ "kind": "rate_limit", "count": 2 }), &["too many posts"], 150).await.map(|_| ())
 }
 
-async fn a_post_that_met_an_error_goes_out_once(world: &World) -> Result {
+async fn a_post_that_met_an_error_goes_out_once(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, ORCHARD).await?;
     faulty.goes_out_once(json!({ "kind": "error_before" }), &["something failed here"], 150).await.map(|_| ())
 }
 
-async fn a_post_that_is_public_despite_an_error_is_found(world: &World) -> Result {
+async fn a_post_that_is_public_despite_an_error_is_found(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, ORCHARD).await?;
     faulty.goes_out_once(json!({ "kind": "error_after" }), &["something failed here"], 150).await.map(|_| ())
 }
 
-async fn a_failed_post_retries_only_what_is_not_published(world: &World) -> Result {
+async fn a_failed_post_retries_only_what_is_not_published(world: &Deployment) -> Result {
     let mut faulty = Faulty::new(world, ORCHARD).await?;
     let good = faulty.user.connect(1).await?;
     let (words, new) = (fresh("half"), fresh("half, second try"));
@@ -123,7 +123,7 @@ async fn a_failed_post_retries_only_what_is_not_published(world: &World) -> Resu
     same(&once(world, &new).await?["account"], &bad["username"], "account of the second words")
 }
 
-async fn a_failed_post_can_become_a_draft_where_nothing_went_out(world: &World) -> Result {
+async fn a_failed_post_can_become_a_draft_where_nothing_went_out(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, ORCHARD).await?;
     let words = fresh("failed to draft");
     faulty.arm(json!({ "kind": "refuse", "count": 2 })).await?;

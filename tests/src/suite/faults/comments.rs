@@ -13,7 +13,7 @@ use crate::{
     moment,
     runner::Check,
     suite::publishing::once,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -41,7 +41,7 @@ async fn publish(faulty: &Faulty<'_>, words: &str, comment: &str) -> Result<Valu
     Ok(post)
 }
 
-async fn appears(world: &World, comment: &str, seconds: u64) -> Result<Value> {
+async fn appears(world: &Deployment, comment: &str, seconds: u64) -> Result<Value> {
     let what = format!("the comment “{comment}”");
     moment::eventually(Duration::from_secs(seconds), &what, || async {
         Ok(world.comments(comment).await?.into_iter().next())
@@ -49,7 +49,7 @@ async fn appears(world: &World, comment: &str, seconds: u64) -> Result<Value> {
     .await
 }
 
-async fn a_first_comment_follows_its_post(world: &World) -> Result {
+async fn a_first_comment_follows_its_post(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, WINDMILL).await?;
     let (words, comment) = (fresh("with a comment"), fresh("the comment"));
 
@@ -62,7 +62,7 @@ async fn a_first_comment_follows_its_post(world: &World) -> Result {
     same(&entry["options"], &Value::Null, "options on the timeline")
 }
 
-async fn a_comment_is_tried_again_and_never_made_twice(world: &World) -> Result {
+async fn a_comment_is_tried_again_and_never_made_twice(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, WINDMILL).await?;
     let (lost, busy) = (fresh("answer lost"), fresh("at first busy"));
     faulty.arm(json!({ "kind": "comment_lose_answer" })).await?;
@@ -79,7 +79,7 @@ async fn a_comment_is_tried_again_and_never_made_twice(world: &World) -> Result 
     same(&world.comments(&busy).await?.len(), &1, "comments that were tried again")
 }
 
-async fn a_comment_that_is_refused_leaves_its_post_published(world: &World) -> Result {
+async fn a_comment_that_is_refused_leaves_its_post_published(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, WINDMILL).await?;
     let comment = fresh("not wanted");
     faulty.arm(json!({ "kind": "comment_refuse" })).await?;

@@ -8,7 +8,7 @@ use crate::{
     checks, ensure,
     fault::{Result, same},
     runner::Check,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -22,17 +22,17 @@ pub(super) fn checks() -> Vec<Check> {
     all
 }
 
-async fn a_post_waits_for_a_file_that_is_slow(world: &World) -> Result {
+async fn a_post_waits_for_a_file_that_is_slow(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, FERRY).await?;
     goes_out_with(&faulty, json!({ "kind": "media_slow", "delay_ms": 4000 }), &[], 1).await
 }
 
-async fn a_post_waits_for_a_file_that_is_processed(world: &World) -> Result {
+async fn a_post_waits_for_a_file_that_is_processed(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, FERRY).await?;
     goes_out_with(&faulty, json!({ "kind": "media_processing", "delay_ms": 6000 }), &[], 1).await
 }
 
-async fn a_file_that_met_an_error_is_sent_again(world: &World) -> Result {
+async fn a_file_that_met_an_error_is_sent_again(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, ORCHARD).await?;
     goes_out_with(&faulty, json!({ "kind": "media_error", "file": 2 }), &["something failed here"], 3).await
 }
@@ -49,7 +49,7 @@ async fn goes_out_with(faulty: &Faulty<'_>, fault: Value, told: &[&str], picture
     same(list(&out.entry, "media")?.len(), pictures, "pictures on the timeline")
 }
 
-async fn a_refused_file_fails_the_post_and_says_why(world: &World) -> Result {
+async fn a_refused_file_fails_the_post_and_says_why(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, ORCHARD).await?;
     let words = fresh("refused file");
     faulty.arm(json!({ "kind": "media_refuse", "file": 2 })).await?;

@@ -9,7 +9,7 @@ use crate::{
     fault::{Fault, Result, same},
     html::{self, Field},
     runner::Check,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -24,7 +24,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn a_person_switches_a_fault_on_and_off_and_reads_the_attempts(world: &World) -> Result {
+async fn a_person_switches_a_fault_on_and_off_and_reads_the_attempts(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, WINDMILL).await?;
     let mut browser = world.browser()?;
     let switches = browser.open(&format!("{}/sandbox/switches", world.sandbox())).await?;
@@ -51,7 +51,7 @@ async fn a_person_switches_a_fault_on_and_off_and_reads_the_attempts(world: &Wor
     Ok(())
 }
 
-async fn the_attempts_of_a_lost_answer_can_be_read(world: &World) -> Result {
+async fn the_attempts_of_a_lost_answer_can_be_read(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, WINDMILL).await?;
     faulty.arm(json!({ "kind": "lose_answer" })).await?;
     let id = faulty.schedule(&fresh("lost, and read about")).await?;
@@ -64,7 +64,7 @@ async fn the_attempts_of_a_lost_answer_can_be_read(world: &World) -> Result {
     Ok(())
 }
 
-async fn a_form_of_another_site_arms_nothing(world: &World) -> Result {
+async fn a_form_of_another_site_arms_nothing(world: &Deployment) -> Result {
     let mut browser = world.browser()?;
     let page = browser.open(&format!("{}/sandbox/switches", world.sandbox())).await?;
     let (form, button) = page.form_with_button("Arm").ok_or_else(|| page.fault("no button Arm"))?;
@@ -76,7 +76,7 @@ async fn a_form_of_another_site_arms_nothing(world: &World) -> Result {
 }
 
 /// The page of a post's only delivery, reached from the list.
-pub(in crate::suite) async fn delivery(browser: &mut Browser, world: &World, id: i64) -> Result<Page> {
+pub(in crate::suite) async fn delivery(browser: &mut Browser, world: &Deployment, id: i64) -> Result<Page> {
     let list = browser.open(&format!("{}/sandbox/deliveries?post={id}", world.sandbox())).await?;
     let start = format!("/sandbox/deliveries/{id}-");
     let tags = html::tags(&list.html);

@@ -10,7 +10,7 @@ use crate::{
     moment,
     runner::Check,
     suite::publishing::once,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -32,12 +32,12 @@ pub(super) fn checks() -> Vec<Check> {
     all
 }
 
-async fn a_lost_answer_does_not_publish_twice(world: &World) -> Result {
+async fn a_lost_answer_does_not_publish_twice(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, MEADOW).await?;
     faulty.goes_out_once(json!({ "kind": "lose_answer" }), &["cut off"], 150).await.map(|_| ())
 }
 
-async fn a_lost_call_goes_out_once_it_is_certain_that_it_was_lost(world: &World) -> Result {
+async fn a_lost_call_goes_out_once_it_is_certain_that_it_was_lost(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, MEADOW).await?;
 
     let out = faulty.goes_out_once(json!({ "kind": "lose_call" }), &["cut off"], 180).await?;
@@ -52,12 +52,12 @@ async fn a_lost_call_goes_out_once_it_is_certain_that_it_was_lost(world: &World)
     Ok(())
 }
 
-async fn a_call_that_takes_effect_after_it_was_cut_off_is_found(world: &World) -> Result {
+async fn a_call_that_takes_effect_after_it_was_cut_off_is_found(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, WINDMILL).await?;
     faulty.goes_out_once(json!({ "kind": "late", "delay_ms": 8000 }), &["cut off"], 120).await.map(|_| ())
 }
 
-async fn a_call_that_is_too_slow_to_wait_for_is_found(world: &World) -> Result {
+async fn a_call_that_is_too_slow_to_wait_for_is_found(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, WINDMILL).await?;
     faulty
         .goes_out_once(json!({ "kind": "slow", "delay_ms": 20_000 }), &["did not answer in time"], 120)
@@ -65,13 +65,13 @@ async fn a_call_that_is_too_slow_to_wait_for_is_found(world: &World) -> Result {
         .map(|_| ())
 }
 
-async fn a_platform_that_cannot_be_asked_is_asked_again(world: &World) -> Result {
+async fn a_platform_that_cannot_be_asked_is_asked_again(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, MEADOW).await?;
     faulty.arm(json!({ "kind": "look_error", "count": 2 })).await?;
     faulty.goes_out_once(json!({ "kind": "lose_answer" }), &["something failed here"], 150).await.map(|_| ())
 }
 
-async fn a_slow_platform_is_waited_for_and_nothing_is_changed_meanwhile(world: &World) -> Result {
+async fn a_slow_platform_is_waited_for_and_nothing_is_changed_meanwhile(world: &Deployment) -> Result {
     let faulty = Faulty::new(world, MEADOW).await?;
     let words = fresh("slow");
     faulty.arm(json!({ "kind": "slow", "delay_ms": 5000 })).await?;

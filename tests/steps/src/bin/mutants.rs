@@ -48,7 +48,7 @@ struct Area {
 }
 
 const AREAS: [Area; 4] = [
-    Area { package: "outbound", files: &["libs/outbound/src/**"] },
+    Area { package: "egress", files: &["libs/egress/src/**"] },
     Area {
         package: "api",
         files: &[
@@ -76,10 +76,10 @@ const AREAS: [Area; 4] = [
         package: "connections",
         files: &[
             "functions/connections/src/party.rs",
-            "functions/connections/src/answer_hand_off.rs",
+            "functions/connections/src/answer_connect_flow.rs",
             "functions/connections/src/take_callback.rs",
-            "functions/connections/src/hand_off.rs",
-            "functions/connections/src/poll_hand_off.rs",
+            "functions/connections/src/connect_flow.rs",
+            "functions/connections/src/poll_connect_flow.rs",
         ],
     },
 ];

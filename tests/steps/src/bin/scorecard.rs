@@ -201,7 +201,7 @@ fn local_stack(text: &mut String, all: &Value) -> Result {
 fn streaming(text: &mut String, it: &Value) -> Result {
     let columns = ["MB", "seconds", "MB resident before", "at most", "limit of growth"];
     let words =
-        "## A large video\n\n`tests/bench streaming`: from our store to a stand-in of Mastodon, the whole local stack.";
+        "## A large video\n\n`tests/bench streaming`: from our store to a fake of Mastodon, the whole local stack.";
     heading(text, words, &columns)?;
     let (size, before, peak, limit) =
         (&it["megabytes"], &it["resident_mb_before"], &it["resident_mb_peak"], &it["limit_mb"]);

@@ -21,13 +21,13 @@ fn text(it: &str) -> OptionValue {
     OptionValue::Text(it.to_owned())
 }
 
-fn messages(faults: &Faults) -> Vec<&str> {
+fn messages(faults: &ValidationErrors) -> Vec<&str> {
     faults.iter().map(|it| it.1).collect()
 }
 
 #[test]
 fn a_name_that_a_platform_does_not_have_is_told_with_the_nearest() {
-    let mut faults = Faults::new();
+    let mut faults = ValidationErrors::new();
     let given = options([("visible", text("public")), ("language", text("en"))]);
     let names = || given.iter().map(|(name, _)| name);
     vocabulary().check_names("example", names(), "platforms.0.options", &mut faults);
@@ -45,7 +45,7 @@ fn a_name_that_a_platform_does_not_have_is_told_with_the_nearest() {
 #[test]
 fn values_are_of_their_kind_and_what_is_required_is_there() {
     let faults_of = |given: Options| {
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         vocabulary().check_values("example", &given, "o", &mut faults);
         faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
     };
@@ -133,7 +133,7 @@ fn an_option_may_be_required_by_another() {
     ];
     let vocabulary = Vocabulary::of([("example", SPECS)]);
     let faults_of = |given: Options| {
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         vocabulary.check_values("example", &given, "o", &mut faults);
         faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
     };
@@ -174,7 +174,7 @@ fn a_list_has_so_many_entries_and_none_that_is_long_or_blank() {
         (words(&["a", " "]), Some("o.tags may have no blank entry")),
         (text("sea"), Some("o.tags must be a list of strings")),
     ] {
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         let given = options([("tags", given)]);
         Vocabulary::of([("example", TAGS)]).check_values("example", &given, "o", &mut faults);
         assert_eq!(messages(&faults), Vec::from_iter(fault), "{given:?}");
@@ -201,7 +201,7 @@ fn answers_of_a_poll_are_several_and_differ() {
         (words(&["yes", "yes "]), Some("o.answers may have no entry twice")),
         (text("yes"), Some("o.answers must be a list of strings")),
     ] {
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         let given = options([("answers", given)]);
         Vocabulary::of([("example", ANSWERS)]).check_values("example", &given, "o", &mut faults);
         assert_eq!(messages(&faults), Vec::from_iter(fault), "{given:?}");
@@ -271,7 +271,7 @@ fn an_option_may_need_another_or_go_without_it() {
             Some("o.poll and quote cannot be in one post; leave one of them out"),
         ),
     ] {
-        let mut faults = Faults::new();
+        let mut faults = ValidationErrors::new();
         Vocabulary::of([("example", SPECS)]).check_values("example", &given, "o", &mut faults);
         assert_eq!(messages(&faults), Vec::from_iter(fault), "{given:?}");
     }

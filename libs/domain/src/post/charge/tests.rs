@@ -7,8 +7,8 @@ use crate::post::{Changes, NewTarget};
 use crate::rules::{Price, Unit};
 use crate::testing::{a_connection, a_new_post, a_user, accounts, ids, noon, text};
 
-const PRICE: Price = Price { post: Mills::new(15), with_link: Mills::cents(20), links: Unit::Weighted };
-const BUDGET: Mills = Mills::cents(500);
+const PRICE: Price = Price { post: MilliDollars::new(15), with_link: MilliDollars::cents(20), links: Unit::Weighted };
+const BUDGET: MilliDollars = MilliDollars::cents(500);
 
 fn account() -> Connection {
     let mut account = a_connection(&a_user());

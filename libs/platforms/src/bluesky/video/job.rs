@@ -1,16 +1,16 @@
 //! A job of the service.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use http::Method;
 use serde::{Deserialize, Serialize};
 
 use super::service::VideoService;
-use crate::answer;
 use crate::bluesky::blob::Blob;
 use crate::bluesky::errors::VIDEO_JOB;
 use crate::bluesky::reply::Reply;
 use crate::kit::Effect;
+use crate::response;
 
 /// A job that takes longer never ends, because its token has expired.
 const LONGEST_JOB: TimeDelta = TimeDelta::minutes(30);
@@ -71,7 +71,7 @@ impl VideoJob {
     }
 
     /// Asks how far it is.
-    pub(in crate::bluesky) async fn look(&self, service: &VideoService<'_>) -> Result<Progress, Setback> {
+    pub(in crate::bluesky) async fn look(&self, service: &VideoService<'_>) -> Result<Progress, AttemptError> {
         let now = service.now();
         let request = service.call(Method::GET, "app.bsky.video.getJobStatus")?;
         let reply = Reply::to(request.query(&[("jobId", &self.id)])).await?;
@@ -82,12 +82,12 @@ impl VideoJob {
         match status {
             Status { blob: Some(blob), .. } => Ok(Progress::Done(blob)),
             Status { state: Some(state), error, failure_code, message, .. } if state == "JOB_STATE_FAILED" => {
-                let message = message.or(error).map(|it| answer::shown(&it));
+                let message = message.or(error).map(|it| response::shown(&it));
                 failed(failure_code.as_deref(), message)
             }
-            _ if LONGEST_JOB < now - self.since => {
-                Err(Setback::Stale { reason: "the video was not processed within 30 minutes".to_owned() })
-            }
+            _ if LONGEST_JOB < now - self.since => Err(AttemptError::PreparationExpired {
+                reason: "the video was not processed within 30 minutes".to_owned(),
+            }),
             // Short ones take seconds, long ones minutes.
             _ => Ok(Progress::Working(now + ((now - self.since) / 4).clamp(FIRST_LOOK, LONGEST_LOOK))),
         }
@@ -98,13 +98,13 @@ impl VideoJob {
 /// succeed when the same file is uploaded again.
 /// Source: the lexicon `app.bsky.video.defs` of July 2026; issue 55 of `twitter-to-bluesky`, issue 407 of
 /// `bluesky-social/atproto-website`.
-fn failed(code: Option<&str>, message: Option<String>) -> Result<Progress, Setback> {
+fn failed(code: Option<&str>, message: Option<String>) -> Result<Progress, AttemptError> {
     let because = message.map_or_else(String::new, |it| format!(": {it}"));
     match code {
-        Some("validation_failure") => Err(Setback::Refused {
+        Some("validation_failure") => Err(AttemptError::Refused {
             reason: format!("Bluesky's video service does not accept this file as a video{because}"),
         }),
-        Some("pds_upload_unsupported_blob_size") => Err(Setback::Refused {
+        Some("pds_upload_unsupported_blob_size") => Err(AttemptError::Refused {
             reason: format!(
                 "the account's server does not accept a video of this size. Use a shorter or smaller one{because}"
             ),

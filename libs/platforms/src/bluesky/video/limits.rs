@@ -5,15 +5,15 @@
 //! body.
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use http::Method;
 use serde::Deserialize;
 
 use super::service::{VideoService, with};
-use crate::answer;
 use crate::bluesky::errors::VIDEO;
 use crate::bluesky::reply::Reply;
 use crate::kit::Effect;
+use crate::response;
 
 const METHOD: &str = "app.bsky.video.getUploadLimits";
 
@@ -31,7 +31,7 @@ pub(super) struct Limits {
 }
 
 /// Checks that a video of this size may be uploaded now.
-pub(super) async fn check(service: &VideoService<'_>, size_bytes: u64) -> Result<(), Setback> {
+pub(super) async fn check(service: &VideoService<'_>, size_bytes: u64) -> Result<(), AttemptError> {
     let token = service.own_token(METHOD).await?;
     let reply = Reply::to(with(service.call(Method::GET, METHOD)?, &token)).await?;
     let now = service.now();
@@ -42,11 +42,11 @@ pub(super) async fn check(service: &VideoService<'_>, size_bytes: u64) -> Result
 }
 
 impl Limits {
-    fn check(self, size_bytes: u64, opens_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Result<(), Setback> {
-        let words = |otherwise: &str| answer::shown(self.message.as_deref().unwrap_or(otherwise));
+    fn check(self, size_bytes: u64, opens_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Result<(), AttemptError> {
+        let words = |otherwise: &str| response::shown(self.message.as_deref().unwrap_or(otherwise));
         if self.error.as_deref() == Some(UNCONFIRMED) {
             let words = words("the e-mail address of the account is not confirmed");
-            return Err(Setback::Refused {
+            return Err(AttemptError::Refused {
                 reason: format!("{words}. Confirm it in Bluesky's settings, under Account, before you try again"),
             });
         }
@@ -56,12 +56,12 @@ impl Limits {
         if is_used_up {
             let words = words("the videos that it takes of this account in a day are used up");
             let retry_at = Some(opens_at.unwrap_or_else(|| next_look(now)));
-            return Err(Setback::Busy { retry_at, reason: format!("{words}. It takes more within a day") });
+            return Err(AttemptError::RetryLater { retry_at, reason: format!("{words}. It takes more within a day") });
         }
         if self.can_upload {
             return Ok(());
         }
-        Err(Setback::Busy { retry_at: None, reason: words("it takes no videos from this account now") })
+        Err(AttemptError::RetryLater { retry_at: None, reason: words("it takes no videos from this account now") })
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    fn checked(limits: Value) -> Result<(), Setback> {
+    fn checked(limits: Value) -> Result<(), AttemptError> {
         from_value::<Limits>(limits).unwrap().check(1000, None, noon() + TimeDelta::minutes(20))
     }
 
@@ -93,7 +93,7 @@ mod tests {
             json!({"canUpload": true, "remainingDailyVideos": 3, "remainingDailyBytes": 999}),
         ] {
             let setback = checked(used_up).unwrap_err();
-            let Setback::Busy { retry_at, reason } = setback else { panic!("{setback:?}") };
+            let AttemptError::RetryLater { retry_at, reason } = setback else { panic!("{setback:?}") };
             assert_eq!(retry_at, Some(noon() + TimeDelta::hours(1)));
             assert!(reason.ends_with(". It takes more within a day"), "{reason}");
         }
@@ -101,8 +101,8 @@ mod tests {
             "canUpload": false, "error": "unconfirmed_email", "message": "Confirm your email address to upload videos",
         });
         let setback = checked(unconfirmed).unwrap_err();
-        assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("settings")), "{setback:?}");
+        assert!(matches!(&setback, AttemptError::Refused { reason } if reason.contains("settings")), "{setback:?}");
         let unclear = checked(json!({"canUpload": false, "error": "paused"})).unwrap_err();
-        assert!(matches!(unclear, Setback::Busy { retry_at: None, .. }), "{unclear:?}");
+        assert!(matches!(unclear, AttemptError::RetryLater { retry_at: None, .. }), "{unclear:?}");
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::Attachment;
 use futures::{StreamExt, stream};
 use http::Method;
@@ -24,11 +24,11 @@ use serde_json::json;
 
 use super::job::{MAX_ID_BYTES, VideoJob};
 use super::service::{VideoService, with};
-use crate::answer;
 use crate::bluesky::errors::VIDEO_PARTS;
 use crate::bluesky::reply::Reply;
-use crate::job::Job;
 use crate::kit::{CallError, Effect, ErrorKind};
+use crate::publish_request::PublishRequest;
+use crate::response;
 
 /// A smaller file gains nothing by it. The official client has the same bound.
 const LEAST_BYTES: u64 = 16 << 20;
@@ -111,7 +111,7 @@ impl Upload {
         token: &SecretString,
         file: &Attachment,
         name: &str,
-    ) -> Result<Option<Self>, Setback> {
+    ) -> Result<Option<Self>, AttemptError> {
         if file.size_bytes < LEAST_BYTES {
             return Ok(None);
         }
@@ -129,9 +129,9 @@ impl Upload {
     pub(in crate::bluesky) async fn go_on(
         &self,
         service: &VideoService<'_>,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &Attachment,
-    ) -> Result<Sent, Setback> {
+    ) -> Result<Sent, AttemptError> {
         let token = service.upload_token().await?;
         let request = service.call(Method::GET, "app.bsky.video.getUploadStatus")?.query(&[("jobId", &self.id)]);
         let reply = Reply::to(with(request, &token)).await?;
@@ -144,7 +144,7 @@ impl Upload {
             ("finishing", _) => Ok(Sent::Again(job.now + SOON)),
             ("failed", _) => {
                 let reason = status.failure_reason.unwrap_or_else(|| "the upload failed".to_owned());
-                Ok(Sent::Failed(answer::shown(&reason)))
+                Ok(Sent::Failed(response::shown(&reason)))
             }
             ("created", _) if status.plan.fits(file.size_bytes) => {
                 let missing = (1..=status.plan.part_count).filter(|it| !status.received_parts.contains(it));
@@ -163,10 +163,10 @@ impl Upload {
         &self,
         service: &VideoService<'_>,
         token: &SecretString,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &Attachment,
         parts: impl Iterator<Item = (u64, Range<u64>)>,
-    ) -> Result<Sent, Setback> {
+    ) -> Result<Sent, AttemptError> {
         let sent: Vec<_> = stream::iter(parts)
             .map(|(number, bytes)| self.send_part(service, token, job, file, number, bytes))
             .buffer_unordered(AT_A_TIME)
@@ -186,14 +186,14 @@ impl Upload {
         &self,
         service: &VideoService<'_>,
         token: &SecretString,
-        job: &Job<'_>,
+        job: &PublishRequest<'_>,
         file: &Attachment,
         number: u64,
         bytes: Range<u64>,
-    ) -> Result<Reply, Setback> {
+    ) -> Result<Reply, AttemptError> {
         let length = bytes.end - bytes.start;
         let part = job.files.open_range(file, bytes).await;
-        let part = part.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
+        let part = part.map_err(|error| AttemptError::RetryLater { retry_at: None, reason: error.to_string() })?;
         let request = service
             .call(Method::POST, "app.bsky.video.uploadPart")?
             .query(&[("jobId", self.id.as_str()), ("partNumber", &number.to_string())])
@@ -209,7 +209,7 @@ impl Upload {
         service: &VideoService<'_>,
         token: &SecretString,
         now: DateTime<Utc>,
-    ) -> Result<Sent, Setback> {
+    ) -> Result<Sent, AttemptError> {
         let request = service.call(Method::POST, "app.bsky.video.finishUpload")?.json(&json!({"jobId": self.id}));
         let reply = Reply::to(with(request, token)).await?;
         match reply.json::<Finished>() {
@@ -223,7 +223,7 @@ impl Upload {
 
 /// What follows when the service does not take a part, or not yet all of them. What it
 /// has is asked at the next step.
-fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, Setback> {
+fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, AttemptError> {
     let failure = reply.failure(&VIDEO_PARTS, Effect::Private, now);
     match failure.kind {
         _ if failure.has_code(&["UploadFailed"]) => Ok(Sent::Failed(failure.message)),
@@ -232,14 +232,14 @@ fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, Setback> {
     }
 }
 
-fn unreadable() -> Setback {
+fn unreadable() -> AttemptError {
     CallError::unreadable(VIDEO_PARTS.title, Effect::Private).into()
 }
 
 /// The file is uploaded anew: each time after a longer wait, in case that is forgotten
 /// as well.
-fn forgotten(reason: String) -> Setback {
-    Setback::Stale { reason }
+fn forgotten(reason: String) -> AttemptError {
+    AttemptError::PreparationExpired { reason }
 }
 
 #[cfg(test)]

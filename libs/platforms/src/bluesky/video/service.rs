@@ -1,7 +1,7 @@
 //! The video service as the account calls it.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use http::Method;
 use reqwest::RequestBuilder;
 use secrecy::{ExposeSecret, SecretString};
@@ -41,17 +41,17 @@ impl VideoService<'_> {
 
     /// A token with which it may store a file in the account's server. All methods
     /// of an upload take it.
-    pub(super) async fn upload_token(&self) -> Result<SecretString, Setback> {
+    pub(super) async fn upload_token(&self) -> Result<SecretString, AttemptError> {
         let keeper = format!("did:web:{}", host_of(&self.pds.session.pds));
         self.token(&keeper, "com.atproto.repo.uploadBlob", TOKEN_LIVES).await
     }
 
     /// A token with which one method of the service itself may be called.
-    pub(super) async fn own_token(&self, method: &str) -> Result<SecretString, Setback> {
+    pub(super) async fn own_token(&self, method: &str) -> Result<SecretString, AttemptError> {
         self.token(&format!("did:web:{}", host_of(self.base)), method, TimeDelta::minutes(1)).await
     }
 
-    async fn token(&self, audience: &str, method: &str, lives: TimeDelta) -> Result<SecretString, Setback> {
+    async fn token(&self, audience: &str, method: &str, lives: TimeDelta) -> Result<SecretString, AttemptError> {
         let ends = (self.pds.now + lives).timestamp().to_string();
         let parameters = [("aud", audience), ("lxm", method), ("exp", &ends)];
         let reply = self.pds.query("com.atproto.server.getServiceAuth", &parameters).await?;

@@ -1,11 +1,11 @@
-//! Hand-offs.
+//! Connect flows.
 
 use chrono::TimeDelta;
 use secrecy::ExposeSecret;
 
-use crate::conformance::network::{Call, Decision, Detour, Network, Trouble};
+use crate::conformance::network::{Call, Decision, Detour, InjectedFault, Network};
 use crate::conformance::stage::{ORIGIN, Stage, returning};
-use crate::handoff::{Callback, Departure, HandOffRefusal};
+use crate::connect_flow::{AuthorizeStep, Callback, ConnectError};
 
 /// The account comes with all that a user and a post need.
 pub async fn a_person_connects_an_account<N: Network>() {
@@ -32,7 +32,7 @@ pub async fn a_person_who_refuses_connects_nothing<N: Network>() {
     let callback = stage.decided(Decision::Deny).await;
 
     let refusal = stage.complete(&callback).await.unwrap_err();
-    assert!(matches!(refusal, HandOffRefusal::Denied), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Denied), "{refusal:?}");
     assert_eq!(stage.network.grants(), 0);
 }
 
@@ -47,7 +47,7 @@ pub async fn an_answer_is_taken_once<N: Network>() {
 
     if stage.network.proof() == "code" {
         let refusal = stage.complete(&callback).await.unwrap_err();
-        assert!(matches!(refusal, HandOffRefusal::Refused(_) | HandOffRefusal::Unreachable), "{refusal:?}");
+        assert!(matches!(refusal, ConnectError::Refused(_) | ConnectError::Unreachable), "{refusal:?}");
     }
 
     if stage.network.checks_codes() {
@@ -75,7 +75,7 @@ pub async fn an_answer_at_another_address_connects_nothing<N: Network>() {
         };
         let before = stage.network.calls(Call::Exchange);
         let refusal = stage.complete(&Callback { arrived_at, ..callback }).await.unwrap_err();
-        assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+        assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
         assert_eq!(stage.network.calls(Call::Exchange), before, "the code was sent");
     }
     assert_eq!(stage.network.grants(), 0);
@@ -83,7 +83,7 @@ pub async fn an_answer_at_another_address_connects_nothing<N: Network>() {
 
 /// The code of one server is not brought to another that users name (mix-up
 /// attack: RFC 9700, section 4.4). A hostile server sends the person on to an
-/// honest one, with the state of its own hand-off; the honest one gives a code
+/// honest one, with the state of its own connect flow; the honest one gives a code
 /// and sends the person to us.
 pub async fn the_code_of_one_server_is_not_brought_to_another<N: Network>() {
     let (stage, honest) = Stage::<N>::beside_another().await;
@@ -93,20 +93,20 @@ pub async fn the_code_of_one_server_is_not_brought_to_another<N: Network>() {
     // Both know us already, so that nothing but a code would be a call.
     match stage.depart(&honests).await {
         // No server is trusted with a page that cannot name itself.
-        Err(HandOffRefusal::Field { .. }) if !stage.network.has_page() => return,
+        Err(ConnectError::Field { .. }) if !stage.network.has_page() => return,
         departed => drop(departed.unwrap()),
     }
     let (departure, begun_at_hostile) = stage.depart(&hostiles).await.unwrap();
-    assert!(matches!(departure, Departure::Page { .. }), "{departure:?}");
+    assert!(matches!(departure, AuthorizeStep::Redirect { .. }), "{departure:?}");
     let (departure, _) = stage.depart(&honests).await.unwrap();
-    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
     let calls = || (stage.network.calls(Call::Exchange), honest.calls(Call::Exchange));
     let before = calls();
 
     let back = honest.send_back(&url, Decision::Allow).await;
     let refusal = stage.complete(&returning(begun_at_hostile, &back)).await.unwrap_err();
 
-    assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
     assert_eq!(calls(), before, "a code was sent");
     assert_eq!((stage.network.grants(), honest.grants()), (0, 0));
 }
@@ -122,9 +122,9 @@ pub async fn a_server_gets_no_proof_of_another_one<N: Network>() {
             continue;
         }
         let (url, callback) = match hostile.depart(&answers).await {
-            Ok((Departure::Page { url, .. }, callback)) => (url, callback),
+            Ok((AuthorizeStep::Redirect { url, .. }, callback)) => (url, callback),
             // It is noticed before the user goes anywhere.
-            Err(HandOffRefusal::Field { .. } | HandOffRefusal::Refused(_)) => continue,
+            Err(ConnectError::Field { .. } | ConnectError::Refused(_)) => continue,
             Ok((departure, _)) => panic!("{detour:?}: {departure:?}"),
             Err(refusal) => panic!("{detour:?}: {refusal:?}"),
         };
@@ -136,12 +136,12 @@ pub async fn a_server_gets_no_proof_of_another_one<N: Network>() {
         let secrets = honest.secrets().into_iter().chain([proof.into_owned()]);
         let received: Vec<_> = secrets.filter(|it| hostile.network.has_received(it)).collect();
         assert_eq!(received, Vec::<String>::new(), "{detour:?}: the hostile server has secrets of the honest one");
-        assert!(matches!(connected, Err(HandOffRefusal::Refused(_))), "{detour:?}: {connected:?}");
+        assert!(matches!(connected, Err(ConnectError::Refused(_))), "{detour:?}: {connected:?}");
     }
 }
 
 /// After an hour no platform accepts the code any more. Where there is none, the
-/// hand-off itself has ended.
+/// connect flow itself has ended.
 pub async fn an_answer_that_comes_too_late_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     if !stage.network.has_page() || stage.network.proof() != "code" {
@@ -179,8 +179,9 @@ pub async fn what_is_typed_may_be_nonsense<N: Network>() {
             let mut answers = stage.network.answers();
             answers.insert(field.name.to_owned(), typed.into());
             let refusal = stage.depart(&answers).await.map(|(departure, _)| departure).unwrap_err();
-            let said = matches!(&refusal, HandOffRefusal::Field { name, message } if *name == field.name && !message.is_empty());
-            assert!(said || matches!(refusal, HandOffRefusal::Unreachable), "{typed:?}: {refusal:?}");
+            let said =
+                matches!(&refusal, ConnectError::Field { name, message } if *name == field.name && !message.is_empty());
+            assert!(said || matches!(refusal, ConnectError::Unreachable), "{typed:?}: {refusal:?}");
         }
     }
 }
@@ -189,8 +190,10 @@ pub async fn what_is_typed_may_be_nonsense<N: Network>() {
 /// to try again, and a second try works.
 pub async fn a_network_in_trouble_connects_nothing_and_says_so<N: Network>() {
     let stage = Stage::<N>::new().await;
-    let limited = Trouble::Limited { retry_after: TimeDelta::seconds(30) };
-    for trouble in [Trouble::CutBefore, Trouble::Broken, Trouble::Unavailable, Trouble::Gibberish, limited] {
+    let limited = InjectedFault::Limited { retry_after: TimeDelta::seconds(30) };
+    for trouble in
+        [InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Unavailable, InjectedFault::Gibberish, limited]
+    {
         if !stage.network.can(Call::Exchange, trouble) {
             continue;
         }
@@ -202,7 +205,7 @@ pub async fn a_network_in_trouble_connects_nothing_and_says_so<N: Network>() {
             stage.network.trouble(Call::Exchange, trouble, 1);
             stage.depart(&stage.network.answers()).await.map(|(departure, _)| departure).unwrap_err()
         };
-        assert!(matches!(refusal, HandOffRefusal::Unreachable), "{trouble:?}: {refusal:?}");
+        assert!(matches!(refusal, ConnectError::Unreachable), "{trouble:?}: {refusal:?}");
     }
     stage.connect().await;
 }
@@ -224,5 +227,5 @@ pub async fn what_was_typed_may_be_enough<N: Network>() {
         .into_iter()
         .map(|(name, it)| if name == secret { (name, "wrong-pass-word-here".into()) } else { (name, it) });
     let refusal = stage.depart(&wrong.collect()).await.unwrap_err();
-    assert!(matches!(refusal, HandOffRefusal::Field { name, .. } if name == secret), "{refusal:?}");
+    assert!(matches!(refusal, ConnectError::Field { name, .. } if name == secret), "{refusal:?}");
 }

@@ -1,22 +1,22 @@
 //! Renewal and the end of grants.
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use secrecy::ExposeSecret;
 
-use crate::account::{About, Account};
-use crate::conformance::network::{Call, Network, Trouble};
+use crate::account::{Account, AccountDetails};
+use crate::conformance::network::{Call, InjectedFault, Network};
 use crate::conformance::samples::sample;
 use crate::conformance::stage::Stage;
-use crate::handoff::RefreshRefusal;
-use crate::renewal::Renewal;
+use crate::connect_flow::RefreshError;
+use crate::refresh_policy::RefreshPolicy;
 
 /// Credentials are renewed again and again, and the new ones work.
 pub async fn ended_credentials_are_renewed<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    if !stage.can_renew() || stage.publishing().renewal() == Renewal::Updating {
+    if !stage.can_renew() || stage.publishing().refresh_policy() == RefreshPolicy::Updating {
         return;
     }
     if stage.renews_what_lives() {
@@ -27,7 +27,7 @@ pub async fn ended_credentials_are_renewed<N: Network>() {
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         stage.network.end_access_tokens();
         let ended = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(ended, Setback::Disconnected { .. }), "{ended:?}");
+        assert!(matches!(ended, AttemptError::Unauthorized { .. }), "{ended:?}");
 
         let old = stage.credentials().await.unwrap();
         let new = stage.renew().await.unwrap();
@@ -44,7 +44,7 @@ pub async fn ended_credentials_are_renewed<N: Network>() {
 async fn what_lives_is_lengthened<N: Network>(stage: &Stage<N>, account: &Account) {
     for round in 0..3 {
         let old = stage.credentials().await.unwrap();
-        stage.clock.skip_to(stage.publishing().renewal().due_at(&old, stage.clock.now()));
+        stage.clock.skip_to(stage.publishing().refresh_policy().due_at(&old, stage.clock.now()));
         let new = stage.renew().await.unwrap();
         assert!(old.expires_at < new.expires_at, "it lasts longer");
         let mut post = stage.post(account, &format!("round {round}"), vec![sample(MimeType::Png, 1)]);
@@ -56,9 +56,9 @@ async fn what_lives_is_lengthened<N: Network>(stage: &Stage<N>, account: &Accoun
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     stage.network.end_access_tokens();
     let ended = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(ended, Setback::Disconnected { .. }), "{ended:?}");
+    assert!(matches!(ended, AttemptError::Unauthorized { .. }), "{ended:?}");
     let refusal = stage.renew().await.unwrap_err();
-    assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{refusal:?}");
+    assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
 }
 
 /// What an account says of itself later is what it said when it was connected, and
@@ -68,11 +68,11 @@ pub async fn an_account_goes_on_saying_the_same_of_itself<N: Network>() {
     let account = stage.connect().await;
     let ask = async || stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
 
-    let said = About { profile: account.profile.clone(), rules: account.rules.clone() };
+    let said = AccountDetails { profile: account.profile.clone(), rules: account.rules.clone() };
     assert_eq!(ask().await.unwrap(), Some(said));
     stage.network.revoke();
     let after = ask().await;
-    assert!(matches!(after, Ok(_) | Err(Setback::Disconnected { .. })), "{after:?}");
+    assert!(matches!(after, Ok(_) | Err(AttemptError::Unauthorized { .. })), "{after:?}");
 }
 
 /// A grant has ended only when the platform says so.
@@ -89,14 +89,16 @@ async fn only_its_own_word_ends_it<N: Network>(stage: &Stage<N>) {
         // Young tokens are not lengthened everywhere.
         stage.clock.advance(TimeDelta::days(2));
     }
-    let limited = Trouble::Limited { retry_after: TimeDelta::seconds(30) };
-    for trouble in [Trouble::CutBefore, Trouble::Broken, Trouble::Unavailable, Trouble::Gibberish, limited] {
+    let limited = InjectedFault::Limited { retry_after: TimeDelta::seconds(30) };
+    for trouble in
+        [InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Unavailable, InjectedFault::Gibberish, limited]
+    {
         if !stage.network.can(Call::Refresh, trouble) {
             continue;
         }
         stage.network.trouble(Call::Refresh, trouble, 1);
         let refusal = stage.renew().await.unwrap_err();
-        assert!(matches!(refusal, RefreshRefusal::Unreachable(_)), "{trouble:?}: {refusal:?}");
+        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{trouble:?}: {refusal:?}");
     }
     stage.renew().await.unwrap();
 }
@@ -109,7 +111,7 @@ pub async fn a_grant_that_was_taken_away_is_known_as_gone<N: Network>() {
 
     if stage.can_renew() {
         let refusal = stage.renew().await.unwrap_err();
-        assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{refusal:?}");
+        assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
     }
     assert_eq!(stage.network.grants(), 0);
 }
@@ -131,7 +133,7 @@ pub async fn a_grant_is_given_back<N: Network>() {
     let _ = stage.connecting().revoke(&credentials, now).await;
 
     let refused = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(refused, Setback::Disconnected { .. }), "{refused:?}");
+    assert!(matches!(refused, AttemptError::Unauthorized { .. }), "{refused:?}");
     assert!(stage.network.public().is_empty());
 }
 

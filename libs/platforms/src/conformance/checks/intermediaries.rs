@@ -2,14 +2,14 @@
 //! and firewalls, and bodies that are cut off or missing.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 
 use super::publishing::needs_media;
-use crate::conformance::network::{Call, Network, Trouble};
+use crate::conformance::network::{Call, InjectedFault, Network};
 use crate::conformance::samples::sample;
 use crate::conformance::stage::Stage;
-use crate::handoff::RefreshRefusal;
+use crate::connect_flow::RefreshError;
 
 /// With these, nginx, Cloudflare and firewalls answer by themselves; 5xx is with the
 /// other troubles.
@@ -34,8 +34,8 @@ impl Wrong {
     }
 }
 
-fn ends_the_post(setback: &Setback) -> bool {
-    matches!(setback, Setback::Refused { .. } | Setback::Disconnected { .. })
+fn ends_the_post(setback: &AttemptError) -> bool {
+    matches!(setback, AttemptError::Refused { .. } | AttemptError::Unauthorized { .. })
 }
 
 fn copies<N: Network>(stage: &Stage<N>, text: &str) -> usize {
@@ -51,7 +51,7 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
     let mut wrong = Wrong::default();
     let later = MAY_BE_FORWARDED.into_iter().filter(|it| !STATUSES.contains(it));
     for status in STATUSES.into_iter().chain(later) {
-        let trouble = Trouble::Intermediary { status };
+        let trouble = InjectedFault::Intermediary { status };
         if !stage.network.can(Call::Publish, trouble) {
             continue;
         }
@@ -67,7 +67,7 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
             let is_right = match &delivered {
                 Ok(passage) => copies == 1 && !passage.setbacks.iter().any(ends_the_post),
                 // The platform may have the request, and the post cannot be looked up.
-                Err(Setback::Unknown { .. }) => {
+                Err(AttemptError::Unknown { .. }) => {
                     let is_sent_once = stage.network.calls(Call::Publish) == before + 1;
                     MAY_BE_FORWARDED.contains(&status) && !stage.network.can_be_asked() && is_sent_once
                 }
@@ -88,7 +88,7 @@ pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
     for (status, has_picture) in [(403, true), (403, false), (408, true), (408, false), (409, false), (504, false)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
-        let trouble = Trouble::IntermediaryAfter { status };
+        let trouble = InjectedFault::IntermediaryAfter { status };
         let can_be_asked = stage.network.can_be_asked();
         if !stage.network.can(Call::Publish, trouble) || (!can_be_asked && !MAY_BE_FORWARDED.contains(&status)) {
             continue;
@@ -105,7 +105,7 @@ pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
         let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
         let is_right = match &delivered {
             Ok(passage) => public == [passage.published.platform_post_id.clone()],
-            Err(Setback::Unknown { .. }) => !can_be_asked && public.len() == 1,
+            Err(AttemptError::Unknown { .. }) => !can_be_asked && public.len() == 1,
             Err(_) => false,
         };
         wrong.unless(is_right, format!("{status}, picture: {has_picture}: {public:?}, {delivered:?}"));
@@ -118,7 +118,7 @@ pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let mut wrong = Wrong::default();
-    let troubles = [Trouble::CutBody, Trouble::EmptyBody];
+    let troubles = [InjectedFault::CutBody, InjectedFault::EmptyBody];
     for trouble in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
         let text = format!("{trouble:?}");
         let post = stage.due(&account, &text, vec![sample(MimeType::Png, 1)]).await;
@@ -127,14 +127,14 @@ pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: Network>() {
 
         let outcome = stage.publish(&post).await;
 
-        let is_unknown = matches!(outcome, Err(Setback::Unknown { may_still_run: true, .. }));
+        let is_unknown = matches!(outcome, Err(AttemptError::Unknown { may_still_run: true, .. }));
         wrong.unless(is_unknown, format!("{trouble:?}: {outcome:?}"));
         if stage.network.can_be_asked() {
             let found = stage.settle(&post, since, true).await.expect("it is public");
             assert_eq!(stage.network.public().pop().unwrap().id, found.platform_post_id, "{trouble:?}");
         } else {
             let answer = stage.resolve(&post, since).await;
-            assert!(matches!(answer, Resolution::Unknowable { .. }), "{trouble:?}: {answer:?}");
+            assert!(matches!(answer, Resolution::Undeterminable { .. }), "{trouble:?}: {answer:?}");
         }
         assert_eq!(copies(&stage, &text), 1, "{trouble:?}");
         stage.clock.advance(TimeDelta::minutes(1));
@@ -147,11 +147,11 @@ pub async fn a_response_that_is_not_the_platforms_delays_a_file<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let mut wrong = Wrong::default();
-    let pages = STATUSES.map(|status| Trouble::Intermediary { status });
+    let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
     for (call, mime_type) in
         [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
     {
-        for trouble in pages.into_iter().chain([Trouble::CutBody, Trouble::EmptyBody]) {
+        for trouble in pages.into_iter().chain([InjectedFault::CutBody, InjectedFault::EmptyBody]) {
             if !stage.network.can(call, trouble) {
                 continue;
             }
@@ -188,14 +188,14 @@ pub async fn an_error_page_at_a_look_up_proves_nothing<N: Network>() {
     }
     let post = stage.due(&account, "in doubt", vec![sample(MimeType::Png, 1)]).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
     stage.clock.advance(TimeDelta::minutes(5));
 
     let mut wrong = Wrong::default();
     // Some look up by repeating the call, or ask first how far the file is.
     let calls = [Call::LookUp, Call::Publish, Call::Process];
-    for trouble in STATUSES.map(|status| Trouble::Intermediary { status }) {
+    for trouble in STATUSES.map(|status| InjectedFault::Intermediary { status }) {
         if !stage.network.can(Call::LookUp, trouble) {
             continue;
         }
@@ -203,7 +203,7 @@ pub async fn an_error_page_at_a_look_up_proves_nothing<N: Network>() {
             stage.network.trouble(call, trouble, 3);
         }
         let answer = stage.resolve(&post, since).await;
-        wrong.unless(matches!(answer, Resolution::Unclear { .. }), format!("{trouble:?}: {answer:?}"));
+        wrong.unless(matches!(answer, Resolution::Pending { .. }), format!("{trouble:?}: {answer:?}"));
         for call in calls {
             stage.network.trouble(call, trouble, 0);
         }
@@ -219,7 +219,7 @@ pub async fn an_error_page_does_not_end_a_grant<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let mut wrong = Wrong::default();
-    let pages = STATUSES.map(|status| Trouble::Intermediary { status });
+    let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
     let reads = [Call::Account, Call::Exchange];
     for trouble in pages {
         if !reads.iter().any(|it| stage.network.can(*it, trouble)) {
@@ -246,7 +246,7 @@ pub async fn an_error_page_does_not_end_a_grant<N: Network>() {
         for trouble in pages.into_iter().filter(|it| stage.network.can(Call::Refresh, *it)) {
             stage.network.trouble(Call::Refresh, trouble, 1);
             let renewed = stage.renew().await.map(|_| ());
-            let is_right = matches!(renewed, Err(RefreshRefusal::Unreachable(_)));
+            let is_right = matches!(renewed, Err(RefreshError::Unreachable(_)));
             wrong.unless(is_right, format!("refresh, {trouble:?}: {renewed:?}"));
         }
         stage.renew().await.unwrap();

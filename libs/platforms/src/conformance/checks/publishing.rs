@@ -1,6 +1,6 @@
 //! What goes out, and how it arrives.
 
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{AltText, FileType, MimeType};
 use domain::rules::Rule;
 use domain::text::PostText;
@@ -42,7 +42,8 @@ pub async fn every_kind_of_file_it_claims_goes_out<N: Network>() {
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        let is_expected = |it: &Setback| !stage.network.confirms_files() && matches!(it, Setback::Unknown { .. });
+        let is_expected =
+            |it: &AttemptError| !stage.network.confirms_files() && matches!(it, AttemptError::Unknown { .. });
         assert!(passage.setbacks.iter().all(is_expected), "{mime_type:?}: {:?}", passage.setbacks);
         let public = stage.network.public();
         assert_eq!(public.len(), sent, "{mime_type:?}");
@@ -167,7 +168,7 @@ pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
 
 /// Also behind letters of several bytes: platforms count positions in other units
 /// than letters.
-pub async fn links_are_where_they_stand_in_the_text<N: Network>() {
+pub async fn links_are_where_they_fake_the_text<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
@@ -209,7 +210,7 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     let since = stage.clock.now();
     let published = stage.publish(&post).await;
     assert!(published.is_ok() || !stage.network.confirms_files(), "{published:?}");
-    stage.clock.advance(stage.publishing().settles());
+    stage.clock.advance(stage.publishing().settle_time());
 
     if !stage.network.can_be_asked() {
         return;
@@ -224,7 +225,7 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
 }
 
 /// Checks that a file has arrived: a picture may have been encoded anew, any other
-/// file has the same bytes. A stand-in for a platform that transcodes says that it
+/// file has the same bytes. A fake for a platform that transcodes says that it
 /// did by the type.
 fn arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
     let sent = file.attachment.mime_type;

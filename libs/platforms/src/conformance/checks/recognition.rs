@@ -6,7 +6,7 @@ use domain::media::MimeType;
 
 use super::publishing::needs_media;
 use crate::account::Account;
-use crate::conformance::network::{Call, Network, Trouble};
+use crate::conformance::network::{Call, InjectedFault, Network};
 use crate::conformance::samples::{Sample, sample};
 use crate::conformance::stage::Stage;
 
@@ -42,7 +42,7 @@ fn pictures(account: &Account, number: u8) -> Vec<Sample> {
 /// without any. The call for the second is cut off, before or after it was
 /// carried out.
 pub async fn the_same_words_twice_are_two_posts<N: Network>() {
-    for trouble in [Trouble::CutBefore, Trouble::LoseAnswer] {
+    for trouble in [InjectedFault::CutBefore, InjectedFault::LoseAnswer] {
         for has_picture in [false, true] {
             let stage = Stage::<N>::new().await;
             let account = stage.connect().await;
@@ -90,7 +90,7 @@ pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
         stage.prepare_all(&mut lost, &mut Vec::new()).await.unwrap();
         stage.clock.skip_to(lost.publish_at);
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
         stage.publish(&lost).await.unwrap_err();
         for post in &mut meanwhile {
             stage.deliver(post).await.unwrap();
@@ -124,7 +124,7 @@ pub async fn everyday_texts_are_recognised<N: Network>() {
     for (sent, text) in EVERYDAY.into_iter().enumerate() {
         let mut post = stage.post(&account, text, pictures(&account, 1));
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
         let due = post.publish_at;
 
         let passage = stage.deliver(&mut post).await.unwrap();
@@ -152,7 +152,7 @@ pub async fn a_lost_post_is_not_missed_among_posts_by_hand<N: Network>() {
         let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { pictures(&account, 1) };
         let lost = stage.due(&account, "lost among many", files).await;
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
         stage.publish(&lost).await.unwrap_err();
         stage.clock.advance(TimeDelta::seconds(30));
         stage.network.others_post(count);
@@ -168,14 +168,14 @@ pub async fn a_lost_post_is_not_missed_among_posts_by_hand<N: Network>() {
         assert_eq!(ours.len(), 1, "{count} posts, picture: {has_picture}: {answers:?}");
         for answer in &answers {
             let is_right = match answer {
-                Resolution::Public(found) | Resolution::Recognised(found) => {
+                Resolution::Found(found) | Resolution::Candidate(found) => {
                     !others.iter().any(|it| it.id == found.platform_post_id)
                 }
-                Resolution::Unclear { .. } | Resolution::Unknowable { .. } => true,
-                Resolution::NotThere
-                | Resolution::Absent
+                Resolution::Pending { .. } | Resolution::Undeterminable { .. } => true,
+                Resolution::NotFound
+                | Resolution::NotPublished
                 | Resolution::Refused { .. }
-                | Resolution::Disconnected { .. } => false,
+                | Resolution::Unauthorized { .. } => false,
             };
             assert!(is_right, "{count} posts, picture: {has_picture}: {answer:?}");
         }
@@ -194,7 +194,7 @@ pub async fn posts_by_hand_are_not_claimed<N: Network>() {
         let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { pictures(&account, 1) };
         let mut lost = stage.due(&account, "never arrived", files).await;
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+        stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
         stage.publish(&lost).await.unwrap_err();
         stage.clock.advance(TimeDelta::seconds(30));
         stage.network.others_post(25);
@@ -210,18 +210,18 @@ pub async fn posts_by_hand_are_not_claimed<N: Network>() {
         let ours = || stage.network.public().into_iter().find(|it| it.text == shown).map(|it| it.id);
         for answer in &answers {
             let is_right = match answer {
-                Resolution::Public(found) | Resolution::Recognised(found) => {
+                Resolution::Found(found) | Resolution::Candidate(found) => {
                     Some(&found.platform_post_id) == ours().as_ref()
                 }
-                Resolution::NotThere
-                | Resolution::Absent
-                | Resolution::Unclear { .. }
-                | Resolution::Unknowable { .. } => true,
-                Resolution::Refused { .. } | Resolution::Disconnected { .. } => false,
+                Resolution::NotFound
+                | Resolution::NotPublished
+                | Resolution::Pending { .. }
+                | Resolution::Undeterminable { .. } => true,
+                Resolution::Refused { .. } | Resolution::Unauthorized { .. } => false,
             };
             assert!(is_right, "picture: {has_picture}: {answer:?}");
         }
-        if matches!(answers.last(), Some(Resolution::NotThere | Resolution::Absent)) {
+        if matches!(answers.last(), Some(Resolution::NotFound | Resolution::NotPublished)) {
             let sent = stage.deliver(&mut lost).await.unwrap().published;
             assert_eq!(ours(), Some(sent.platform_post_id));
         }

@@ -4,15 +4,15 @@ use chrono::TimeDelta;
 use domain::media::MimeType;
 
 use super::publishing::needs_media;
-use crate::conformance::network::{Call, Decision, Network, Trouble};
+use crate::conformance::network::{Call, Decision, InjectedFault, Network};
 use crate::conformance::samples::sample;
 use crate::conformance::stage::Stage;
 
-const TROUBLES: [Trouble; 4] = [
-    Trouble::Unwanted,
-    Trouble::Broken,
-    Trouble::Unavailable,
-    Trouble::Limited { retry_after: TimeDelta::seconds(45) },
+const TROUBLES: [InjectedFault; 4] = [
+    InjectedFault::Unwanted,
+    InjectedFault::Broken,
+    InjectedFault::Unavailable,
+    InjectedFault::Limited { retry_after: TimeDelta::seconds(45) },
 ];
 
 /// Users have set their account to their language, and some platforms write their
@@ -51,7 +51,7 @@ async fn decisions<N: Network>(stage: &Stage<N>) -> Vec<String> {
     }
     let files = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
     let repeated = stage.due(&account, "said twice", files).await;
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     for _ in 0..2 {
         decided.push(format!("repeated: {}", kind(stage.publish(&repeated).await)));
         stage.clock.advance(TimeDelta::minutes(1));

@@ -1,25 +1,25 @@
 //! Calls fail in every way, and a post goes out once all the same.
 
 use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 
 use super::publishing::needs_media;
 use crate::account::Account;
-use crate::conformance::network::{Call, Network, Trouble};
+use crate::conformance::network::{Call, InjectedFault, Network};
 use crate::conformance::samples::sample;
 use crate::conformance::stage::Stage;
 
-const LIMITED: Trouble = Trouble::Limited { retry_after: TimeDelta::seconds(45) };
+const LIMITED: InjectedFault = InjectedFault::Limited { retry_after: TimeDelta::seconds(45) };
 
 /// All troubles that pass.
-const PASSING: [Trouble; 7] = [
-    Trouble::CutBefore,
-    Trouble::LoseAnswer,
-    Trouble::Broken,
-    Trouble::BrokenAfter,
-    Trouble::Unavailable,
-    Trouble::Gibberish,
+const PASSING: [InjectedFault; 7] = [
+    InjectedFault::CutBefore,
+    InjectedFault::LoseAnswer,
+    InjectedFault::Broken,
+    InjectedFault::BrokenAfter,
+    InjectedFault::Unavailable,
+    InjectedFault::Gibberish,
     LIMITED,
 ];
 
@@ -61,12 +61,12 @@ async fn what_is_not_known_is_not_sent_again<N: Network>(stage: &Stage<N>, accou
         stage.network.trouble(Call::Publish, trouble, 1);
 
         match stage.publish(&post).await.unwrap_err() {
-            Setback::Unknown { .. } => {
+            AttemptError::Unknown { .. } => {
                 let answer = stage.resolve(&post, since).await;
-                assert!(matches!(&answer, Resolution::Unknowable { advice } if !advice.is_empty()), "{answer:?}");
+                assert!(matches!(&answer, Resolution::Undeterminable { advice } if !advice.is_empty()), "{answer:?}");
             }
             // It is certain that nothing went out.
-            Setback::Busy { .. } => assert_eq!(stage.network.public().len(), before, "{trouble:?}"),
+            AttemptError::RetryLater { .. } => assert_eq!(stage.network.public().len(), before, "{trouble:?}"),
             other => panic!("{trouble:?}: {other:?}"),
         }
         stage.clock.advance(TimeDelta::minutes(1));
@@ -77,12 +77,12 @@ async fn what_is_not_known_is_not_sent_again<N: Network>(stage: &Stage<N>, accou
 pub async fn a_refusal_is_final_and_says_why<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    stage.network.trouble(Call::Publish, Trouble::Unwanted, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 1);
     let mut post = stage.post(&account, "unwanted", vec![sample(MimeType::Png, 1)]);
 
     let refusal = stage.deliver(&mut post).await.unwrap_err();
 
-    let Setback::Refused { reason } = &refusal else { panic!("{refusal:?}") };
+    let AttemptError::Refused { reason } = &refusal else { panic!("{refusal:?}") };
     assert!(!reason.is_empty() && !reason.contains('<'), "{reason}");
     assert!(stage.network.public().is_empty());
 }
@@ -101,7 +101,7 @@ pub async fn a_limit_is_kept<N: Network>() {
 
     let limited = stage.publish(&post).await.unwrap_err();
 
-    let Setback::Busy { retry_at: Some(at), .. } = limited else { panic!("{limited:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = limited else { panic!("{limited:?}") };
     let wait = at - stage.clock.now();
     assert!(TimeDelta::seconds(44) <= wait && wait <= TimeDelta::seconds(60), "{wait}");
 }
@@ -143,16 +143,22 @@ pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     stage.clock.skip_to(post.publish_at);
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
     let lost = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(lost, Setback::Unknown { may_still_run: true, .. }), "{lost:?}");
+    assert!(matches!(lost, AttemptError::Unknown { may_still_run: true, .. }), "{lost:?}");
     if !stage.network.can_be_asked() {
         return;
     }
 
     for wait in [TimeDelta::seconds(2), TimeDelta::minutes(5), TimeDelta::hours(3)] {
         stage.clock.advance(wait);
-        for trouble in [Trouble::CutBefore, Trouble::Broken, Trouble::Unavailable, Trouble::Gibberish, LIMITED] {
+        for trouble in [
+            InjectedFault::CutBefore,
+            InjectedFault::Broken,
+            InjectedFault::Unavailable,
+            InjectedFault::Gibberish,
+            LIMITED,
+        ] {
             if !stage.network.can(Call::LookUp, trouble) {
                 continue;
             }
@@ -161,7 +167,7 @@ pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
             stage.network.trouble(Call::Publish, trouble, 3);
             let answer = stage.resolve(&post, since).await;
             assert!(
-                matches!(answer, Resolution::Unclear { .. } | Resolution::Disconnected { .. }),
+                matches!(answer, Resolution::Pending { .. } | Resolution::Unauthorized { .. }),
                 "{trouble:?} after {wait}: {answer:?}"
             );
             stage.network.trouble(Call::LookUp, trouble, 0);
@@ -173,7 +179,7 @@ pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
 
 /// Hours later, when idempotency keys are forgotten.
 pub async fn a_lost_answer_is_found_much_later<N: Network>() {
-    for (trouble, is_there) in [(Trouble::LoseAnswer, true), (Trouble::CutBefore, false)] {
+    for (trouble, is_there) in [(InjectedFault::LoseAnswer, true), (InjectedFault::CutBefore, false)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
         if !stage.network.can_be_asked() {
@@ -191,10 +197,10 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
 
         let public = stage.network.public();
         match answer {
-            Resolution::Public(found) | Resolution::Recognised(found) if is_there => {
+            Resolution::Found(found) | Resolution::Candidate(found) if is_there => {
                 assert_eq!(public[0].id, found.platform_post_id);
             }
-            Resolution::NotThere | Resolution::Absent if !is_there => {}
+            Resolution::NotFound | Resolution::NotPublished if !is_there => {}
             other => panic!("{trouble:?}: {other:?}"),
         }
         assert_eq!(public.len(), usize::from(is_there));
@@ -206,7 +212,7 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
 pub async fn what_is_repeated_to_us_is_not_passed_on<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let troubles = [Trouble::Unwanted, Trouble::Broken, Trouble::Unavailable, LIMITED];
+    let troubles = [InjectedFault::Unwanted, InjectedFault::Broken, InjectedFault::Unavailable, LIMITED];
     let mut taken_out = 0;
     for trouble in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
         // Twice, because one request in two begins with the token.
@@ -238,7 +244,10 @@ pub async fn a_grant_that_is_gone_is_told_from_every_other_failure<N: Network>()
     for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
         stage.network.trouble(Call::Publish, trouble, 1);
         let setback = stage.publish(&post).await.unwrap_err();
-        assert!(!matches!(setback, Setback::Disconnected { .. } | Setback::Refused { .. }), "{trouble:?}: {setback:?}");
+        assert!(
+            !matches!(setback, AttemptError::Unauthorized { .. } | AttemptError::Refused { .. }),
+            "{trouble:?}: {setback:?}"
+        );
     }
 
     let mut other = stage.post(&account, "never", vec![sample(MimeType::Png, 1)]);
@@ -246,7 +255,7 @@ pub async fn a_grant_that_is_gone_is_told_from_every_other_failure<N: Network>()
     stage.network.end_access_tokens();
     let prepared = stage.prepare_all(&mut other, &mut Vec::new()).await;
     let asks_nobody = stage.network.calls(Call::Upload) == 0;
-    assert!(matches!(prepared, Err(Setback::Disconnected { .. })) || asks_nobody, "{prepared:?}");
+    assert!(matches!(prepared, Err(AttemptError::Unauthorized { .. })) || asks_nobody, "{prepared:?}");
     let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
 }

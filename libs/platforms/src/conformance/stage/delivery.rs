@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Claim, Published, Resolution, Setback, UNCLAIMED_FOR};
+use domain::delivery::{AttemptError, CANDIDATE_WAIT, Claim, Published, Resolution};
 use domain::id::MediaId;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
@@ -20,10 +20,10 @@ use super::public_files::PublicFiles;
 use crate::account::{Account, Credentials};
 use crate::conformance::network::Network;
 use crate::conformance::samples::{self, Sample};
-use crate::job::{Fitted, Job, MediaBytes, MediaReader, MediaUnreadable};
 use crate::platform::{FollowUp, Followed, Step};
-use crate::recognition::{Claims, ClaimsUnreadable};
-use crate::registry::Leads;
+use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, PublishRequest};
+use crate::recognition::{Claims, ClaimsError};
+use crate::registry::LeadTimesByPlatform;
 
 /// A post on its way to one account, as the protocol keeps it.
 pub struct Post<'a> {
@@ -55,7 +55,7 @@ pub struct Passage {
     /// As the platform says.
     pub published: Published,
     /// The setbacks on the way, in order.
-    pub setbacks: Vec<Setback>,
+    pub setbacks: Vec<AttemptError>,
 }
 
 /// More attempts than any trouble of the suite lasts.
@@ -64,7 +64,7 @@ const ATTEMPTS: usize = 30;
 impl<N: Network> Stage<N> {
     /// How long before the due second these files are prepared.
     pub fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
-        Leads::default().before(self.network.name(), media)
+        LeadTimesByPlatform::default().before(self.network.name(), media)
     }
 
     /// A post that is due in a quarter of an hour.
@@ -92,13 +92,13 @@ impl<N: Network> Stage<N> {
     }
 
     /// The next step before the public call.
-    pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, Setback> {
+    pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, AttemptError> {
         let (credentials, claims) = (self.credentials().await?, self.claimed(post));
-        self.heard(self.publishing().prepare(&self.job(post, &credentials, &claims)).await)
+        self.record(self.publishing().prepare(&self.job(post, &credentials, &claims)).await)
     }
 
     /// Takes the next step, and waits until the one after it. Returns whether there is none.
-    async fn step(&self, post: &mut Post<'_>) -> Result<bool, Setback> {
+    async fn step(&self, post: &mut Post<'_>) -> Result<bool, AttemptError> {
         match self.prepare(post).await? {
             Step::Ready { progress } => {
                 post.progress = progress;
@@ -113,7 +113,7 @@ impl<N: Network> Stage<N> {
     }
 
     /// All steps before the public call. Passing setbacks are waited out.
-    pub async fn prepare_all(&self, post: &mut Post<'_>, setbacks: &mut Vec<Setback>) -> Result<(), Setback> {
+    pub async fn prepare_all(&self, post: &mut Post<'_>, setbacks: &mut Vec<AttemptError>) -> Result<(), AttemptError> {
         let Some(lead) = self.lead(&post.attachments) else { return Ok(()) };
         self.clock.skip_to(post.publish_at - lead);
         for _ in 0..ATTEMPTS * 10 {
@@ -121,7 +121,7 @@ impl<N: Network> Stage<N> {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
                 Err(setback) => {
-                    if matches!(setback, Setback::Stale { .. }) {
+                    if matches!(setback, AttemptError::PreparationExpired { .. }) {
                         post.progress = None;
                     }
                     self.wait_out(setback, setbacks).await?;
@@ -132,7 +132,7 @@ impl<N: Network> Stage<N> {
     }
 
     /// Steps until there is a setback, or nothing more to do: the setback, and how long it took.
-    pub async fn stepped(&self, post: &mut Post<'_>) -> (Option<Setback>, TimeDelta) {
+    pub async fn stepped(&self, post: &mut Post<'_>) -> (Option<AttemptError>, TimeDelta) {
         let began = self.clock.now();
         for _ in 0..ATTEMPTS * 10 {
             match self.step(post).await {
@@ -146,15 +146,15 @@ impl<N: Network> Stage<N> {
 
     /// Prepares a post until then, as the protocol does: every setback that passes is waited out. Returns the setbacks; the
     /// last one may be final.
-    pub async fn prepared_until(&self, post: &mut Post<'_>, end: DateTime<Utc>) -> Vec<Setback> {
+    pub async fn prepared_until(&self, post: &mut Post<'_>, end: DateTime<Utc>) -> Vec<AttemptError> {
         let mut setbacks = Vec::new();
         while self.clock.now() < end {
             match self.step(post).await {
                 Ok(false) => {}
                 Ok(true) => break,
-                Err(Setback::Busy { retry_at, reason }) => {
+                Err(AttemptError::RetryLater { retry_at, reason }) => {
                     self.clock.skip_to(retry_at.unwrap_or_else(|| self.clock.now() + TimeDelta::minutes(30)));
-                    setbacks.push(Setback::Busy { retry_at, reason });
+                    setbacks.push(AttemptError::RetryLater { retry_at, reason });
                 }
                 Err(setback) => {
                     setbacks.push(setback);
@@ -176,12 +176,12 @@ impl<N: Network> Stage<N> {
     }
 
     /// The public call.
-    pub async fn publish(&self, post: &Post<'_>) -> Result<Published, Setback> {
+    pub async fn publish(&self, post: &Post<'_>) -> Result<Published, AttemptError> {
         let credentials = self.credentials().await?;
         let claims = self.claimed(post);
         let job = self.job(post, &credentials, &claims);
-        let published = self.heard(self.publishing().publish(&job).await);
-        if matches!(published, Ok(_) | Err(Setback::Unknown { .. } | Setback::Duplicate { .. })) {
+        let published = self.record(self.publishing().publish(&job).await);
+        if matches!(published, Ok(_) | Err(AttemptError::Unknown { .. } | AttemptError::Duplicate { .. })) {
             post.doubted_since.lock().unwrap().get_or_insert(job.now);
         }
         if let Ok(Published { platform_post_id, .. }) = &published {
@@ -195,9 +195,9 @@ impl<N: Network> Stage<N> {
         let claims = self.claimed(post);
         match self.credentials().await {
             Ok(credentials) => {
-                let job = Job { called_at, ..self.job(post, &credentials, &claims) };
+                let job = PublishRequest { called_at, ..self.job(post, &credentials, &claims) };
                 let since = post.doubted_since.lock().unwrap().map_or(called_at, |it| it.min(called_at));
-                let answer = self.publishing().resolve(&job, since).await;
+                let answer = self.publishing().look_up(&job, since).await;
                 self.has_heard(&answer);
                 answer
             }
@@ -206,16 +206,21 @@ impl<N: Network> Stage<N> {
     }
 
     /// A step of what comes after a publication, by its name.
-    pub async fn follow_up(&self, post: &Post<'_>, name: &str, published: &Published) -> Result<Followed, Setback> {
+    pub async fn follow_up(
+        &self,
+        post: &Post<'_>,
+        name: &str,
+        published: &Published,
+    ) -> Result<Followed, AttemptError> {
         let (credentials, claims) = (self.credentials().await?, self.claimed(post));
         let follow_up = FollowUp { name, published, progress: None };
-        self.heard(self.publishing().follow_up(&self.job(post, &credentials, &claims), &follow_up).await)
+        self.record(self.publishing().follow_up(&self.job(post, &credentials, &claims), &follow_up).await)
     }
 
     /// Delivers a post: it is prepared and published. When an answer is lost, the
     /// platform is asked, and the call is repeated only when it is certain that
     /// the post is not there. Where nobody can be asked, it ends with the lost answer.
-    pub async fn deliver(&self, post: &mut Post<'_>) -> Result<Passage, Setback> {
+    pub async fn deliver(&self, post: &mut Post<'_>) -> Result<Passage, AttemptError> {
         let mut setbacks = Vec::new();
         self.prepare_all(post, &mut setbacks).await?;
         self.clock.skip_to(post.publish_at);
@@ -223,21 +228,21 @@ impl<N: Network> Stage<N> {
             let since = self.clock.now();
             match self.publish(post).await {
                 Ok(published) => return Ok(Passage { published, setbacks }),
-                Err(lost @ Setback::Unknown { .. }) if !self.network.can_be_asked() => return Err(lost),
-                Err(Setback::Unknown { may_still_run, retry_at, reason }) => {
-                    setbacks.push(Setback::Unknown { may_still_run, retry_at, reason });
+                Err(lost @ AttemptError::Unknown { .. }) if !self.network.can_be_asked() => return Err(lost),
+                Err(AttemptError::Unknown { may_still_run, retry_at, reason }) => {
+                    setbacks.push(AttemptError::Unknown { may_still_run, retry_at, reason });
                     if let Some(published) = self.settle(post, since, may_still_run).await {
                         return Ok(Passage { published, setbacks });
                     }
                 }
-                Err(Setback::Duplicate { reason }) => {
-                    setbacks.push(Setback::Duplicate { reason });
+                Err(AttemptError::Duplicate { reason }) => {
+                    setbacks.push(AttemptError::Duplicate { reason });
                     let published = self.look_up(post, since, None).await;
                     let published = published.expect("only a published post ends the look-ups");
                     return Ok(Passage { published, setbacks });
                 }
-                Err(Setback::Stale { reason }) => {
-                    setbacks.push(Setback::Stale { reason });
+                Err(AttemptError::PreparationExpired { reason }) => {
+                    setbacks.push(AttemptError::PreparationExpired { reason });
                     post.progress = None;
                     self.clock.advance(TimeDelta::seconds(5));
                     self.prepare_all(post, &mut setbacks).await?;
@@ -260,12 +265,12 @@ impl<N: Network> Stage<N> {
     fn claimed(&self, post: &Post<'_>) -> Claimed {
         let whose = |reference: &String| if *reference == post.reference { Claim::Ours } else { Claim::Others };
         let claims = self.claims.lock().unwrap();
-        let claims = claims.iter().filter(|_| self.publishing().recognises());
+        let claims = claims.iter().filter(|_| self.publishing().recognizes_own_posts());
         Claimed(claims.map(|(id, reference)| (id.clone(), whose(reference))).collect())
     }
 
-    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials, claims: &'a Claimed) -> Job<'a> {
-        Job {
+    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials, claims: &'a Claimed) -> PublishRequest<'a> {
+        PublishRequest {
             profile: &post.account.profile,
             credentials,
             text: &post.text,
@@ -285,11 +290,11 @@ impl<N: Network> Stage<N> {
     /// Asks until the outcome of a public call is certain. `None` when the post is
     /// not there.
     pub async fn settle(&self, post: &Post<'_>, since: DateTime<Utc>, may_still_run: bool) -> Option<Published> {
-        let certain_at = if may_still_run { since + self.publishing().settles() } else { since };
+        let certain_at = if may_still_run { since + self.publishing().settle_time() } else { since };
         self.look_up(post, since, Some(certain_at)).await
     }
 
-    /// Asks until the post is found. From `certain_at` on, if there is such a time, it is
+    /// Asks until the post is found. From `settled_at` on, if there is such a time, it is
     /// believed that the post is not there.
     async fn look_up(
         &self,
@@ -301,50 +306,50 @@ impl<N: Network> Stage<N> {
         for _ in 0..ATTEMPTS {
             self.clock.advance(TimeDelta::seconds(5));
             match self.resolve(post, called_at).await {
-                Resolution::Public(published) => {
+                Resolution::Found(published) => {
                     self.claim(post, &published.platform_post_id);
                     return Some(published);
                 }
-                Resolution::Recognised(published) => {
+                Resolution::Candidate(published) => {
                     let now = self.clock.now();
                     let known = seen.take().filter(|(id, _)| *id == published.platform_post_id);
                     let (id, at) = known.unwrap_or_else(|| (published.platform_post_id.clone(), now));
-                    if at + UNCLAIMED_FOR <= now && certain_at.is_none_or(|it| it <= now) {
+                    if at + CANDIDATE_WAIT <= now && certain_at.is_none_or(|it| it <= now) {
                         self.claim(post, &id);
                         return Some(published);
                     }
                     seen = Some((id, at));
                 }
-                answer @ (Resolution::NotThere | Resolution::Absent)
+                answer @ (Resolution::NotFound | Resolution::NotPublished)
                     if certain_at.is_some_and(|it| it <= self.clock.now()) =>
                 {
-                    if answer == Resolution::Absent {
+                    if answer == Resolution::NotPublished {
                         *post.doubted_since.lock().unwrap() = None;
                     }
                     return None;
                 }
-                Resolution::NotThere | Resolution::Absent | Resolution::Unclear { .. } => {}
-                Resolution::Disconnected { .. } => _ = self.renew().await.unwrap(),
+                Resolution::NotFound | Resolution::NotPublished | Resolution::Pending { .. } => {}
+                Resolution::Unauthorized { .. } => _ = self.renew().await.unwrap(),
                 Resolution::Refused { reason } => panic!("it was taken and then refused: {reason}"),
-                Resolution::Unknowable { advice } => panic!("it cannot be said: {advice}"),
+                Resolution::Undeterminable { advice } => panic!("it cannot be said: {advice}"),
             }
         }
         panic!("it is never certain")
     }
 
-    async fn wait_out(&self, setback: Setback, setbacks: &mut Vec<Setback>) -> Result<(), Setback> {
+    async fn wait_out(&self, setback: AttemptError, setbacks: &mut Vec<AttemptError>) -> Result<(), AttemptError> {
         match &setback {
-            Setback::Busy { retry_at: Some(at), .. } => _ = self.clock.skip_to(*at),
-            Setback::Disconnected { .. } if self.can_renew() => {
+            AttemptError::RetryLater { retry_at: Some(at), .. } => _ = self.clock.skip_to(*at),
+            AttemptError::Unauthorized { .. } if self.can_renew() => {
                 if self.renew().await.is_err() {
                     return Err(setback);
                 }
             }
-            Setback::Refused { .. } | Setback::Disconnected { .. } => return Err(setback),
-            Setback::Busy { retry_at: None, .. }
-            | Setback::Stale { .. }
-            | Setback::Duplicate { .. }
-            | Setback::Unknown { .. } => {}
+            AttemptError::Refused { .. } | AttemptError::Unauthorized { .. } => return Err(setback),
+            AttemptError::RetryLater { retry_at: None, .. }
+            | AttemptError::PreparationExpired { .. }
+            | AttemptError::Duplicate { .. }
+            | AttemptError::Unknown { .. } => {}
         }
         self.clock.advance(TimeDelta::seconds(5));
         setbacks.push(setback);
@@ -357,7 +362,7 @@ struct Claimed(Vec<(String, Claim)>);
 
 #[async_trait]
 impl Claims for Claimed {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         Ok(self.0.iter().filter(|(it, _)| ids.contains(it)).cloned().collect())
     }
 }
@@ -425,14 +430,14 @@ impl Shelf {
         public.add(self.tunnel.url.as_deref(), mime_type, bytes)
     }
 
-    fn file(&self, attachment: &Attachment) -> Result<&Vec<u8>, MediaUnreadable> {
-        self.files.get(&attachment.media_id).ok_or_else(|| MediaUnreadable("it is not there".to_owned()))
+    fn file(&self, attachment: &Attachment) -> Result<&Vec<u8>, MediaReadError> {
+        self.files.get(&attachment.media_id).ok_or_else(|| MediaReadError("it is not there".to_owned()))
     }
 }
 
 #[async_trait]
 impl MediaReader for Shelf {
-    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError> {
         // In pieces, as they come from a bucket.
         let pieces: Vec<_> = self.file(attachment)?.chunks(700).map(|it| Ok(Bytes::copy_from_slice(it))).collect();
         let opened = Opened::one_of(&self.open);
@@ -443,7 +448,7 @@ impl MediaReader for Shelf {
         Ok(stream::iter(pieces).map(is_open).boxed())
     }
 
-    async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaUnreadable> {
+    async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaReadError> {
         Ok(self.publish(attachment.mime_type, self.file(attachment)?.clone()).await)
     }
 
@@ -452,19 +457,23 @@ impl MediaReader for Shelf {
         attachment: &Attachment,
         bounds: PictureBounds,
         made: MimeType,
-    ) -> Result<String, MediaUnreadable> {
+    ) -> Result<String, MediaReadError> {
         match self.fitted(attachment, bounds).await? {
-            Some(Fitted::Picture(it)) if it.mime_type == made => Ok(self.publish(it.mime_type, it.bytes).await),
-            _ => Err(MediaUnreadable("there is no such picture".to_owned())),
+            Some(FittedPicture::Picture(it)) if it.mime_type == made => Ok(self.publish(it.mime_type, it.bytes).await),
+            _ => Err(MediaReadError("there is no such picture".to_owned())),
         }
     }
 
-    async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+    async fn fitted(
+        &self,
+        attachment: &Attachment,
+        bounds: PictureBounds,
+    ) -> Result<Option<FittedPicture>, MediaReadError> {
         let is_asked = self.asked.lock().unwrap().contains(&attachment.media_id);
         Ok(if is_asked { Some(samples::fitted(self.file(attachment)?, bounds)) } else { None })
     }
 
-    async fn ask_to_fit(&self, attachment: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+    async fn ask_to_fit(&self, attachment: &Attachment, _: PictureBounds) -> Result<(), MediaReadError> {
         self.asked.lock().unwrap().insert(attachment.media_id);
         Ok(())
     }

@@ -1,9 +1,9 @@
-use domain::delivery::{Resolution, Setback};
+use domain::delivery::{AttemptError, Resolution};
 use domain::testing::noon;
 use serde_json::json;
 
 use super::*;
-use crate::handoff::HandOffRefusal;
+use crate::connect_flow::ConnectError;
 
 const TABLE: ErrorTable = ErrorTable {
     title: "Example",
@@ -37,15 +37,15 @@ fn kind(status: u16, body: &str) -> ErrorKind {
 }
 
 /// One word for what the protocol does next.
-fn outcome(setback: &Setback) -> &'static str {
+fn outcome(setback: &AttemptError) -> &'static str {
     match setback {
-        Setback::Refused { .. } => "refused",
-        Setback::Busy { .. } => "retry",
-        Setback::Disconnected { .. } => "unauthorized",
-        Setback::Stale { .. } => "expired",
-        Setback::Duplicate { .. } => "duplicate",
-        Setback::Unknown { may_still_run: true, .. } => "unknown, may run",
-        Setback::Unknown { may_still_run: false, .. } => "unknown, ended",
+        AttemptError::Refused { .. } => "refused",
+        AttemptError::RetryLater { .. } => "retry",
+        AttemptError::Unauthorized { .. } => "unauthorized",
+        AttemptError::PreparationExpired { .. } => "expired",
+        AttemptError::Duplicate { .. } => "duplicate",
+        AttemptError::Unknown { may_still_run: true, .. } => "unknown, may run",
+        AttemptError::Unknown { may_still_run: false, .. } => "unknown, ended",
     }
 }
 
@@ -53,8 +53,8 @@ fn outcome(setback: &Setback) -> &'static str {
 fn outcomes(table: &ErrorTable, status: u16, body: &str) -> [&'static str; 4] {
     let setback = |effect| outcome(&classify(table, effect, status, body).into());
     let look_up = match classify(table, Effect::Read, status, body).resolution() {
-        Resolution::Unclear { .. } => "pending",
-        Resolution::Disconnected { .. } => "unauthorized",
+        Resolution::Pending { .. } => "pending",
+        Resolution::Unauthorized { .. } => "unauthorized",
         other => panic!("{status} {body}: {other:?}"),
     };
     [setback(Effect::Public), setback(Effect::Private), setback(Effect::Read), look_up]
@@ -199,12 +199,12 @@ fn platform_says_when_calls_are_accepted_again() {
 
 #[test]
 fn person_who_connects_reads_a_reason_only_where_it_stays_so() {
-    let refusal = |status, body| HandOffRefusal::from(classify(&TABLE, Effect::Read, status, body));
+    let refusal = |status, body| ConnectError::from(classify(&TABLE, Effect::Read, status, body));
     for (status, body) in [(429, "{}"), (503, "<html>"), (403, "<html>"), (200, "{}")] {
-        assert!(matches!(refusal(status, body), HandOffRefusal::Unreachable), "{status} {body}");
+        assert!(matches!(refusal(status, body), ConnectError::Unreachable), "{status} {body}");
     }
     let refused = refusal(403, r#"{"message":"Ask an administrator."}"#);
-    assert!(matches!(refused, HandOffRefusal::Refused(it) if it == "Ask an administrator."));
+    assert!(matches!(refused, ConnectError::Refused(it) if it == "Ask an administrator."));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::super::call_error::{CallError, ErrorKind};
 use super::{Prepared, PublishAdapter};
-use crate::job::Job;
-use crate::recognition::{self, Before, Found, Likeness, Listed, Newer, Timeline};
+use crate::publish_request::PublishRequest;
+use crate::recognition::{self, Found, Listed, Newer, PostMatch, Timeline, TimelineSnapshot};
 
 /// The most pages of a list that one look-up reads. A post on later pages is neither found nor excluded.
 const MAX_PAGES: usize = 10;
@@ -68,20 +68,20 @@ impl Listed for ListedPost {
 
 pub(super) async fn resolve<A: PublishAdapter>(
     adapter: &A,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     prepared: &Prepared<'_, A::Uploaded>,
-    snapshot: Option<&Before>,
+    snapshot: Option<&TimelineSnapshot>,
     since: DateTime<Utc>,
 ) -> Resolution {
     let snapshot = match (adapter.look_up_method(job), snapshot) {
         (LookUpMethod::Reference, _) => {
             return match adapter.find_post(job).await {
-                Ok(found) => found.map_or(Resolution::Absent, Resolution::Public),
+                Ok(found) => found.map_or(Resolution::NotPublished, Resolution::Found),
                 Err(error) => error.resolution(),
             };
         }
         (LookUpMethod::None { advice }, _) => return adapter.without_look_up(job, prepared, since, advice).await,
-        (LookUpMethod::List { snapshot: true }, Some(Before::Showed(known))) => Some(known.as_slice()),
+        (LookUpMethod::List { snapshot: true }, Some(TimelineSnapshot::Showed(known))) => Some(known.as_slice()),
         (LookUpMethod::List { snapshot: true }, _) => {
             let advice = format!("{} did not list the account's posts before; look at the account", A::TITLE);
             return adapter.without_look_up(job, prepared, since, advice).await;
@@ -96,7 +96,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
     match found {
         // Another look-up would show the same, and each is billed.
         Ok(Found::Unclear { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
-            Resolution::Unknowable { advice: look_at(job) }
+            Resolution::Undeterminable { advice: next_step_at(job) }
         }
         Ok(found) => found.into(),
         Err(error) if A::FORBIDDEN_LIST_IS_FINAL && error.kind == ErrorKind::Forbidden => {
@@ -106,7 +106,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
     }
 }
 
-fn look_at(job: &Job<'_>) -> String {
+fn next_step_at(job: &PublishRequest<'_>) -> String {
     let account = job.profile.profile_url.as_deref().unwrap_or("the account");
     format!("a post that may be this one is there; look at {account} before you post it again")
 }
@@ -114,7 +114,7 @@ fn look_at(job: &Job<'_>) -> String {
 /// The account's posts, as the adapter lists and compares them.
 struct List<'a, A: PublishAdapter> {
     adapter: &'a A,
-    job: &'a Job<'a>,
+    job: &'a PublishRequest<'a>,
     prepared: &'a Prepared<'a, A::Uploaded>,
     /// The ids of the newest posts before the publish call, where the adapter asks for them.
     snapshot: Option<&'a [String]>,
@@ -171,7 +171,7 @@ impl<A: PublishAdapter> List<'_, A> {
 
     /// Whether one of these is certainly ours. Other pages cannot change that, and reading them may be billed.
     async fn has_ours(&self, posts: &[ListedPost]) -> bool {
-        let is_certain = |it: &&ListedPost| self.adapter.compare(self.job, self.prepared, it) == Likeness::It;
+        let is_certain = |it: &&ListedPost| self.adapter.compare(self.job, self.prepared, it) == PostMatch::It;
         let ids: Vec<_> = posts.iter().filter(is_certain).map(|it| it.id.clone()).collect();
         if ids.is_empty() {
             return false;
@@ -186,19 +186,19 @@ impl<A: PublishAdapter> List<'_, A> {
 #[async_trait::async_trait]
 impl<A: PublishAdapter> Timeline for List<'_, A> {
     type Post = ListedPost;
-    type Failure = CallError;
+    type Error = CallError;
 
     async fn page(&self, _: Option<&str>) -> Result<Vec<ListedPost>, CallError> {
         Ok(Vec::new())
     }
 
-    fn likeness(&self, post: &ListedPost) -> Option<Likeness> {
+    fn likeness(&self, post: &ListedPost) -> Option<PostMatch> {
         let likeness = match self.adapter.compare(self.job, self.prepared, post) {
             // It may be older than the call.
-            Likeness::Same if self.snapshot.is_none() && post.at.is_none() => Likeness::Doubtful,
+            PostMatch::Same if self.snapshot.is_none() && post.at.is_none() => PostMatch::Doubtful,
             likeness => likeness,
         };
-        if likeness == Likeness::Doubtful {
+        if likeness == PostMatch::Doubtful {
             self.has_possible.store(true, Ordering::Relaxed);
         }
         Some(likeness)

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use bytes::Bytes;
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::delivery::Claim;
 use domain::media::{MimeType, PictureBounds};
 use domain::options::Options;
@@ -12,8 +12,8 @@ use http::StatusCode;
 
 use super::*;
 use crate::account::Credentials;
-use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
-use crate::recognition::{Claims, ClaimsUnreadable};
+use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
+use crate::recognition::{Claims, ClaimsError};
 
 const PART_BYTES: u64 = 4;
 
@@ -58,17 +58,23 @@ impl PublishAdapter for Scripted {
 
     type Uploaded = String;
 
-    fn media_source(&self, _: &Job<'_>, _: &Attachment) -> MediaSource {
+    fn media_source(&self, _: &PublishRequest<'_>, _: &Attachment) -> MediaSource {
         MediaSource::Original
     }
 
-    async fn upload(&self, _: &Job<'_>, _: &File<'_>) -> Result<UploadStep<String>, CallError> {
+    async fn upload(&self, _: &PublishRequest<'_>, _: &File<'_>) -> Result<UploadStep<String>, CallError> {
         self.record("begin");
         let expires_at = Some(noon() + TimeDelta::hours(1));
         Ok(UploadStep::Parts(UploadState::in_parts("u1", PART_BYTES).expires_at(expires_at)))
     }
 
-    async fn send_part(&self, _: &Job<'_>, _: &File<'_>, _: &UploadState, part: Part) -> Result<String, CallError> {
+    async fn send_part(
+        &self,
+        _: &PublishRequest<'_>,
+        _: &File<'_>,
+        _: &UploadState,
+        part: Part,
+    ) -> Result<String, CallError> {
         self.record(format!("part {}: {:?}", part.index, part.range));
         let mut failing = self.failing_parts.lock().unwrap();
         match failing.iter().position(|it| *it == part.index) {
@@ -82,7 +88,7 @@ impl PublishAdapter for Scripted {
 
     async fn finish_upload(
         &self,
-        _: &Job<'_>,
+        _: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
@@ -93,7 +99,7 @@ impl PublishAdapter for Scripted {
 
     async fn upload_status(
         &self,
-        _: &Job<'_>,
+        _: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
@@ -105,17 +111,17 @@ impl PublishAdapter for Scripted {
         })
     }
 
-    async fn create_post(&self, _: &Job<'_>, _: &Prepared<'_, String>) -> Result<Published, CallError> {
+    async fn create_post(&self, _: &PublishRequest<'_>, _: &Prepared<'_, String>) -> Result<Published, CallError> {
         Ok(Published::new("1", noon()))
     }
 
-    fn look_up_method(&self, _: &Job<'_>) -> LookUpMethod {
+    fn look_up_method(&self, _: &PublishRequest<'_>) -> LookUpMethod {
         LookUpMethod::List { snapshot: self.needs_snapshot }
     }
 
     async fn list_posts(
         &self,
-        _: &Job<'_>,
+        _: &PublishRequest<'_>,
         _: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
@@ -131,8 +137,8 @@ impl PublishAdapter for Scripted {
         Ok(PostPage { posts, next: next.map(str::to_owned), is_sorted: true })
     }
 
-    fn compare(&self, job: &Job<'_>, _: &Prepared<'_, String>, listed: &ListedPost) -> Likeness {
-        if listed.content == job.text { Likeness::Same } else { Likeness::Other }
+    fn compare(&self, job: &PublishRequest<'_>, _: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
+        if listed.content == job.text { PostMatch::Same } else { PostMatch::Other }
     }
 }
 
@@ -140,16 +146,16 @@ struct Files;
 
 #[async_trait::async_trait]
 impl MediaReader for Files {
-    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError> {
         let bytes = vec![1; usize::try_from(attachment.size_bytes).unwrap()];
         Ok(stream::iter([Ok(Bytes::from(bytes))]).boxed())
     }
 
-    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<FittedPicture>, MediaReadError> {
         panic!("originals are sent")
     }
 
-    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaReadError> {
         panic!("originals are sent")
     }
 }
@@ -159,7 +165,7 @@ struct Claimed(&'static [&'static str]);
 
 #[async_trait::async_trait]
 impl Claims for Claimed {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         let claimed = ids.iter().filter(|it| self.0.contains(&it.as_str()));
         Ok(claimed.map(|it| (it.clone(), Claim::Others)).collect())
     }
@@ -167,7 +173,7 @@ impl Claims for Claimed {
 
 /// A post with one file of 10 bytes, and how far it is.
 struct Target {
-    profile: Profile,
+    profile: AccountInfo,
     credentials: Credentials,
     media: Vec<Attachment>,
     options: Options,
@@ -180,7 +186,7 @@ impl Target {
     fn new() -> Self {
         Self {
             profile: a_connection(&a_user()).profile,
-            credentials: Credentials::of("access".into()),
+            credentials: Credentials::new("access".into()),
             media: vec![Attachment { mime_type: MimeType::Mp4, ..an_attachment(10) }],
             options: Options::default(),
             claims: Claimed(&[]),
@@ -193,8 +199,8 @@ impl Target {
         Self { media: Vec::new(), ..Self::new() }
     }
 
-    fn job(&self) -> Job<'_> {
-        Job {
+    fn job(&self) -> PublishRequest<'_> {
+        PublishRequest {
             profile: &self.profile,
             credentials: &self.credentials,
             text: "Hello",
@@ -212,7 +218,7 @@ impl Target {
     }
 
     /// One step, with its progress stored.
-    async fn step(&mut self, adapter: &Scripted) -> Result<bool, Setback> {
+    async fn step(&mut self, adapter: &Scripted) -> Result<bool, AttemptError> {
         let (progress, is_ready) = match adapter.prepare(&self.job()).await? {
             Step::Ready { progress } => (progress, true),
             Step::Again { progress, at } => {
@@ -259,7 +265,7 @@ async fn file_whose_first_part_failed_is_tried_again() {
     target.step(&adapter).await.unwrap();
 
     let failed = target.step(&adapter).await.unwrap_err();
-    assert!(matches!(failed, Setback::Busy { .. }), "{failed:?}");
+    assert!(matches!(failed, AttemptError::RetryLater { .. }), "{failed:?}");
     while !target.step(&adapter).await.unwrap() {}
 }
 
@@ -290,7 +296,7 @@ async fn finish_without_a_response_is_repeated_a_few_times_and_then_backs_off() 
         }
         steps += 1;
     };
-    assert!(matches!(&failed, Setback::Busy { reason, .. } if reason.contains("No.")), "{failed:?}");
+    assert!(matches!(&failed, AttemptError::RetryLater { reason, .. } if reason.contains("No.")), "{failed:?}");
 }
 
 #[tokio::test]
@@ -302,7 +308,7 @@ async fn repeated_finish_that_is_refused_for_another_reason_is_not_believed() {
         target.step(&adapter).await.unwrap();
     }
     let failed = target.step(&adapter).await.unwrap_err();
-    assert!(matches!(failed, Setback::Busy { .. }), "{failed:?}");
+    assert!(matches!(failed, AttemptError::RetryLater { .. }), "{failed:?}");
 }
 
 #[tokio::test]
@@ -314,7 +320,7 @@ async fn file_that_is_processed_for_ever_is_uploaded_again() {
             break setback;
         }
     };
-    assert!(matches!(expired, Setback::Stale { .. }), "{expired:?}");
+    assert!(matches!(expired, AttemptError::PreparationExpired { .. }), "{expired:?}");
 }
 
 #[tokio::test]
@@ -325,7 +331,7 @@ async fn finish_that_is_refused_at_once_refuses_the_file() {
     target.step(&adapter).await.unwrap();
     target.step(&adapter).await.unwrap();
     let refused = target.step(&adapter).await.unwrap_err();
-    assert_eq!(refused, Setback::Refused { reason: "file 1 of 1 (video/mp4): No.".to_owned() });
+    assert_eq!(refused, AttemptError::Refused { reason: "file 1 of 1 (video/mp4): No.".to_owned() });
 }
 
 #[tokio::test]
@@ -333,13 +339,13 @@ async fn upload_that_expired_is_begun_again() {
     let (adapter, mut target) = (Scripted::default(), Target::new());
     target.step(&adapter).await.unwrap();
     target.now += TimeDelta::hours(1);
-    assert!(matches!(target.step(&adapter).await, Err(Setback::Stale { .. })));
+    assert!(matches!(target.step(&adapter).await, Err(AttemptError::PreparationExpired { .. })));
 }
 
 #[tokio::test]
 async fn publish_call_without_all_files_was_never_made() {
-    let resolution = Scripted::default().resolve(&Target::new().job(), noon()).await;
-    assert_eq!(resolution, Resolution::Absent);
+    let resolution = Scripted::default().look_up(&Target::new().job(), noon()).await;
+    assert_eq!(resolution, Resolution::NotPublished);
 }
 
 #[tokio::test]
@@ -354,9 +360,9 @@ async fn only_a_complete_list_proves_that_a_post_is_not_there() {
         ((1..30).map(|it| (other.clone(), Some(["1", "2"][it % 2]))).collect(), false),
     ] {
         let adapter = Scripted { pages, ..Scripted::default() };
-        let resolution = adapter.resolve(&Target::without_files().job(), noon()).await;
-        assert_eq!(matches!(resolution, Resolution::NotThere), is_complete, "{:?}: {resolution:?}", adapter.pages);
-        assert!(is_complete || matches!(resolution, Resolution::Unclear { .. }), "{resolution:?}");
+        let resolution = adapter.look_up(&Target::without_files().job(), noon()).await;
+        assert_eq!(matches!(resolution, Resolution::NotFound), is_complete, "{:?}: {resolution:?}", adapter.pages);
+        assert!(is_complete || matches!(resolution, Resolution::Pending { .. }), "{resolution:?}");
     }
 }
 
@@ -365,17 +371,17 @@ async fn post_on_a_later_page_is_found_and_those_of_other_deliveries_are_not() {
     let pages = vec![(vec!["Other", "Hello"], Some("1")), (vec!["Hello"], None)];
     let adapter = Scripted { pages, listed_at: Some(noon()), ..Scripted::default() };
     let found = |resolution| match resolution {
-        Resolution::Recognised(Published { platform_post_id, .. }) => platform_post_id,
+        Resolution::Candidate(Published { platform_post_id, .. }) => platform_post_id,
         other => panic!("{other:?}"),
     };
     let mut target = Target::without_files();
-    assert_eq!(found(adapter.resolve(&target.job(), noon()).await), "1-0", "the oldest, which followed the call");
+    assert_eq!(found(adapter.look_up(&target.job(), noon()).await), "1-0", "the oldest, which followed the call");
 
     target.claims = Claimed(&["1-0"]);
-    assert_eq!(found(adapter.resolve(&target.job(), noon()).await), "0-1");
+    assert_eq!(found(adapter.look_up(&target.job(), noon()).await), "0-1");
 
     target.claims = Claimed(&["1-0", "0-1"]);
-    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+    assert_eq!(adapter.look_up(&target.job(), noon()).await, Resolution::NotFound);
 }
 
 #[tokio::test]
@@ -388,7 +394,7 @@ async fn post_that_the_snapshot_shows_is_older_than_the_call() {
     assert_eq!(target.now, noon() - SNAPSHOT_LEAD);
     assert!(target.step(&adapter).await.unwrap());
 
-    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+    assert_eq!(adapter.look_up(&target.job(), noon()).await, Resolution::NotFound);
 }
 
 #[tokio::test]
@@ -398,7 +404,7 @@ async fn posts_behind_a_known_one_are_older_even_if_the_snapshot_did_not_keep_th
     let mut target = Target::without_files();
     assert!(target.step(&adapter).await.unwrap());
 
-    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+    assert_eq!(adapter.look_up(&target.job(), noon()).await, Resolution::NotFound);
 }
 
 #[tokio::test]
@@ -406,18 +412,18 @@ async fn post_of_an_unknown_time_is_not_recognized_without_a_snapshot() {
     let resolution = |listed_at| async move {
         let pages = vec![(vec!["Hello"], None)];
         let adapter = Scripted { pages, listed_at, ..Scripted::default() };
-        adapter.resolve(&Target::without_files().job(), noon()).await
+        adapter.look_up(&Target::without_files().job(), noon()).await
     };
-    assert!(matches!(resolution(None).await, Resolution::Unclear { .. }));
-    assert!(matches!(resolution(Some(noon())).await, Resolution::Recognised(_)));
+    assert!(matches!(resolution(None).await, Resolution::Pending { .. }));
+    assert!(matches!(resolution(Some(noon())).await, Resolution::Candidate(_)));
     let long_ago = noon() - TimeDelta::hours(1);
-    assert_eq!(resolution(Some(long_ago)).await, Resolution::NotThere);
+    assert_eq!(resolution(Some(long_ago)).await, Resolution::NotFound);
 }
 
 #[tokio::test]
 async fn unreadable_progress_does_not_prove_that_the_call_was_not_made() {
     let mut target = Target::new();
     target.progress = Some("{\"files\":[3]}".to_owned());
-    let resolution = Scripted::default().resolve(&target.job(), noon()).await;
-    assert!(matches!(resolution, Resolution::Unclear { .. }), "{resolution:?}");
+    let resolution = Scripted::default().look_up(&target.job(), noon()).await;
+    assert!(matches!(resolution, Resolution::Pending { .. }), "{resolution:?}");
 }

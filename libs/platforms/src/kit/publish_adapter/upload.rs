@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{AltText, Attachment, FileType, MimeType, PictureBounds};
 use futures::{StreamExt, stream};
 use http::StatusCode;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::super::call_error::{CallError, ErrorKind};
 use super::PublishAdapter;
-use crate::job::{Job, MediaBytes, Picture};
+use crate::publish_request::{MediaBytes, Picture, PublishRequest};
 
 /// How many bytes of parts are sent in one step, and how many parts at the same time.
 const STEP_BYTES: u64 = 24 << 20;
@@ -74,7 +74,7 @@ impl File<'_> {
     }
 
     /// All bytes.
-    pub(crate) async fn open(&self, job: &Job<'_>) -> Result<MediaBytes, CallError> {
+    pub(crate) async fn open(&self, job: &PublishRequest<'_>) -> Result<MediaBytes, CallError> {
         match &self.picture {
             Some(picture) => {
                 let bytes = picture.bytes.clone();
@@ -185,16 +185,16 @@ pub(super) enum Progressed<U> {
 /// One step of one file.
 pub(super) async fn step<A: PublishAdapter>(
     adapter: &A,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &File<'_>,
     state: Option<UploadState>,
-) -> Result<Progressed<A::Uploaded>, Setback> {
+) -> Result<Progressed<A::Uploaded>, AttemptError> {
     let Some(mut state) = state else {
         return progressed(job, adapter.upload(job, file).await?);
     };
     let is_complete = state.part_count(file.size_bytes()) <= state.sent();
     if !(is_complete && state.is_finished) && state.expires_at.is_some_and(|it| it <= job.now) {
-        return Err(Setback::Stale { reason: "the time to upload the file is over".to_owned() });
+        return Err(AttemptError::PreparationExpired { reason: "the time to upload the file is over".to_owned() });
     }
     if !is_complete {
         send_parts(adapter, job, file, &mut state).await?;
@@ -204,13 +204,15 @@ pub(super) async fn step<A: PublishAdapter>(
         return finish(adapter, job, file, state).await;
     }
     if MAX_STATUS_READS <= state.status_reads {
-        return Err(Setback::Stale { reason: format!("{} did not process the file in time", A::TITLE) });
+        return Err(AttemptError::PreparationExpired {
+            reason: format!("{} did not process the file in time", A::TITLE),
+        });
     }
     state.status_reads += 1;
     progressed(job, adapter.upload_status(job, file, &state).await?)
 }
 
-fn progressed<U>(job: &Job<'_>, step: UploadStep<U>) -> Result<Progressed<U>, Setback> {
+fn progressed<U>(job: &PublishRequest<'_>, step: UploadStep<U>) -> Result<Progressed<U>, AttemptError> {
     Ok(match step {
         UploadStep::Uploaded(uploaded) => Progressed::Uploaded(uploaded),
         UploadStep::Parts(state) => Progressed::At(state, job.now),
@@ -218,17 +220,17 @@ fn progressed<U>(job: &Job<'_>, step: UploadStep<U>) -> Result<Progressed<U>, Se
             let at = job.now + pause.unwrap_or_else(|| state.pause()).max(TimeDelta::seconds(1));
             Progressed::At(state, at)
         }
-        UploadStep::Refused(reason) => return Err(Setback::Refused { reason }),
+        UploadStep::Refused(reason) => return Err(AttemptError::Refused { reason }),
     })
 }
 
 /// Sends the next parts. What arrived before the first part that failed is kept.
 async fn send_parts<A: PublishAdapter>(
     adapter: &A,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &File<'_>,
     state: &mut UploadState,
-) -> Result<(), Setback> {
+) -> Result<(), AttemptError> {
     let size_bytes = file.size_bytes();
     let in_a_step = (STEP_BYTES / state.part_bytes).max(1);
     let next = state.sent()..state.part_count(size_bytes).min(state.sent() + in_a_step);
@@ -258,10 +260,10 @@ async fn send_parts<A: PublishAdapter>(
 /// accepted.
 async fn finish<A: PublishAdapter>(
     adapter: &A,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &File<'_>,
     mut state: UploadState,
-) -> Result<Progressed<A::Uploaded>, Setback> {
+) -> Result<Progressed<A::Uploaded>, AttemptError> {
     match adapter.finish_upload(job, file, &state).await {
         Ok(step) => progressed(job, finished(step)),
         Err(error) if is_outcome_unknown(&error) && state.finish_attempts < MAX_QUICK_FINISHES => {

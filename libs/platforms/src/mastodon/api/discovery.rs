@@ -10,14 +10,14 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{Api, SHORT};
-use crate::answer;
-use crate::handoff::HandOffRefusal;
+use crate::connect_flow::ConnectError;
 use crate::mastodon::errors::WHO;
 use crate::mastodon::grant::{App, Endpoints, Grant};
 use crate::mastodon::instance::Instance;
 use crate::mastodon::server::{self, Server, Typed};
 use crate::mastodon::software::Software;
-use crate::no_answer::NoAnswer;
+use crate::response;
+use crate::transport_error::TransportError;
 
 /// How long all of it may take: a person waits.
 const WITHIN: Duration = Duration::from_secs(20);
@@ -71,9 +71,9 @@ enum Public<T> {
 /// Why a server is not known.
 enum NotKnown {
     /// It cannot be called.
-    NotCalled(HandOffRefusal),
+    NotCalled(ConnectError),
     /// It is there, and answers as if it could not work now.
-    Failing(HandOffRefusal),
+    Failing(ConnectError),
 }
 
 impl Api {
@@ -81,7 +81,7 @@ impl Api {
     /// another one, or its domain says that the server of its accounts is another
     /// one, that one is taken: many people know the domain of their handle and not
     /// the name of the server behind it.
-    pub(crate) async fn discover(&self, typed: &Typed) -> Result<Discovered, HandOffRefusal> {
+    pub(crate) async fn discover(&self, typed: &Typed) -> Result<Discovered, ConnectError> {
         let name = typed.server.name();
         let late = |_| server::refused(format!("{name} took too long to answer. Check its name, or try again later."));
         timeout(WITHIN, async {
@@ -100,7 +100,7 @@ impl Api {
     }
 
     /// The server, and its description of itself.
-    async fn find(&self, typed: &Typed) -> Result<(Server, Instance), HandOffRefusal> {
+    async fn find(&self, typed: &Typed) -> Result<(Server, Instance), ConnectError> {
         let server = &typed.server;
         let mut refusal = no_instance(server);
         match self.instance(server).await {
@@ -145,7 +145,7 @@ impl Api {
         Ok(Public::Nothing)
     }
 
-    async fn metadata(&self, server: &Server) -> Result<Option<Metadata>, HandOffRefusal> {
+    async fn metadata(&self, server: &Server) -> Result<Option<Metadata>, ConnectError> {
         match self.public(server, "/.well-known/oauth-authorization-server").await {
             Ok(Public::Found(answer)) => Ok(serde_json::from_value(answer).ok()),
             Ok(Public::Moved(_) | Public::Nothing) => Ok(None),
@@ -158,7 +158,7 @@ impl Api {
         let name = server.name();
         let response = self.send(&url, Method::GET, |it| it.timeout(SHORT)).await.map_err(|it| {
             let advice = match it {
-                NoAnswer::Forbidden(_) => format!("Type the name of your server, such as {}.", server::EXAMPLE),
+                TransportError::Forbidden(_) => format!("Type the name of your server, such as {}.", server::EXAMPLE),
                 _ => "Check its name, or try again later.".to_owned(),
             };
             NotKnown::NotCalled(server::refused(format!("{name} was not called: {}. {advice}", it.words(WHO))))
@@ -177,17 +177,17 @@ impl Api {
             return Ok(Public::Nothing);
         }
         // Servers that speak another API answer every path with a page for people.
-        Ok(answer::json(response).await.map_or(Public::Nothing, Public::Found))
+        Ok(response::json(response).await.map_or(Public::Nothing, Public::Found))
     }
 }
 
 impl Metadata {
     /// The paths that a server names. An address on another server is refused,
     /// because our secret or a person's code would be sent there.
-    fn endpoints(&self, server: &Server) -> Result<Endpoints, HandOffRefusal> {
+    fn endpoints(&self, server: &Server) -> Result<Endpoints, ConnectError> {
         let usual = Endpoints::default();
         let here = |named: &str| {
-            let elsewhere = || HandOffRefusal::Refused(format!("{} signs people in at another server", server.name()));
+            let elsewhere = || ConnectError::Refused(format!("{} signs people in at another server", server.name()));
             server.path_of(named).ok_or_else(elsewhere)
         };
         let or_usual = |named: Option<&String>, usual: String| named.map_or(Ok(usual), |it| here(it));
@@ -201,7 +201,7 @@ impl Metadata {
 
     /// How the server names itself when it answers, where it promises to. It
     /// has to be this server, or its answers could not be told from another's.
-    fn issuer(&self, server: &Server) -> Result<Option<String>, HandOffRefusal> {
+    fn issuer(&self, server: &Server) -> Result<Option<String>, ConnectError> {
         if !self.authorization_response_iss_parameter_supported {
             return Ok(None);
         }
@@ -212,7 +212,7 @@ impl Metadata {
     }
 }
 
-fn no_instance(server: &Server) -> HandOffRefusal {
+fn no_instance(server: &Server) -> ConnectError {
     let name = server.name();
     server::refused(format!("{name} does not speak Mastodon's API. Type the name of the server where your account is."))
 }
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(found.registration, "/api/v1/apps");
         for elsewhere in ["https://other.example/oauth/token", "http://harbour.example/oauth/token", "/oauth/token"] {
             let refused = metadata(elsewhere).endpoints(&server);
-            assert!(matches!(refused, Err(HandOffRefusal::Refused(_))), "{elsewhere}");
+            assert!(matches!(refused, Err(ConnectError::Refused(_))), "{elsewhere}");
         }
     }
 }

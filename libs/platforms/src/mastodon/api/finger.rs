@@ -14,8 +14,8 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::{Api, SHORT};
-use crate::answer;
 use crate::mastodon::server::Server;
+use crate::response;
 
 /// How often one of the two may be redirected.
 const REDIRECTS: usize = 3;
@@ -62,7 +62,7 @@ impl Api {
         let mut url = domain.url("/.well-known/webfinger");
         url.query_pairs_mut().append_pair("resource", &format!("acct:{username}@{}", domain.name()));
         let (asked, answer) = self.followed(url).await?;
-        let descriptor = serde_json::from_slice(&answer::body(answer).await.ok()?).ok();
+        let descriptor = serde_json::from_slice(&response::body(answer).await.ok()?).ok();
         let own = |Descriptor { links }: Descriptor| links.into_iter().find(Link::is_own)?.href;
         let own = descriptor.and_then(own).and_then(|it| Server::named(&it));
         own.or(Some(asked)).filter(|it| it != domain)
@@ -71,7 +71,7 @@ impl Api {
     /// The server that answers for the accounts of a domain.
     async fn by_host_meta(&self, domain: &Server) -> Option<Server> {
         let (asked, answer) = self.followed(domain.url("/.well-known/host-meta")).await?;
-        let body = answer::body(answer).await.ok()?;
+        let body = response::body(answer).await.ok()?;
         let told = match serde_json::from_slice(&body) {
             Ok(Descriptor { links }) => links.into_iter().find(|it| it.rel.as_deref() == Some("lrdd"))?.template,
             Err(_) => template(std::str::from_utf8(&body).ok()?),

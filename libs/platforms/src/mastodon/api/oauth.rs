@@ -11,7 +11,7 @@ use url::Url;
 
 use super::discovery::Discovered;
 use super::{Api, Context, SHORT, id};
-use crate::handoff::{HandOffRefusal, OurAddresses};
+use crate::connect_flow::{CallbackUrls, ConnectError};
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::mastodon::errors::may_be_of_our_app;
 use crate::mastodon::grant::{App, DIALECT, Grant};
@@ -69,13 +69,13 @@ pub(crate) struct Registered {
 
 impl Api {
     /// Registers this service at a server.
-    pub(crate) async fn register(&self, found: &Discovered, new: &NewApp<'_>) -> Result<App, HandOffRefusal> {
+    pub(crate) async fn register(&self, found: &Discovered, new: &NewApp<'_>) -> Result<App, ConnectError> {
         let url = found.server.url(&found.endpoints.registration);
         let registered =
             self.read(&url, Method::POST, context(Effect::Private), |it| it.json(new).timeout(SHORT)).await;
         let Registered { client_id, client_secret } = registered.map_err(|error| match error.kind {
             // Mastodon takes five registrations of an address in ten minutes.
-            ErrorKind::RateLimited => HandOffRefusal::Refused(format!(
+            ErrorKind::RateLimited => ConnectError::Refused(format!(
                 "{} received too many registrations from this service. Connect the account again in 10 minutes",
                 found.server.name()
             )),
@@ -100,7 +100,7 @@ impl Api {
     /// the code, and say which of the two they refuse. Those that refuse both in
     /// the same words are asked for a token without an account, which depends on
     /// nothing but the app. Tokens that come of either are given back.
-    pub(crate) async fn knows(&self, grant: &Grant, here: &OurAddresses) -> Knows {
+    pub(crate) async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> Knows {
         let redirect_uri = [("redirect_uri", here.redirect_uri.as_str())];
         let hides_why = grant.software.hides_why_tokens_fail();
         let without_account = TokenCall { grant_type: None, parameter: "grant_type", ..DIALECT.code };
@@ -128,7 +128,7 @@ impl Api {
         grant: &Grant,
         code: &str,
         verifier: &SecretString,
-        here: &OurAddresses,
+        here: &CallbackUrls,
     ) -> Result<Tokens, CallError> {
         let further = [("code_verifier", verifier.expose_secret()), ("redirect_uri", &here.redirect_uri)];
         self.ask(grant, &DIALECT.code, code, &further).await

@@ -11,11 +11,11 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::{Api, Context, MAX_STATUS_BYTES, SHORT, id};
-use crate::job::MediaBytes;
 use crate::kit::{CallError, Effect, ErrorTable};
 use crate::mastodon::errors::{WHO, has_no_such_call, is_beyond_the_scopes, is_final};
 use crate::mastodon::grant::Grant;
 use crate::multipart::Form;
+use crate::publish_request::MediaBytes;
 use crate::recognition::Listed;
 
 /// Uploads a file and may answer before it is processed.

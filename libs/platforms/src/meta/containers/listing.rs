@@ -5,11 +5,11 @@ use serde::Deserialize;
 
 use super::Containers;
 use crate::caller::Caller;
-use crate::job::Job;
 use crate::kit::CallError;
 use crate::meta::id::GraphId;
 use crate::meta::list::List;
 use crate::meta::time;
+use crate::publish_request::PublishRequest;
 
 /// The most pages that are read.
 const PAGES: usize = 4;
@@ -49,7 +49,7 @@ pub(super) struct Posts {
 /// What the job's account has published since then. `edge` is the list's name.
 pub(super) async fn since(
     of: &impl Containers,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     edge: &str,
     since: DateTime<Utc>,
 ) -> Result<Posts, CallError> {

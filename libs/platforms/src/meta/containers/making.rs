@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType};
 use serde::Deserialize;
 use url::Url;
@@ -11,15 +11,15 @@ use url::Url;
 use super::standing::{self, Cause, Lost, Report, Standing};
 use super::{Containers, Form, Made, Pause, Progress, quota};
 use crate::caller::Caller;
-use crate::discreet::words_without;
-use crate::job::Job;
+use crate::deadline;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::fetch;
 use crate::meta::graph::Answered;
 use crate::meta::id::GraphId;
 use crate::picture::{self, Look};
 use crate::platform::Step;
-use crate::watch;
+use crate::publish_request::PublishRequest;
+use crate::redaction::words_without;
 
 /// For making one: it may fetch its file meanwhile.
 const MAKE: Duration = Duration::from_secs(30);
@@ -85,11 +85,11 @@ impl Source {
 }
 
 /// One step.
-pub(crate) async fn prepare(of: &impl Containers, job: &Job<'_>) -> Result<Step, Setback> {
-    watch::step(of.graph().title(), job, step(of, job)).await
+pub(crate) async fn prepare(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+    deadline::step(of.graph().title(), job, step(of, job)).await
 }
 
-async fn step(of: &impl Containers, job: &Job<'_>) -> Result<Step, Setback> {
+async fn step(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
     let mut progress = Progress::of(job);
     let next = next(of, job, &mut progress).await?;
     let progress = progress.store();
@@ -99,11 +99,11 @@ async fn step(of: &impl Containers, job: &Job<'_>) -> Result<Step, Setback> {
     })
 }
 
-async fn next(of: &impl Containers, job: &Job<'_>, progress: &mut Progress) -> Result<Next, Setback> {
+async fn next(of: &impl Containers, job: &PublishRequest<'_>, progress: &mut Progress) -> Result<Next, AttemptError> {
     if let Some(Pause { until, why }) = progress.pause.take()
         && job.now < until
     {
-        return Err(Setback::Busy { retry_at: Some(until), reason: why });
+        return Err(AttemptError::RetryLater { retry_at: Some(until), reason: why });
     }
     if !progress.may_publish {
         quota::check(of, job).await?;
@@ -135,10 +135,10 @@ async fn next(of: &impl Containers, job: &Job<'_>, progress: &mut Progress) -> R
 /// The containers of all files, and then that of the post.
 async fn carousel(
     of: &impl Containers,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     progress: &mut Progress,
     files: &[Attachment],
-) -> Result<Next, Setback> {
+) -> Result<Next, AttemptError> {
     let made = progress.items.len();
     if let Some(file) = files.get(made) {
         let source = match source(of, job, file, progress).await? {
@@ -146,9 +146,9 @@ async fn carousel(
             source => source,
         };
         return match make(of, job, Form::Item(file, source.url())).await? {
-            Came::To((item, look_at)) => {
+            Came::To((item, next_step_at)) => {
                 progress.items.push(item);
-                Ok(Next::At(if made + 1 == files.len() { look_at } else { job.now }))
+                Ok(Next::At(if made + 1 == files.len() { next_step_at } else { job.now }))
             }
             Came::Later(at) => Ok(Next::At(at)),
             Came::Nothing(lost) => anew(job, progress, made, lost),
@@ -166,11 +166,16 @@ async fn carousel(
 }
 
 /// The container that is published.
-async fn whole(of: &impl Containers, job: &Job<'_>, progress: &mut Progress, form: Form<'_>) -> Result<Next, Setback> {
+async fn whole(
+    of: &impl Containers,
+    job: &PublishRequest<'_>,
+    progress: &mut Progress,
+    form: Form<'_>,
+) -> Result<Next, AttemptError> {
     match make(of, job, form).await? {
-        Came::To((whole, look_at)) => {
+        Came::To((whole, next_step_at)) => {
             progress.whole = Some(whole);
-            Ok(Next::At(look_at))
+            Ok(Next::At(next_step_at))
         }
         Came::Later(at) => Ok(Next::At(at)),
         Came::Nothing(lost) => anew(job, progress, 0, lost),
@@ -179,7 +184,7 @@ async fn whole(of: &impl Containers, job: &Job<'_>, progress: &mut Progress, for
 
 /// Makes what failed anew, after a pause in which the user reads the reason. Of the items, those before this one are
 /// kept: their order is that of the post.
-fn anew(job: &Job<'_>, progress: &mut Progress, kept: usize, lost: Lost) -> Result<Next, Setback> {
+fn anew(job: &PublishRequest<'_>, progress: &mut Progress, kept: usize, lost: Lost) -> Result<Next, AttemptError> {
     let Lost { why, cause } = lost;
     progress.whole = None;
     progress.items.truncate(kept);
@@ -189,7 +194,7 @@ fn anew(job: &Job<'_>, progress: &mut Progress, kept: usize, lost: Lost) -> Resu
     } else {
         progress.lost += 1;
         if MOST_LOST <= progress.lost {
-            return Err(Setback::Refused { reason: why });
+            return Err(AttemptError::Refused { reason: why });
         }
         match cause {
             Cause::Pause(pause) => pause,
@@ -204,10 +209,10 @@ fn anew(job: &Job<'_>, progress: &mut Progress, kept: usize, lost: Lost) -> Resu
 
 async fn source(
     of: &impl Containers,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     file: &Attachment,
     progress: &mut Progress,
-) -> Result<Source, Setback> {
+) -> Result<Source, AttemptError> {
     let http = &of.graph().http;
     // Every other time, should one of the two ways be closed.
     if of.sends_bytes(file) && (progress.lost + progress.unfetched).is_multiple_of(2) {
@@ -228,7 +233,11 @@ async fn source(
 }
 
 /// Makes a container; with it, when to look at it.
-async fn make(of: &impl Containers, job: &Job<'_>, form: Form<'_>) -> Result<Came<(Made, DateTime<Utc>)>, Setback> {
+async fn make(
+    of: &impl Containers,
+    job: &PublishRequest<'_>,
+    form: Form<'_>,
+) -> Result<Came<(Made, DateTime<Utc>)>, AttemptError> {
     let fields = of.fields(job, form);
     let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let path = format!("/{}/{}", job.profile.account_id, of.calls().media);
@@ -263,10 +272,10 @@ async fn make(of: &impl Containers, job: &Job<'_>, form: Form<'_>) -> Result<Cam
 }
 
 /// The setback of an error, with the file that it is about.
-fn placed(job: &Job<'_>, file: Option<&Attachment>, error: CallError) -> Setback {
-    let setback = Setback::from(error);
+fn placed(job: &PublishRequest<'_>, file: Option<&Attachment>, error: CallError) -> AttemptError {
+    let setback = AttemptError::from(error);
     match file {
-        Some(file) => setback.in_words(|it| format!("{}: {it}", job.place(file))),
+        Some(file) => setback.map_reason(|it| format!("{}: {it}", job.place(file))),
         None => setback,
     }
 }
@@ -274,10 +283,10 @@ fn placed(job: &Job<'_>, file: Option<&Attachment>, error: CallError) -> Setback
 /// Asks whether a container can be used, and sends what is missing of its file.
 async fn look(
     of: &impl Containers,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     made: &mut Made,
     file: Option<&Attachment>,
-) -> Result<Came<()>, Setback> {
+) -> Result<Came<()>, AttemptError> {
     let title = of.graph().title();
     let named = |why: String| match file {
         Some(file) => format!("{}: {title} could not use it: {why}", job.place(file)),
@@ -311,7 +320,7 @@ async fn look(
             let pause = ((job.now - made.at) / 2).clamp(FIRST_LOOK, LONGEST_PAUSE);
             Ok(Came::Later(usage.not_before(job.now + pause, job.now)))
         }
-        (Standing::Refused { why }, _) => Err(Setback::Refused { reason: named(why) }),
+        (Standing::Refused { why }, _) => Err(AttemptError::Refused { reason: named(why) }),
         (Standing::Lost(Lost { why, cause: Cause::Fetch }), Some(file)) => {
             let why = fetch::not_fetched(job, file, title, &why);
             Ok(Came::Nothing(Lost { why, cause: Cause::Fetch }))
@@ -325,10 +334,10 @@ async fn look(
 /// the next step asks how much has arrived.
 async fn send(
     of: &impl Containers,
-    job: &Job<'_>,
+    job: &PublishRequest<'_>,
     (file, arrived): (&Attachment, u64),
     url: &Url,
-) -> Result<Came<()>, Setback> {
+) -> Result<Came<()>, AttemptError> {
     let Err(error) = of.graph().upload(job, file, arrived, url).await else {
         return Ok(Came::Later(job.now + FIRST_LOOK));
     };

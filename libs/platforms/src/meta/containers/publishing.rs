@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Claim, Published, Resolution, Setback};
+use domain::delivery::{AttemptError, Claim, Published, Resolution};
 use serde::Deserialize;
 
 use super::listing::{self, Post, Posts};
 use super::standing::{self, Report, Standing};
 use super::{Containers, Made, Progress, quota};
 use crate::caller::Caller;
-use crate::job::Job;
+use crate::deadline::{self, Deadline, WITHIN};
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::errors::DAILY_QUOTA;
 use crate::meta::id::GraphId;
-use crate::watch::{self, WITHIN, Watch};
+use crate::publish_request::PublishRequest;
 
 /// For the public call. Long, because what it did has to be found out otherwise.
 const PUBLISH: Duration = Duration::from_secs(30);
@@ -33,42 +33,42 @@ struct Answer {
 }
 
 /// Makes a job's post public.
-pub(crate) async fn publish(of: &impl Containers, job: &Job<'_>) -> Result<Published, Setback> {
-    let unprepared = || Setback::Stale { reason: "there is no container to be published".to_owned() };
+pub(crate) async fn publish(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+    let unprepared = || AttemptError::PreparationExpired { reason: "there is no container to be published".to_owned() };
     Publication::of(of, job).ok_or_else(unprepared)?.publish().await
 }
 
 /// What became of the public call of a job that was begun at `since`.
-pub(crate) async fn resolve(of: &impl Containers, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+pub(crate) async fn resolve(of: &impl Containers, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a container there was no call.
-    let Some(publication) = Publication::of(of, job) else { return Resolution::Absent };
-    watch::look(of.graph().title(), job, publication.resolve(since)).await
+    let Some(publication) = Publication::of(of, job) else { return Resolution::NotPublished };
+    deadline::look(of.graph().title(), job, publication.resolve(since)).await
 }
 
 /// A container on its way to being a post.
 struct Publication<'a, C> {
     of: &'a C,
-    job: &'a Job<'a>,
+    job: &'a PublishRequest<'a>,
     container: Made,
 }
 
 impl<'a, C: Containers> Publication<'a, C> {
     /// That of a job; `None` where nothing was prepared.
-    fn of(of: &'a C, job: &'a Job<'a>) -> Option<Self> {
+    fn of(of: &'a C, job: &'a PublishRequest<'a>) -> Option<Self> {
         let container = Progress::stored(job).whole?;
         Some(Self { of, job, container })
     }
 
     /// Makes it public.
-    async fn publish(&self) -> Result<Published, Setback> {
-        let (job, calls, watch) = (self.job, self.of.calls(), Watch::begin(self.job.now));
+    async fn publish(&self) -> Result<Published, AttemptError> {
+        let (job, calls, watch) = (self.job, self.of.calls(), Deadline::begin(self.job.now));
         let path = format!("/{}/{}", job.profile.account_id, calls.publish);
         let fields = [("creation_id", self.container.id.as_str())];
         match self.of.graph().post::<Answer>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
             Ok(answered) => {
                 let id = answered.body.id;
                 let url = watch.within(WITHIN, self.permalink(id.as_str())).await.flatten();
-                Ok(Published::new(id, job.now).seen_at(url))
+                Ok(Published::new(id, job.now).with_url(url))
             }
             Err(error) => {
                 // Further questions only add to what is known.
@@ -85,10 +85,10 @@ impl<'a, C: Containers> Publication<'a, C> {
         asked.ok()?.body.permalink
     }
 
-    async fn setback(&self, error: CallError) -> Setback {
+    async fn setback(&self, error: CallError) -> AttemptError {
         if error.has_code(DAILY_QUOTA) {
             let retry_at = Some(quota::frees_at(self.of, self.job).await);
-            return Setback::Busy { retry_at, reason: error.message };
+            return AttemptError::RetryLater { retry_at, reason: error.message };
         }
         let error = self.of.graph().confirmed(self.job, error).await;
         let is_of_the_container = match error.kind {
@@ -102,10 +102,10 @@ impl<'a, C: Containers> Publication<'a, C> {
         // A container is published once: one that is not there any more may be the one that was published.
         let reason = error.message;
         match self.standing().await {
-            Ok(Standing::Ready | Standing::Working) => Setback::Busy { retry_at: None, reason },
-            Ok(Standing::Refused { .. } | Standing::Lost(_)) => Setback::Stale { reason },
-            Err(it) if it.is_of_what_is_gone() => Setback::Stale { reason },
-            Ok(Standing::Public) | Err(_) => Setback::Unknown { may_still_run: false, retry_at: None, reason },
+            Ok(Standing::Ready | Standing::Working) => AttemptError::RetryLater { retry_at: None, reason },
+            Ok(Standing::Refused { .. } | Standing::Lost(_)) => AttemptError::PreparationExpired { reason },
+            Err(it) if it.is_of_what_is_gone() => AttemptError::PreparationExpired { reason },
+            Ok(Standing::Public) | Err(_) => AttemptError::Unknown { may_still_run: false, retry_at: None, reason },
         }
     }
 
@@ -119,8 +119,8 @@ impl<'a, C: Containers> Publication<'a, C> {
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.of.graph().title();
         let is_public = match self.standing().await {
-            Ok(Standing::Ready) => return Resolution::Absent,
-            Ok(Standing::Working) => return Resolution::Unclear { reason: format!("{title} is still working on it") },
+            Ok(Standing::Ready) => return Resolution::NotPublished,
+            Ok(Standing::Working) => return Resolution::Pending { reason: format!("{title} is still working on it") },
             Ok(Standing::Public) => true,
             Ok(Standing::Refused { .. } | Standing::Lost(_)) => false,
             Err(failure) if failure.is_of_what_is_gone() => false,
@@ -132,19 +132,19 @@ impl<'a, C: Containers> Publication<'a, C> {
         };
         let found = match self.ours(&posts).await {
             Ok(found) => found,
-            Err(reason) => return Resolution::Unclear { reason },
+            Err(reason) => return Resolution::Pending { reason },
         };
         match found {
-            Some(published) if is_public => Resolution::Public(published),
-            Some(published) => Resolution::Recognised(published),
+            Some(published) if is_public => Resolution::Found(published),
+            Some(published) => Resolution::Candidate(published),
             None if is_public && self.job.called_at + LISTED_WITHIN < self.job.now => {
-                Resolution::Public(Published::new(self.container.id.clone(), self.job.now))
+                Resolution::Found(Published::new(self.container.id.clone(), self.job.now))
             }
             None if is_public => {
-                Resolution::Unclear { reason: format!("{title} has published it and does not list it yet") }
+                Resolution::Pending { reason: format!("{title} has published it and does not list it yet") }
             }
-            None if posts.is_all => Resolution::NotThere,
-            None => Resolution::Unclear {
+            None if posts.is_all => Resolution::NotFound,
+            None => Resolution::Pending {
                 reason: "not everything was listed that the account has published since".to_owned(),
             },
         }
@@ -162,16 +162,16 @@ impl<'a, C: Containers> Publication<'a, C> {
         let is_others = |post: &Post| claims.iter().any(|(id, claim)| *id == post.id && *claim == Claim::Others);
         let ours = alike.into_iter().find(|it| !is_others(it));
         let now = self.job.now;
-        Ok(ours.map(|it| Published::new(it.id.clone(), it.at.unwrap_or(now)).seen_at(it.url.clone())))
+        Ok(ours.map(|it| Published::new(it.id.clone(), it.at.unwrap_or(now)).with_url(it.url.clone())))
     }
 }
 
 /// What follows from an error where no further call can help. An error that says that the container is gone, or was
 /// published before, may be due to an earlier call.
-fn unasked(error: CallError) -> Setback {
+fn unasked(error: CallError) -> AttemptError {
     match error.kind {
         ErrorKind::PreparationExpired | ErrorKind::Duplicate => {
-            Setback::Unknown { may_still_run: false, retry_at: None, reason: error.message }
+            AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message }
         }
         _ => error.into(),
     }

@@ -1,14 +1,14 @@
 //! How much an account may publish within a day.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use serde::Deserialize;
 
 use super::{Containers, listing};
 use crate::caller::Caller;
-use crate::job::Job;
 use crate::kit::CallError;
 use crate::meta::list::List;
+use crate::publish_request::PublishRequest;
 
 /// The length of the window in which posts are counted, unless Meta says otherwise.
 const DAY: TimeDelta = TimeDelta::days(1);
@@ -41,23 +41,23 @@ struct UsedUp {
 ///
 /// # Errors
 /// Busy until the oldest of the posts that are counted is counted no more.
-pub(super) async fn check(of: &impl Containers, job: &Job<'_>) -> Result<(), Setback> {
+pub(super) async fn check(of: &impl Containers, job: &PublishRequest<'_>) -> Result<(), AttemptError> {
     let found = used_up(of, job).await?;
     let Some(UsedUp { total, used, frees_at }) = found.filter(|it| job.publish_at < it.frees_at) else {
         return Ok(());
     };
     let title = of.graph().title();
     let reason = format!("the account has published {used} of the {total} posts that {title} takes within a day");
-    Err(Setback::Busy { retry_at: Some(frees_at), reason })
+    Err(AttemptError::RetryLater { retry_at: Some(frees_at), reason })
 }
 
 /// When to try again after the public call was refused for a quota.
-pub(super) async fn frees_at(of: &impl Containers, job: &Job<'_>) -> DateTime<Utc> {
+pub(super) async fn frees_at(of: &impl Containers, job: &PublishRequest<'_>) -> DateTime<Utc> {
     let found = used_up(of, job).await.ok().flatten();
     found.map_or(job.now + SHORTEST, |it| it.frees_at)
 }
 
-async fn used_up(of: &impl Containers, job: &Job<'_>) -> Result<Option<UsedUp>, CallError> {
+async fn used_up(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Option<UsedUp>, CallError> {
     let path = format!("/{}/{}", job.profile.account_id, of.calls().limit);
     let read = of.graph().get::<List<Limit>>(Caller::of(job), &path, &[("fields", "quota_usage,config")]).await;
     let said = match read {

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Containers;
-use crate::answer;
 use crate::caller::Caller;
 use crate::kit::{CallError, Effect, ErrorKind, ErrorTable};
 use crate::meta::graph::Answered;
 use crate::meta::id::GraphId;
+use crate::response;
 
 /// The state of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Said {
             Some(state) => (Some(state), self.status),
             None => (self.status, self.error_message),
         };
-        let why = why.map(|it| answer::shown(&it)).filter(|it| !it.is_empty());
+        let why = why.map(|it| response::shown(&it)).filter(|it| !it.is_empty());
         match state.as_deref() {
             Some("FINISHED") => Standing::Ready,
             Some("PUBLISHED") => Standing::Public,

@@ -1,7 +1,7 @@
 //! What each documented error means.
 
 use chrono::{DateTime, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::testing::noon;
 use http::{HeaderMap, StatusCode};
 use serde_json::json;
@@ -28,8 +28,8 @@ fn refused(effect: Effect, code: i64, subcode: Option<i64>) -> CallError {
 #[test]
 fn publish_call_of_a_blocked_account_is_not_repeated_for_two_hours() {
     for (code, subcode) in [(368, None), (4, Some(2_207_051)), (-1, Some(2_207_001)), (368, Some(1_390_008))] {
-        let setback = Setback::from(refused(Effect::Public, code, subcode));
-        let Setback::Unknown { retry_at, .. } = setback else { panic!("{code} {subcode:?}: {setback:?}") };
+        let setback = AttemptError::from(refused(Effect::Public, code, subcode));
+        let AttemptError::Unknown { retry_at, .. } = setback else { panic!("{code} {subcode:?}: {setback:?}") };
         assert_eq!(retry_at, Some(noon() + TimeDelta::hours(2)), "{code} {subcode:?}");
     }
 }
@@ -102,9 +102,11 @@ fn messages_for_users_are_preferred_and_keep_the_trace_id() {
 
 #[test]
 fn what_follows_depends_on_the_effect() {
-    let busy =
-        |at: Option<DateTime<Utc>>| Setback::Busy { retry_at: at, reason: "No. (Meta finds it by AbC_d)".to_owned() };
-    let setback = |effect, code, subcode| Setback::from(refused(effect, code, subcode));
+    let busy = |at: Option<DateTime<Utc>>| AttemptError::RetryLater {
+        retry_at: at,
+        reason: "No. (Meta finds it by AbC_d)".to_owned(),
+    };
+    let setback = |effect, code, subcode| AttemptError::from(refused(effect, code, subcode));
     assert_eq!(setback(Effect::Public, 4, None), busy(Some(noon() + TimeDelta::hours(1))));
     assert_eq!(setback(Effect::Private, 368, None), busy(Some(noon() + TimeDelta::hours(2))));
     assert_eq!(setback(Effect::Private, -1, Some(2_207_001)), busy(Some(noon() + TimeDelta::hours(2))));
@@ -112,11 +114,11 @@ fn what_follows_depends_on_the_effect() {
     assert_eq!(setback(Effect::Private, 9_004, Some(2_207_052)), busy(None));
     for (code, subcode) in [(1, None), (2, None), (368, None), (-1, Some(2_207_001))] {
         let setback = setback(Effect::Public, code, subcode);
-        assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{code}: {setback:?}");
+        assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{code}: {setback:?}");
     }
-    assert!(matches!(setback(Effect::Public, 24, Some(2_207_008)), Setback::Stale { .. }));
-    assert!(matches!(setback(Effect::Public, 190, None), Setback::Disconnected { .. }));
-    assert!(matches!(setback(Effect::Public, 100, None), Setback::Refused { .. }));
+    assert!(matches!(setback(Effect::Public, 24, Some(2_207_008)), AttemptError::PreparationExpired { .. }));
+    assert!(matches!(setback(Effect::Public, 190, None), AttemptError::Unauthorized { .. }));
+    assert!(matches!(setback(Effect::Public, 100, None), AttemptError::Refused { .. }));
 }
 
 #[test]

@@ -1,50 +1,50 @@
 //! What is said of a file that nobody can fetch.
 
-use domain::connection::Profile;
+use domain::connection::AccountInfo;
 use domain::id::MediaId;
 use domain::media::{MimeType, PictureBounds};
 use domain::options::Options;
 use domain::testing::noon;
-use outbound::AddressPolicy;
+use egress::AddressPolicy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::*;
 use crate::account::Credentials;
-use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
-use crate::recognition::NobodyElse;
+use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
+use crate::recognition::NoOtherClaims;
 
 /// Files that are all at this address, if they are anywhere.
 struct Shelf(Option<String>);
 
 #[async_trait::async_trait]
 impl MediaReader for Shelf {
-    async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
-        Err(MediaUnreadable("nobody reads it".to_owned()))
+    async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaReadError> {
+        Err(MediaReadError("nobody reads it".to_owned()))
     }
 
-    async fn public_url(&self, _: &Attachment) -> Result<String, MediaUnreadable> {
-        self.0.clone().ok_or_else(|| MediaUnreadable("the bucket is not to be had".to_owned()))
+    async fn public_url(&self, _: &Attachment) -> Result<String, MediaReadError> {
+        self.0.clone().ok_or_else(|| MediaReadError("the bucket is not to be had".to_owned()))
     }
 
-    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<FittedPicture>, MediaReadError> {
         Ok(None)
     }
 
-    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaReadError> {
         Ok(())
     }
 }
 
 /// What becomes of a file at this address.
-async fn asked(at: Option<String>) -> Result<String, Setback> {
+async fn asked(at: Option<String>) -> Result<String, AttemptError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let media_id = MediaId::new(1).unwrap();
     let file = Attachment { media_id, mime_type: MimeType::Mp4, size_bytes: 9, alt_text: None, facts: None };
     let profile =
-        Profile { account_id: "1".to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
-    let (credentials, shelf) = (Credentials::of("token".into()), Shelf(at));
-    let job = Job {
+        AccountInfo { account_id: "1".to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
+    let (credentials, shelf) = (Credentials::new("token".into()), Shelf(at));
+    let job = PublishRequest {
         profile: &profile,
         credentials: &credentials,
         text: "",
@@ -56,7 +56,7 @@ async fn asked(at: Option<String>) -> Result<String, Setback> {
         publish_at: noon(),
         called_at: noon(),
         files: &shelf,
-        claims: &NobodyElse,
+        claims: &NoOtherClaims,
         now: noon(),
     };
     address(&HttpClients::new(AddressPolicy::PublicOnly), &job, &file).await
@@ -94,14 +94,17 @@ async fn what_can_be_read_from_here_is_given_to_meta() {
 async fn what_we_cannot_read_ourselves_is_not_given_to_meta_and_the_mac_is_not_said() {
     for status in ["403 Forbidden", "404 Not Found", "302 Found"] {
         let setback = asked(Some(answering(status).await)).await.unwrap_err();
-        let Setback::Busy { retry_at: None, reason } = &setback else { panic!("{setback:?}") };
+        let AttemptError::RetryLater { retry_at: None, reason } = &setback else { panic!("{setback:?}") };
         for said in ["file 1 of 1 (video/mp4)", "127.0.0.1", "operator", &status[..3]] {
             assert!(reason.contains(said), "{said}: {reason}");
         }
         assert!(!reason.contains("A-MAC"), "{reason}");
     }
     let setback = asked(Some("http://127.0.0.1:1/film.mp4".to_owned())).await.unwrap_err();
-    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.contains("could not be reached")), "{setback:?}");
+    assert!(
+        matches!(&setback, AttemptError::RetryLater { reason, .. } if reason.contains("could not be reached")),
+        "{setback:?}"
+    );
 }
 
 #[tokio::test]
@@ -109,5 +112,5 @@ async fn a_file_without_an_address_waits() {
     let setback = asked(None).await.unwrap_err();
     let told =
         "file 1 of 1 (video/mp4): it has no public address: the file could not be read: the bucket is not to be had";
-    assert_eq!(setback, Setback::Busy { retry_at: None, reason: told.to_owned() });
+    assert_eq!(setback, AttemptError::RetryLater { retry_at: None, reason: told.to_owned() });
 }

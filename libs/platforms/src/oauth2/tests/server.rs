@@ -11,13 +11,13 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use egress::AddressPolicy;
 use futures::stream;
-use outbound::AddressPolicy;
 use serde_json::{Map, Value};
 
 use crate::app::{AppCredentials, AppSource};
+use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
-use crate::not_now::NotNow;
 use crate::oauth2::{Dialect, Endpoints, OAuth2};
 
 /// What the server is to answer, and what it saw.
@@ -70,7 +70,7 @@ impl Server {
 
 #[async_trait::async_trait]
 impl AppSource for Server {
-    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
         Ok(Arc::new(AppCredentials::new("us:1", "our secret+")))
     }
 

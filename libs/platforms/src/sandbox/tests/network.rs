@@ -9,8 +9,8 @@ use axum::extract::{Form, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use egress::AddressPolicy;
 use futures::stream;
-use outbound::AddressPolicy;
 use serde_json::{Value, json};
 
 use crate::app::{AppCredentials, AppSource};

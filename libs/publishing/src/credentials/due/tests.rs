@@ -5,7 +5,7 @@ use domain::clock::Clock;
 use domain::connection::Connection;
 use domain::id::ConnectionId;
 use domain::testing::{a_connection, noon};
-use platforms::{Registry, Renewal as Model};
+use platforms::{RefreshPolicy as Model, Registry};
 use storage::testing::connect;
 use tokio::sync::Barrier;
 
@@ -177,8 +177,10 @@ fn slow(name: &'static str, clock: &Clock, seconds: i64) -> Network {
 /// The rig's platform and this one.
 fn with(rig: &mut Rig, network: Network) -> Arc<Network> {
     let network = Arc::new(network);
-    rig.renewable =
-        Registry::of(vec![Box::new(Registered(Arc::clone(&rig.network))), Box::new(Registered(Arc::clone(&network)))]);
+    rig.renewable = Registry::from_adapters(vec![
+        Box::new(Registered(Arc::clone(&rig.network))),
+        Box::new(Registered(Arc::clone(&network))),
+    ]);
     network
 }
 

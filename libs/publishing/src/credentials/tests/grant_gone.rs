@@ -39,7 +39,7 @@ async fn a_refused_renewal_asks_for_reconnection_and_is_not_tried_again() {
 #[tokio::test]
 async fn a_rejected_token_is_renewed_and_the_post_sent_with_the_new_one() {
     let rig = ending(later(3000), [Renewal::Rotated]).await;
-    rig.network.fates.lock().unwrap().push_back(Fate::Gone);
+    rig.network.fates.lock().unwrap().push_back(PublishFault::Gone);
     rig.schedule("Hello", noon()).await;
 
     rig.live(later(60)).await;
@@ -52,7 +52,7 @@ async fn a_rejected_token_is_renewed_and_the_post_sent_with_the_new_one() {
 #[tokio::test]
 async fn a_token_that_is_rejected_right_after_its_renewal_asks_for_reconnection() {
     let rig = ending(later(3000), [Renewal::Rotated, Renewal::Rotated]).await;
-    rig.network.fates.lock().unwrap().extend([Fate::Gone, Fate::Gone]);
+    rig.network.fates.lock().unwrap().extend([PublishFault::Gone, PublishFault::Gone]);
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(60)).await;
@@ -70,7 +70,7 @@ async fn a_token_that_has_worked_for_a_while_is_renewed_when_it_is_rejected() {
     let rig = rig([Renewal::Rotated, Renewal::Rotated]).await;
     assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
     rig.live(noon() + ON_PROBATION).await;
-    rig.network.fates.lock().unwrap().push_back(Fate::Gone);
+    rig.network.fates.lock().unwrap().push_back(PublishFault::Gone);
     let post = rig.schedule("Hello", noon() + ON_PROBATION).await;
 
     goes_out(&rig, &post, noon() + ON_PROBATION * 2).await;
@@ -80,7 +80,7 @@ async fn a_token_that_has_worked_for_a_while_is_renewed_when_it_is_rejected() {
 
 #[tokio::test]
 async fn a_rejected_call_is_known_not_to_be_public_even_if_nobody_can_be_told_of_the_connection() {
-    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
     let post = rig.schedule("Hello", later(60)).await;
     rig.events.down.store(true, Ordering::SeqCst);
 

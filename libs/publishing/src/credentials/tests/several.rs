@@ -3,7 +3,7 @@
 
 use domain::connection::Connection;
 use domain::testing::a_connection;
-use storage::testing::{a_hand_off, connect_as_before};
+use storage::testing::{a_connect_flow, connect_as_before};
 use storage::{Connecting, KeptIn, NewCredentials, credentials_context, grant_context};
 
 use super::*;
@@ -37,7 +37,7 @@ async fn rig(renewals: impl IntoIterator<Item = Renewal>) -> Rig {
         is_gone: false,
         refresh_at: Some(noon()),
     };
-    rig.store.begin_hand_off("state", &a_hand_off(rig.user.user_id, "sandbox", noon())).await.unwrap();
+    rig.store.begin_connect_flow("state", &a_connect_flow(rig.user.user_id, "sandbox", noon())).await.unwrap();
     rig.store.connect("state", &connecting, &[granted], None, noon()).await.unwrap();
     rig
 }
@@ -109,7 +109,7 @@ async fn an_account_whose_own_secret_is_rejected_is_lost_alone_and_stays_so() {
 
     let setback = rig.publishing.custody().rejected(platform, &account, &used, "no".to_owned()).await;
 
-    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
     assert_eq!((lost(&rig).await, renewed(&rig)), ([false, false, true], 0));
     assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
     assert_eq!(lost(&rig).await, [false, false, true], "the grant was renewed, which does not help it");

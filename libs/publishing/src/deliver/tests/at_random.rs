@@ -1,6 +1,6 @@
 //! Everything that can happen, in an order that dice decide.
 
-use domain::delivery::GIVE_UP_AFTER;
+use domain::delivery::RETRY_WINDOW;
 use domain::testing::Dice;
 
 use super::*;
@@ -9,7 +9,14 @@ use super::*;
 async fn whatever_happens_a_post_goes_out_at_most_once_and_its_end_is_told_truly() {
     for seed in 0..6 {
         let mut dice = Dice(seed);
-        let fates = [Fate::Public, Fate::Busy(None), Fate::LostAnswer, Fate::LostCall, Fate::TheirError, Fate::Refused];
+        let fates = [
+            PublishFault::Public,
+            PublishFault::Busy(None),
+            PublishFault::LostAnswer,
+            PublishFault::LostCall,
+            PublishFault::TheirError,
+            PublishFault::Refused,
+        ];
         let fates: Vec<_> = (0..60).map(|_| fates[dice.below(6)].clone()).collect();
         let rig = Rig::with(2, Network::default().fated(fates)).await;
         let mut posts = Vec::new();
@@ -34,7 +41,7 @@ async fn whatever_happens_a_post_goes_out_at_most_once_and_its_end_is_told_truly
             }
             rig.live(later(step * 20)).await;
         }
-        rig.live(later(7200) + GIVE_UP_AFTER).await;
+        rig.live(later(7200) + RETRY_WINDOW).await;
 
         let public = rig.network.public.lock().unwrap().clone();
         for post in &posts {

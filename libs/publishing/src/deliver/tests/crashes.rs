@@ -1,6 +1,6 @@
 //! Workers that die at a step, and those that come after them.
 
-use domain::delivery::{LEASE, Published};
+use domain::delivery::{LEASE_DURATION, Published};
 
 use super::*;
 
@@ -9,11 +9,11 @@ async fn a_worker_that_crashed_before_its_call_is_followed_by_one_that_asks_firs
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let delivery = rig.delivery(&post).await;
-    rig.leave(&delivery, delivery.clone().intended(noon())).await;
+    rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
 
-    rig.live(noon() + LEASE - TimeDelta::seconds(1)).await;
+    rig.live(noon() + LEASE_DURATION - TimeDelta::seconds(1)).await;
     assert_eq!(*rig.network.looks.lock().unwrap(), 0, "the worker may still be at it");
-    rig.live(noon() + LEASE + TICK + TimeDelta::seconds(10)).await;
+    rig.live(noon() + LEASE_DURATION + TICK + TimeDelta::seconds(10)).await;
 
     assert_published_once(&rig, &post, "Hello").await;
     assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
@@ -25,7 +25,7 @@ async fn a_worker_that_crashed_after_its_call_is_followed_by_one_that_finds_the_
     let post = rig.schedule("Hello", noon()).await;
     let delivery = rig.delivery(&post).await;
     rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
-    rig.leave(&delivery, delivery.clone().intended(noon())).await;
+    rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
 
     rig.live(later(300)).await;
 
@@ -39,10 +39,10 @@ async fn an_outcome_that_the_post_was_not_told_is_told_by_the_sweep() {
     let post = rig.schedule("Hello", noon()).await;
     rig.queue.take();
     let delivery = rig.delivery(&post).await;
-    let intended = rig.leave(&delivery, delivery.clone().intended(noon())).await;
+    let intended = rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
     rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
     let published = Published::new("p1".to_owned(), noon());
-    rig.leave(&intended, intended.clone().settled(Ok(published), noon(), 0)).await;
+    rig.leave(&intended, intended.clone().record_publish(Ok(published), noon(), 0)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
 
     rig.live(later(200)).await;

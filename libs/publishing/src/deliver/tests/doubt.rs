@@ -1,6 +1,6 @@
 //! Calls of which nobody knows whether they took effect.
 
-use domain::delivery::{FailureClass, GIVE_UP_AFTER};
+use domain::delivery::{FailureClass, RETRY_WINDOW};
 use platforms::Registry;
 use platforms::conformance::log::Log;
 
@@ -8,7 +8,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_lost_answer_is_found_and_nothing_is_sent_again() {
-    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -22,7 +22,7 @@ async fn a_lost_answer_is_found_and_nothing_is_sent_again() {
 async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
     for is_confirmed_later in [false, true] {
         let (log, _kept) = Log::kept();
-        let network = Network { is_confirmed_later, ..Network::default() }.fated([Fate::LostAnswer]);
+        let network = Network { is_confirmed_later, ..Network::default() }.fated([PublishFault::LostAnswer]);
         let rig = Rig::with(1, network).await;
         let post = rig.schedule("Hello", later(5)).await;
 
@@ -35,7 +35,7 @@ async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
 
 #[tokio::test]
 async fn a_lost_call_is_made_again_only_when_it_can_no_longer_take_effect() {
-    let rig = Rig::with(1, Network::default().fated([Fate::LostCall])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(5) + SETTLES - TimeDelta::milliseconds(1)).await;
@@ -51,7 +51,7 @@ async fn a_lost_call_is_made_again_only_when_it_can_no_longer_take_effect() {
 
 #[tokio::test]
 async fn after_an_error_that_was_answered_a_post_that_is_not_there_is_sent_again_soon() {
-    let rig = Rig::with(1, Network::default().fated([Fate::TheirError])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::TheirError])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(15)).await;
@@ -62,15 +62,15 @@ async fn after_an_error_that_was_answered_a_post_that_is_not_there_is_sent_again
 
 #[tokio::test]
 async fn what_stays_unclear_ends_a_day_later_and_says_that_it_may_be_public() {
-    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
-    *rig.network.always.lock().unwrap() = Some(Resolution::Unclear { reason: "down".to_owned() });
+    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+    *rig.network.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
-    rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(60));
-    rig.live(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5)).await;
+    rig.clock.skip_to(later(5) + RETRY_WINDOW - TimeDelta::seconds(60));
+    rig.live(later(5) + RETRY_WINDOW - TimeDelta::seconds(5)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
-    rig.live(later(5) + GIVE_UP_AFTER + TimeDelta::hours(1)).await;
+    rig.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
 
     assert!(failure(&rig, &post).await.contains("may be public"));
     assert_eq!(rig.network.calls(), 1);
@@ -78,7 +78,7 @@ async fn what_stays_unclear_ends_a_day_later_and_says_that_it_may_be_public() {
 
 #[tokio::test]
 async fn what_was_taken_and_then_refused_fails_at_once_with_the_words_of_the_platform() {
-    let rig = Rig::with(1, Network::default().fated([Fate::LostCall])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall])).await;
     let reason = "the video could not be processed".to_owned();
     rig.network.resolutions.lock().unwrap().push_back(Resolution::Refused { reason });
     let post = rig.schedule("Hello", later(5)).await;
@@ -89,15 +89,15 @@ async fn what_was_taken_and_then_refused_fails_at_once_with_the_words_of_the_pla
     let expected = "Sandbox took the post and then refused it: the video could not be processed. \
                     Change it and give it a new time.";
     assert_eq!(words, expected);
-    rig.live(later(5) + GIVE_UP_AFTER).await;
+    rig.live(later(5) + RETRY_WINDOW).await;
     assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
 }
 
 /// A list that does not show the post may lag. Only a proof that nothing is public permits to say that the post failed.
 #[tokio::test]
 async fn refusal_after_a_lost_answer_warns_unless_the_platform_proves_absence() {
-    for (answer, may_be_public) in [(Resolution::NotThere, true), (Resolution::Absent, false)] {
-        let rig = Rig::with(1, Network::default().fated([Fate::LostCall, Fate::Refused])).await;
+    for (answer, may_be_public) in [(Resolution::NotFound, true), (Resolution::NotPublished, false)] {
+        let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall, PublishFault::Refused])).await;
         *rig.network.always.lock().unwrap() = Some(answer);
         let post = rig.schedule("Hello", later(5)).await;
 
@@ -116,12 +116,12 @@ async fn refusal_after_a_lost_answer_warns_unless_the_platform_proves_absence() 
 
 #[tokio::test]
 async fn post_that_is_given_up_after_a_lost_answer_may_be_public() {
-    let busy = std::iter::repeat_n(Fate::Busy(None), 500);
-    let rig = Rig::with(1, Network::default().fated([Fate::LostCall]).fated(busy)).await;
-    *rig.network.always.lock().unwrap() = Some(Resolution::NotThere);
+    let busy = std::iter::repeat_n(PublishFault::Busy(None), 500);
+    let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall]).fated(busy)).await;
+    *rig.network.always.lock().unwrap() = Some(Resolution::NotFound);
     let post = rig.schedule("Hello", later(5)).await;
 
-    rig.live(later(5) + GIVE_UP_AFTER + TimeDelta::hours(1)).await;
+    rig.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
 
     let message = failure(&rig, &post).await;
     assert!(message.starts_with("The post may be public: ") && message.contains("Given up 24 hours"), "{message}");
@@ -130,9 +130,9 @@ async fn post_that_is_given_up_after_a_lost_answer_may_be_public() {
 
 #[tokio::test]
 async fn what_can_never_be_known_fails_and_says_where_to_look() {
-    let rig = Rig::with(1, Network::default().fated([Fate::LostCall])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall])).await;
     let advice = "look at your page".to_owned();
-    rig.network.resolutions.lock().unwrap().push_back(Resolution::Unknowable { advice });
+    rig.network.resolutions.lock().unwrap().push_back(Resolution::Undeterminable { advice });
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -144,11 +144,11 @@ async fn what_can_never_be_known_fails_and_says_where_to_look() {
 
 #[tokio::test]
 async fn an_unknown_outcome_survives_that_its_platform_is_switched_off() {
-    let mut rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
-    *rig.network.always.lock().unwrap() = Some(Resolution::Unclear { reason: "down".to_owned() });
+    let mut rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+    *rig.network.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
     let post = rig.schedule("Hello", noon()).await;
     rig.live(later(10)).await;
-    let on = std::mem::replace(&mut rig.platforms, Registry::of(Vec::new()));
+    let on = std::mem::replace(&mut rig.platforms, Registry::from_adapters(Vec::new()));
 
     rig.live(later(900)).await;
     assert!(rig.delivery(&post).await.intent.is_some());
@@ -162,7 +162,13 @@ async fn an_unknown_outcome_survives_that_its_platform_is_switched_off() {
 
 #[tokio::test]
 async fn a_platform_is_told_of_an_earlier_call_only_while_it_may_have_had_an_effect() {
-    let fates = [Fate::Busy(None), Fate::Stale, Fate::LostCall, Fate::Busy(None), Fate::Public];
+    let fates = [
+        PublishFault::Busy(None),
+        PublishFault::Stale,
+        PublishFault::LostCall,
+        PublishFault::Busy(None),
+        PublishFault::Public,
+    ];
     let rig = Rig::with(1, Network::default().fated(fates)).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -175,7 +181,7 @@ async fn a_platform_is_told_of_an_earlier_call_only_while_it_may_have_had_an_eff
 /// A platform whose list is behind by more than a call may still run, and which refuses
 /// what it has already.
 fn listing_late(after: TimeDelta) -> Network {
-    Network { listed_after: after, ..Network::default() }.fated([Fate::LostAnswer, Fate::Duplicate])
+    Network { listed_after: after, ..Network::default() }.fated([PublishFault::LostAnswer, PublishFault::Duplicate])
 }
 
 #[tokio::test]
@@ -204,8 +210,8 @@ async fn a_duplicate_that_is_never_listed_ends_a_day_later_and_says_that_it_may_
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
-    rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5));
-    rig.live(later(5) + GIVE_UP_AFTER + TimeDelta::hours(1)).await;
+    rig.clock.skip_to(later(5) + RETRY_WINDOW - TimeDelta::seconds(5));
+    rig.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
 
     let words = failure(&rig, &post).await;
     assert!(words.starts_with("The post may be public."), "{words}");

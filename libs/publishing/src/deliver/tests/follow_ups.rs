@@ -1,20 +1,20 @@
 //! What follows a publication.
 
-use domain::delivery::{LEASE, Published};
+use domain::delivery::{LEASE_DURATION, Published};
 use platforms::Followed;
 use platforms::conformance::log::Log;
 use storage::Disconnected;
 
 use super::*;
 
-fn network(following: impl IntoIterator<Item = Result<Followed, Setback>>) -> Network {
+fn network(following: impl IntoIterator<Item = Result<Followed, AttemptError>>) -> Network {
     let network = Network { follow_ups: vec!["comment", "playlist"], ..Network::default() };
     network.following.lock().unwrap().extend(following);
     network
 }
 
-fn busy() -> Result<Followed, Setback> {
-    Err(Setback::Busy { retry_at: None, reason: "too many comments".to_owned() })
+fn busy() -> Result<Followed, AttemptError> {
+    Err(AttemptError::RetryLater { retry_at: None, reason: "too many comments".to_owned() })
 }
 
 fn followed(rig: &Rig) -> Vec<String> {
@@ -55,7 +55,7 @@ async fn what_follows_is_done_in_order_and_holds_up_nothing() {
 
 #[tokio::test]
 async fn what_follows_comes_after_a_call_in_doubt_too() {
-    let rig = Rig::with(1, network([]).fated([Fate::LostAnswer])).await;
+    let rig = Rig::with(1, network([]).fated([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -66,7 +66,7 @@ async fn what_follows_comes_after_a_call_in_doubt_too() {
 
 #[tokio::test]
 async fn a_call_that_may_have_been_made_is_not_made_again_and_the_next_one_is() {
-    let lost = Err(Setback::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() });
+    let lost = Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() });
     let (log, _kept) = Log::kept();
     let rig = Rig::with(1, network([lost])).await;
     let post = rig.schedule("Hello", later(5)).await;
@@ -98,11 +98,11 @@ async fn published_and_no_more(rig: &Rig) -> (Post, Delivery) {
     let post = rig.schedule("Hello", noon()).await;
     rig.queue.take();
     let delivery = rig.delivery(&post).await;
-    let intended = rig.leave(&delivery, delivery.clone().intended(noon())).await;
+    let intended = rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
     rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
     let names = vec!["comment".to_owned(), "playlist".to_owned()];
-    let published = intended.clone().settled(Ok(Published::new("p1", noon())), noon(), 0);
-    let published = rig.leave(&intended, published.followed_by(names, noon())).await;
+    let published = intended.clone().record_publish(Ok(Published::new("p1", noon())), noon(), 0);
+    let published = rig.leave(&intended, published.with_follow_ups(names, noon())).await;
     (post, published)
 }
 
@@ -113,7 +113,7 @@ async fn what_nobody_got_to_within_the_hour_is_late_and_not_in_doubt() {
         let rig = Rig::with(1, network([])).await;
         let (post, published) = published_and_no_more(&rig).await;
         if has_begun {
-            rig.leave(&published, published.clone().follow_up_begun(noon())).await;
+            rig.leave(&published, published.clone().begin_follow_up(noon())).await;
         }
 
         rig.clock.skip_to(later(2 * 3600));
@@ -127,7 +127,7 @@ async fn what_nobody_got_to_within_the_hour_is_late_and_not_in_doubt() {
 #[tokio::test]
 async fn what_follows_is_told_too_where_the_grant_was_gone_for_good() {
     let (log, _kept) = Log::kept();
-    let network = Network { renewal: platforms::Renewal::Rotating, ..network([busy()]) };
+    let network = Network { renewal: platforms::RefreshPolicy::Rotating, ..network([busy()]) };
     network.renewals.lock().unwrap().extend(vec![crate::testing::Renewal::Gone; 9]);
     let rig = Rig::with(1, network).await;
     let post = rig.schedule("Hello", later(5)).await;
@@ -159,8 +159,8 @@ async fn a_worker_that_died_after_the_publication_loses_nothing_and_repeats_noth
         let rig = Rig::with(1, network([])).await;
         let (post, published) = published_and_no_more(&rig).await;
         if has_begun {
-            rig.leave(&published, published.clone().follow_up_begun(noon())).await;
-            rig.live(noon() + LEASE - TimeDelta::seconds(1)).await;
+            rig.leave(&published, published.clone().begin_follow_up(noon())).await;
+            rig.live(noon() + LEASE_DURATION - TimeDelta::seconds(1)).await;
             assert_eq!(followed(&rig), Vec::<String>::new(), "the worker may still be at it");
         }
 

@@ -1,13 +1,13 @@
 //! Accounts whose grant is gone, until their user connects them again.
 
-use domain::delivery::GIVE_UP_AFTER;
+use domain::delivery::RETRY_WINDOW;
 use domain::post::Authority;
 
 use super::*;
 
 #[tokio::test]
 async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() {
-    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -33,7 +33,7 @@ async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() 
 
 #[tokio::test]
 async fn a_post_that_waits_for_reconnection_can_be_taken_back_and_then_its_account_is_free() {
-    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
     let (one, other) = (rig.schedule("Hello", later(5)).await, rig.schedule("Again", later(5)).await);
     rig.live(later(600)).await;
     assert_eq!(rig.pending(0).await, 2);
@@ -50,14 +50,14 @@ async fn a_post_that_waits_for_reconnection_can_be_taken_back_and_then_its_accou
 
 #[tokio::test]
 async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
-    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(1800)).await;
-    rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(60));
-    rig.live(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5)).await;
+    rig.clock.skip_to(later(5) + RETRY_WINDOW - TimeDelta::seconds(60));
+    rig.live(later(5) + RETRY_WINDOW - TimeDelta::seconds(5)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
-    rig.live(later(5) + GIVE_UP_AFTER + TICK * 7).await;
+    rig.live(later(5) + RETRY_WINDOW + TICK * 7).await;
 
     let words = failure(&rig, &post).await;
     assert!(
@@ -69,8 +69,8 @@ async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
 
 #[tokio::test]
 async fn a_grant_that_is_found_gone_in_doubt_asks_for_reconnection_and_the_doubt_is_settled_after_it() {
-    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
-    let gone = Resolution::Disconnected { reason: "revoked".to_owned() };
+    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+    let gone = Resolution::Unauthorized { reason: "revoked".to_owned() };
     rig.network.resolutions.lock().unwrap().push_back(gone);
     let post = rig.schedule("Hello", noon()).await;
 
@@ -86,12 +86,12 @@ async fn a_grant_that_is_found_gone_in_doubt_asks_for_reconnection_and_the_doubt
 
 #[tokio::test]
 async fn an_open_intent_outlives_a_grant_that_is_gone() {
-    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
-    rig.network.resolutions.lock().unwrap().extend([Resolution::Unclear { reason: "revoked".to_owned() }]);
+    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+    rig.network.resolutions.lock().unwrap().extend([Resolution::Pending { reason: "revoked".to_owned() }]);
     let post = rig.schedule("Hello", noon()).await;
     rig.live(later(3)).await;
     let id = rig.connection(0).await.connection.connection_id;
-    assert!(rig.store.mark_needs_reconnection(id, &rig.grant(0).await, storage::Loss::Grant).await.unwrap());
+    assert!(rig.store.mark_needs_reconnection(id, &rig.grant(0).await, storage::LostGrant::Grant).await.unwrap());
 
     rig.live(later(600)).await;
     assert!(rig.delivery(&post).await.intent.is_some());

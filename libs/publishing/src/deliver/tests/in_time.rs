@@ -23,7 +23,7 @@ async fn a_worker_begins_no_step_that_it_has_no_time_for() {
     // Two steps fill its time, and the next worker takes the rest.
     rig.deliver(message, 1).await;
     assert_eq!(rig.network.prepared.lock().unwrap().len(), 2);
-    assert!(!rig.delivery(&post).await.prepared);
+    assert!(!rig.delivery(&post).await.is_prepared);
     let waiting = rig.queue.take();
     assert_eq!(waiting, [(rig.clock.now(), message)]);
     rig.deliver(message, 1).await;
@@ -54,7 +54,7 @@ async fn after_a_slow_renewal_the_call_is_another_workers() {
     let mut rig = Rig::with(1, Network::default()).await;
     let clock = rig.clock.clone();
     let on_renewal = Some(Box::new(move || clock.advance(TimeDelta::seconds(25))) as _);
-    rig.be(Network { renewal: platforms::Renewal::Rotating, on_renewal, ..Network::default() });
+    rig.be(Network { renewal: platforms::RefreshPolicy::Rotating, on_renewal, ..Network::default() });
     rig.reconnect(0, Rig::credentials(Some(later(30))), None).await;
     let post = rig.schedule("Hello", noon()).await;
     let message = rig.queue.take()[0].1;
@@ -69,8 +69,8 @@ async fn after_a_slow_renewal_the_call_is_another_workers() {
 
 #[tokio::test]
 async fn a_call_is_counted_from_its_own_beginning_not_from_that_of_the_work_before_it() {
-    let network = Network { renewal: platforms::Renewal::Rotating, ..Network::default() };
-    let rig = Rig::with(1, network.fated([Fate::LostCall])).await;
+    let network = Network { renewal: platforms::RefreshPolicy::Rotating, ..Network::default() };
+    let rig = Rig::with(1, network.fated([PublishFault::LostCall])).await;
     rig.reconnect(0, Rig::credentials(Some(later(10))), None).await;
     let post = rig.schedule("Hello", noon()).await;
     let message = rig.queue.take().remove(0).1;

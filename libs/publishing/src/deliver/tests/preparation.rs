@@ -1,6 +1,6 @@
 //! What comes before the public call.
 
-use domain::delivery::LEASE;
+use domain::delivery::LEASE_DURATION;
 
 use super::*;
 
@@ -19,12 +19,12 @@ async fn preparation_goes_on_where_a_crash_left_it() {
     assert_eq!(rig.delivery(&post).await.progress.as_deref(), Some("two"));
     // A worker takes the next step and is never heard of again.
     let delivery = rig.delivery(&post).await;
-    rig.leave(&delivery, delivery.clone().held(later(700))).await;
+    rig.leave(&delivery, delivery.clone().lease(later(700))).await;
     rig.clock.skip_to(later(700));
-    rig.live(later(700) + LEASE - TimeDelta::seconds(1)).await;
+    rig.live(later(700) + LEASE_DURATION - TimeDelta::seconds(1)).await;
     assert_eq!(rig.network.prepared.lock().unwrap().len(), 2);
     rig.live(later(1100)).await;
-    assert!(rig.delivery(&post).await.prepared);
+    assert!(rig.delivery(&post).await.is_prepared);
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
     rig.live(later(1300)).await;
 
@@ -38,7 +38,7 @@ async fn preparation_goes_on_where_a_crash_left_it() {
 #[tokio::test]
 async fn what_the_platform_no_longer_knows_is_prepared_anew_and_the_post_goes_out() {
     let network = Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() };
-    let rig = Rig::with(1, network.fated([Fate::Stale])).await;
+    let rig = Rig::with(1, network.fated([PublishFault::Stale])).await;
     let ready = |progress: &str| Ok(Step::Ready { progress: Some(progress.to_owned()) });
     rig.network.steps.lock().unwrap().extend([ready("old"), ready("new")]);
     let post = rig.schedule("Hello", later(1200)).await;
@@ -59,8 +59,8 @@ async fn what_the_platform_no_longer_knows_is_prepared_anew_and_the_post_goes_ou
 #[tokio::test]
 async fn a_preparation_that_meets_a_passing_failure_is_tried_again_and_the_post_can_still_be_changed() {
     let rig = Rig::with(1, Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() }).await;
-    let lost = Setback::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
-    let busy = Setback::Busy { retry_at: None, reason: "busy".to_owned() };
+    let lost = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
+    let busy = AttemptError::RetryLater { retry_at: None, reason: "busy".to_owned() };
     rig.network.steps.lock().unwrap().extend([Err(lost), Err(busy)]);
     let post = rig.schedule("Old", later(1200)).await;
 
@@ -79,7 +79,7 @@ async fn a_preparation_that_meets_a_passing_failure_is_tried_again_and_the_post_
 #[tokio::test]
 async fn a_file_that_the_platform_refuses_fails_the_post_before_its_time() {
     let rig = Rig::with(1, Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() }).await;
-    let refused = Setback::Refused { reason: "too dark".to_owned() };
+    let refused = AttemptError::Refused { reason: "too dark".to_owned() };
     rig.network.steps.lock().unwrap().push_back(Err(refused));
     let post = rig.schedule("Hello", later(1200)).await;
 

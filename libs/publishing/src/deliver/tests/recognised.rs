@@ -1,10 +1,10 @@
 //! Posts on a platform that knows them by their looks alone.
 
-use domain::delivery::CALL_WITHIN;
+use domain::delivery::PUBLISH_CALL_DELAY;
 
 use super::*;
 
-fn by_looks(fates: impl IntoIterator<Item = Fate>) -> Network {
+fn by_looks(fates: impl IntoIterator<Item = PublishFault>) -> Network {
     Network { by_looks: true, ..Network::default() }.fated(fates)
 }
 
@@ -20,10 +20,10 @@ async fn ids(rig: &Rig, posts: &[&Post]) -> Vec<String> {
 
 #[tokio::test]
 async fn what_looks_like_a_post_is_believed_once_nobody_else_has_claimed_it() {
-    let rig = Rig::with(1, by_looks([Fate::LostAnswer])).await;
+    let rig = Rig::with(1, by_looks([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", noon()).await;
 
-    let believed_at = noon() + SETTLES + CALL_WITHIN;
+    let believed_at = noon() + SETTLES + PUBLISH_CALL_DELAY;
     rig.live(believed_at - TimeDelta::seconds(5)).await;
     let waiting = rig.post(&post).await;
     assert_eq!(waiting.status, PostStatus::Publishing);
@@ -36,8 +36,8 @@ async fn what_looks_like_a_post_is_believed_once_nobody_else_has_claimed_it() {
 
 #[tokio::test]
 async fn the_post_of_another_delivery_is_not_taken_and_what_did_not_arrive_is_sent() {
-    for fate in [Fate::LostCall, Fate::LostAnswer] {
-        let rig = Rig::with(1, by_looks([Fate::Public, fate.clone()])).await;
+    for fate in [PublishFault::LostCall, PublishFault::LostAnswer] {
+        let rig = Rig::with(1, by_looks([PublishFault::Public, fate.clone()])).await;
         let first = rig.schedule("Hello", noon()).await;
         let second = rig.schedule("Hello", later(30)).await;
 
@@ -51,10 +51,10 @@ async fn the_post_of_another_delivery_is_not_taken_and_what_did_not_arrive_is_se
 #[tokio::test]
 async fn of_two_in_doubt_each_gets_a_post_of_its_own() {
     for fates in [
-        [Fate::LostAnswer, Fate::LostAnswer],
-        [Fate::LostCall, Fate::LostAnswer],
-        [Fate::LostAnswer, Fate::LostCall],
-        [Fate::LostCall, Fate::LostCall],
+        [PublishFault::LostAnswer, PublishFault::LostAnswer],
+        [PublishFault::LostCall, PublishFault::LostAnswer],
+        [PublishFault::LostAnswer, PublishFault::LostCall],
+        [PublishFault::LostCall, PublishFault::LostCall],
     ] {
         let rig = Rig::with(1, by_looks(fates.clone())).await;
         let first = rig.schedule("Hello", noon()).await;
@@ -71,7 +71,7 @@ async fn of_two_in_doubt_each_gets_a_post_of_its_own() {
 
 #[tokio::test]
 async fn what_was_claimed_before_a_worker_died_is_known_at_once() {
-    let rig = Rig::with(1, by_looks([Fate::LostAnswer])).await;
+    let rig = Rig::with(1, by_looks([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", noon()).await;
     let delivery = rig.delivery(&post).await;
     let connection = rig.connection(0).await.connection;
@@ -99,8 +99,8 @@ async fn a_platform_that_answers_with_another_post_has_made_none() {
 
 #[tokio::test]
 async fn who_is_in_doubt_and_disconnected_is_not_told_that_it_goes_out() {
-    let rig = Rig::with(1, by_looks([Fate::LostAnswer])).await;
-    let gone = Resolution::Disconnected { reason: "revoked".to_owned() };
+    let rig = Rig::with(1, by_looks([PublishFault::LostAnswer])).await;
+    let gone = Resolution::Unauthorized { reason: "revoked".to_owned() };
     *rig.network.always.lock().unwrap() = Some(gone);
     let post = rig.schedule("Hello", noon()).await;
 

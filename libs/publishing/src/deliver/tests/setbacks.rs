@@ -1,13 +1,13 @@
 //! A platform that refuses, is busy, or is switched off.
 
-use domain::delivery::GIVE_UP_AFTER;
+use domain::delivery::RETRY_WINDOW;
 use platforms::Registry;
 
 use super::*;
 
 #[tokio::test]
 async fn a_refused_post_fails_with_the_words_of_the_platform() {
-    let rig = Rig::with(1, Network::default().fated([Fate::Refused])).await;
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Refused])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -20,7 +20,8 @@ async fn a_refused_post_fails_with_the_words_of_the_platform() {
 
 #[tokio::test]
 async fn a_busy_platform_is_asked_again_when_it_says() {
-    let rig = Rig::with(1, Network::default().fated([Fate::Busy(None), Fate::Busy(Some(later(500)))])).await;
+    let rig =
+        Rig::with(1, Network::default().fated([PublishFault::Busy(None), PublishFault::Busy(Some(later(500)))])).await;
     let post = rig.schedule("Hello", later(100)).await;
 
     rig.live(later(300)).await;
@@ -38,14 +39,14 @@ async fn a_busy_platform_is_asked_again_when_it_says() {
 
 #[tokio::test]
 async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
-    let rig = Rig::with(1, Network::default().fated(vec![Fate::Busy(None); 200])).await;
+    let rig = Rig::with(1, Network::default().fated(vec![PublishFault::Busy(None); 200])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
-    rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(60));
-    rig.live(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5)).await;
+    rig.clock.skip_to(later(5) + RETRY_WINDOW - TimeDelta::seconds(60));
+    rig.live(later(5) + RETRY_WINDOW - TimeDelta::seconds(5)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
-    rig.live(later(5) + GIVE_UP_AFTER + TICK).await;
+    rig.live(later(5) + RETRY_WINDOW + TICK).await;
 
     let words = failure(&rig, &post).await;
     assert!(words.starts_with("Given up 24 hours after its time") && words.contains("too many posts"), "{words}");
@@ -54,8 +55,8 @@ async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
 
 #[tokio::test]
 async fn a_quota_that_opens_after_a_day_is_waited_for() {
-    let opens_at = later(5) + GIVE_UP_AFTER + TimeDelta::hours(3);
-    let rig = Rig::with(1, Network::default().fated([Fate::Busy(Some(opens_at))])).await;
+    let opens_at = later(5) + RETRY_WINDOW + TimeDelta::hours(3);
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Busy(Some(opens_at))])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(opens_at - TimeDelta::seconds(5)).await;
@@ -68,9 +69,9 @@ async fn a_quota_that_opens_after_a_day_is_waited_for() {
 
 #[tokio::test]
 async fn a_quota_that_is_still_used_up_when_it_should_open_is_given_up_soon_after() {
-    let opens_at = later(5) + GIVE_UP_AFTER + TimeDelta::hours(3);
-    let still = Fate::Busy(Some(opens_at + GIVE_UP_AFTER));
-    let rig = Rig::with(1, Network::default().fated([Fate::Busy(Some(opens_at)), still])).await;
+    let opens_at = later(5) + RETRY_WINDOW + TimeDelta::hours(3);
+    let still = PublishFault::Busy(Some(opens_at + RETRY_WINDOW));
+    let rig = Rig::with(1, Network::default().fated([PublishFault::Busy(Some(opens_at)), still])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(opens_at + TimeDelta::minutes(20)).await;
@@ -84,7 +85,7 @@ async fn a_quota_that_is_still_used_up_when_it_should_open_is_given_up_soon_afte
 async fn a_post_of_a_platform_that_is_switched_off_waits_and_goes_out_later() {
     let mut rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
-    let on = std::mem::replace(&mut rig.platforms, Registry::of(Vec::new()));
+    let on = std::mem::replace(&mut rig.platforms, Registry::from_adapters(Vec::new()));
     rig.live(later(900)).await;
     assert!(rig.post(&post).await.targets[0].error_message.is_some());
 

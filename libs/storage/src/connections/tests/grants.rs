@@ -1,8 +1,8 @@
 //! Grants that cover several accounts, and credentials that move to them.
 
 use super::*;
-use crate::race::Race;
 use crate::testing::connect_as_before;
+use crate::write_outcome::WriteOutcome;
 
 /// The accounts with these ids, all by the same grant.
 fn pages(user: &User, ids: &[&str], grant: &str) -> Vec<Connecting> {
@@ -29,7 +29,7 @@ async fn the_accounts_of_a_grant_are_connected_together_and_share_its_credential
     let (store, user) = (store().await, a_user());
     let accounts = pages(&user, &["a", "b", "c"], "person");
     let hash = "several";
-    store.begin_hand_off(hash, &a_hand_off(&user, Stage::Choosing)).await.unwrap();
+    store.begin_connect_flow(hash, &a_connect_flow(&user, FlowState::ChoosingAccounts)).await.unwrap();
 
     let granted = [credentials(&accounts[0], b"shared")];
     let connected = store.connect(hash, &accounts, &granted, Some("not all"), noon()).await.unwrap();
@@ -40,7 +40,7 @@ async fn the_accounts_of_a_grant_are_connected_together_and_share_its_credential
         let grant = grant(&store, account).await;
         assert_eq!((grant.sealed.as_slice(), grant.connections), (b"shared".as_slice(), ids.iter().copied().collect()));
     }
-    let ended = store.hand_off(hash).await.unwrap().unwrap();
+    let ended = store.connect_flow(hash).await.unwrap().unwrap();
     assert_eq!((ended.connection_id, ended.also_connected), (Some(ids[0]), ids[1..].to_vec()));
     assert_eq!(ended.reason.as_deref(), Some("not all"));
 }
@@ -102,16 +102,16 @@ async fn a_connection_shows_the_newest_of_its_grant_only() {
     let renewed = |by: u64| CredentialsRecord { generation: first.generation + by, ..first.clone() };
     let needs = async || record(&store, &account).await.connection.needs_reconnection;
 
-    assert!(store.mark_needs_reconnection(id, &renewed(2), Loss::Grant).await.unwrap());
-    assert!(!store.mark_needs_reconnection(id, &renewed(2), Loss::Grant).await.unwrap(), "it is said once");
+    assert!(store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
+    assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap(), "it is said once");
     assert!(!store.show_renewed(id, &renewed(2)).await.unwrap(), "these are what was refused");
     assert!(needs().await);
     assert!(store.show_renewed(id, &renewed(3)).await.unwrap());
     assert!(!needs().await);
-    assert!(!store.mark_needs_reconnection(id, &renewed(2), Loss::Grant).await.unwrap());
+    assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
     assert!(!needs().await);
 
-    assert!(store.mark_needs_reconnection(id, &renewed(3), Loss::Account).await.unwrap());
+    assert!(store.mark_needs_reconnection(id, &renewed(3), LostGrant::Account).await.unwrap());
     assert!(!store.show_renewed(id, &renewed(4)).await.unwrap(), "a renewal of the grant does not help it");
     connected(&store, &user, &[&account], b"again").await;
     assert!(!needs().await);
@@ -136,8 +136,8 @@ async fn credentials_that_are_beside_their_connection_are_read_there_and_moved()
     assert_eq!(due().await, [(user.user_id, connection.connection_id)]);
 
     let moved = granted(&connection, b"moved", Some(noon()));
-    assert_eq!(store.move_credentials(&read, &moved, noon()).await.unwrap(), Race::Won);
-    assert_eq!(store.move_credentials(&read, &moved, noon()).await.unwrap(), Race::Lost, "once");
+    assert_eq!(store.move_credentials(&read, &moved, noon()).await.unwrap(), WriteOutcome::Applied);
+    assert_eq!(store.move_credentials(&read, &moved, noon()).await.unwrap(), WriteOutcome::Conflict, "once");
 
     let (record, grant) = (record(&store, &account).await, grant(&store, &account).await);
     assert_eq!((grant.sealed.as_slice(), grant.beside), (b"moved".as_slice(), None));

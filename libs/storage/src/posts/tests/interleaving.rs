@@ -67,7 +67,7 @@ impl Moved {
     async fn to(&self, status: PostStatus) {
         let mut post = self.post.lock().await;
         let scheduled_at = (status == PostStatus::Scheduled).then(noon);
-        let after = Post { status, scheduled_at, stamp: post.stamp + 1, ..post.clone() };
+        let after = Post { status, scheduled_at, write_id: post.write_id + 1, ..post.clone() };
         write(&self.store, Some(&post), Some(&after)).await;
         *post = after;
     }

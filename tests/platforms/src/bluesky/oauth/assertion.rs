@@ -3,7 +3,7 @@
 use super::Form;
 use crate::bluesky::jose::Jwt;
 use crate::bluesky::refusal::Refusal;
-use crate::bluesky::world::World;
+use crate::bluesky::world::NetworkState;
 use crate::bluesky::world::client::{Client, ClientAuth};
 
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -14,7 +14,7 @@ const MAX_AGE_SECONDS: i64 = 60;
 impl Client {
     /// Checks what the client says of itself. `jkt` is the key of its `DPoP`
     /// proof, which has to be another one.
-    pub(super) fn authenticate(&self, form: &Form, world: &World, jkt: &str) -> Result<ClientAuth, Refusal> {
+    pub(super) fn authenticate(&self, form: &Form, world: &NetworkState, jkt: &str) -> Result<ClientAuth, Refusal> {
         let Some(keys) = &self.keys else { return Ok(ClientAuth::None) };
         let assertion = form.want("client_assertion", "invalid_request")?;
         if form.get("client_assertion_type") != Some(ASSERTION_TYPE) {

@@ -10,7 +10,7 @@ use crate::bluesky::account;
 use crate::bluesky::refusal::Refusal;
 use crate::bluesky::world::Shared;
 use crate::bluesky::world::requests::Asked;
-use crate::stand_in::consent::{self, escape};
+use crate::fake::consent::{self, escape};
 
 #[derive(Deserialize)]
 pub(super) struct Shown {

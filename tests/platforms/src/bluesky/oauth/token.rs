@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Known, Posted};
 use crate::bluesky::refusal::Refusal;
 use crate::bluesky::world::grants::{ACCESS_LIVES, Grant};
-use crate::bluesky::world::{Shared, World};
+use crate::bluesky::world::{NetworkState, Shared};
 use crate::bluesky::{account, jose};
 
 pub(super) async fn token(State(world): State<Shared>, posted: Posted) -> Result<Json<Value>, Refusal> {
@@ -24,7 +24,7 @@ pub(super) async fn token(State(world): State<Shared>, posted: Posted) -> Result
     }
 }
 
-fn exchange(world: &World, posted: &Posted, known: &Known) -> Result<Json<Value>, Refusal> {
+fn exchange(world: &NetworkState, posted: &Posted, known: &Known) -> Result<Json<Value>, Refusal> {
     let invalid = |why: &str| Refusal::oauth("invalid_grant", why);
     let form = &posted.form;
     let code = form.want("code", "invalid_grant")?;
@@ -62,7 +62,7 @@ fn exchange(world: &World, posted: &Posted, known: &Known) -> Result<Json<Value>
     Ok(answer(state.grants.add(asked, known.auth.clone(), code, access, now)))
 }
 
-fn refresh(world: &World, posted: &Posted, known: &Known) -> Result<Json<Value>, Refusal> {
+fn refresh(world: &NetworkState, posted: &Posted, known: &Known) -> Result<Json<Value>, Refusal> {
     let token = posted.form.want("refresh_token", "invalid_grant")?;
     let now = world.clock.now();
     let access = access_token(world, &known.jkt, &known.client.id, now);
@@ -71,7 +71,7 @@ fn refresh(world: &World, posted: &Posted, known: &Known) -> Result<Json<Value>,
     state.grants.rotate(token, by, access, now).map(answer)
 }
 
-fn access_token(world: &World, jkt: &str, client_id: &str, now: DateTime<Utc>) -> String {
+fn access_token(world: &NetworkState, jkt: &str, client_id: &str, now: DateTime<Utc>) -> String {
     let claims = json!({
         "iss": world.issuer(),
         "aud": world.pds_did(),

@@ -16,7 +16,7 @@ use super::{BOT, Here, Memory, Message};
 use crate::discord::fields::Fields;
 use crate::discord::files::{Body, File};
 use crate::discord::refusal::{Refusal, rate_headers};
-use crate::stand_in::limits::{Begins, Limit, Standing};
+use crate::fake::limits::{Begins, Limit, Standing};
 
 /// Messages of a channel, as answers of the real one say them: 5 in 5 seconds.
 const PER_CHANNEL: Limit =

@@ -5,17 +5,17 @@ use axum::response::Response;
 use domain::options::{OptionValue, Options};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::network::{Call, Decision, Network, PublicPost, Trouble};
-use platforms::{Answers, AppCredentials};
+use platforms::conformance::network::{Call, Decision, InjectedFault, Network, PublicPost};
+use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::messages::Said;
 use super::{DiscordBot, GENERAL, Here, Message, SERVER, TOKEN};
 use crate::discord::webhooks;
-use crate::stand_in::front::Front;
-use crate::stand_in::network::network;
-use crate::stand_in::oauth::decide;
+use crate::fake::front::Front;
+use crate::fake::network::network;
+use crate::fake::oauth::decide;
 
 #[async_trait]
 impl Network for DiscordBot {
@@ -38,8 +38,8 @@ impl Network for DiscordBot {
         self.here.oauth().permit(redirect_uri);
     }
 
-    fn answers(&self) -> Answers {
-        Answers::from([("webhook".to_owned(), String::new().into())])
+    fn answers(&self) -> FieldValues {
+        FieldValues::from([("webhook".to_owned(), String::new().into())])
     }
 
     fn options(&self) -> Options {
@@ -50,7 +50,7 @@ impl Network for DiscordBot {
         decide(url, SERVER, decision).await
     }
 
-    fn can(&self, call: Call, _: Trouble) -> bool {
+    fn can(&self, call: Call, _: InjectedFault) -> bool {
         matches!(call, Call::Exchange | Call::Publish | Call::Revoke | Call::LookUp | Call::Account)
     }
 
@@ -104,7 +104,7 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, _: Call, trouble: Trouble) -> Response {
+    fn answer(&self, _: Call, trouble: InjectedFault) -> Response {
         webhooks::answer(trouble)
     }
 }

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use crate::stand_in::oauth::{Client, Pkce, Refresh, Rules};
+use crate::fake::oauth::{Client, Pkce, Refresh, Rules};
 
 /// Everything in which a flavour may differ from the others.
 #[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]

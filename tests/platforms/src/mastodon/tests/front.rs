@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::testing::noon;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use reqwest::Response;
 use serde_json::json;
 
@@ -67,13 +67,13 @@ async fn a_call_in_trouble_is_done_or_not_and_counted_anyway() {
         (sent.ok().map(|it| it.status().as_u16()), visit.server.public().len())
     };
 
-    assert_eq!(publish(Trouble::CutBefore).await, (None, 0));
-    assert_eq!(publish(Trouble::LoseAnswer).await, (None, 1));
-    assert_eq!(publish(Trouble::Broken).await, (Some(500), 1));
-    assert_eq!(publish(Trouble::BrokenAfter).await, (Some(500), 2));
-    assert_eq!(publish(Trouble::Unavailable).await, (Some(503), 2));
-    assert_eq!(publish(Trouble::Gibberish).await, (Some(200), 2));
-    assert_eq!(publish(Trouble::Unwanted).await, (Some(422), 2));
+    assert_eq!(publish(InjectedFault::CutBefore).await, (None, 0));
+    assert_eq!(publish(InjectedFault::LoseAnswer).await, (None, 1));
+    assert_eq!(publish(InjectedFault::Broken).await, (Some(500), 1));
+    assert_eq!(publish(InjectedFault::BrokenAfter).await, (Some(500), 2));
+    assert_eq!(publish(InjectedFault::Unavailable).await, (Some(503), 2));
+    assert_eq!(publish(InjectedFault::Gibberish).await, (Some(200), 2));
+    assert_eq!(publish(InjectedFault::Unwanted).await, (Some(422), 2));
     assert_eq!(visit.publish(&json!({"status": "hello"})).await.0, 200);
     assert_eq!(visit.server.calls(Call::Publish), 8);
 }
@@ -82,7 +82,7 @@ async fn a_call_in_trouble_is_done_or_not_and_counted_anyway() {
 async fn the_end_of_a_limit_is_written_as_each_server_writes_it() {
     let limited = async |flavour| {
         let visit = Visit::friend(flavour, "read write").await;
-        visit.server.trouble(Call::Publish, Trouble::Limited { retry_after: TimeDelta::seconds(90) }, 1);
+        visit.server.trouble(Call::Publish, InjectedFault::Limited { retry_after: TimeDelta::seconds(90) }, 1);
         let answer = visit.post("/api/v1/statuses").json(&json!({"status": "hello"})).send().await.unwrap();
         (answer.status().as_u16(), answer.headers()["x-ratelimit-reset"].to_str().unwrap().to_owned())
     };

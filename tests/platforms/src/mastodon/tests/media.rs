@@ -1,7 +1,7 @@
 //! Uploads, and the files of a status.
 
 use chrono::TimeDelta;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, InjectedFault, Network};
 use serde_json::json;
 
 use super::{MP4, PNG, Visit, error, part, read, refused};
@@ -37,7 +37,7 @@ async fn a_status_has_four_pictures_or_one_finished_video_each_once() {
 async fn a_video_that_fails_never_becomes_ready() {
     let visit = Visit::usual().await;
     let video = visit.video().await;
-    visit.server.trouble(Call::Process, Trouble::Unwanted, 1);
+    visit.server.trouble(Call::Process, InjectedFault::Unwanted, 1);
 
     for _ in 0..2 {
         let answer = visit.get(&format!("/api/v1/media/{video}")).send().await.unwrap();

@@ -9,8 +9,8 @@ use platforms::conformance::network::{Call, Decision, Network};
 use serde_json::{Value, json};
 
 use super::{CALLBACK, Visit, error, post_json, read, refused};
+use crate::fake::wire::browser;
 use crate::mastodon::{Flavour, Server};
-use crate::stand_in::wire::browser;
 
 #[tokio::test]
 async fn an_app_needs_a_name_an_address_and_known_scopes() {

@@ -7,8 +7,8 @@ use platforms::conformance::network::{Call, Network};
 use serde_json::{Value, json};
 
 use super::{Visit, error, read, refused};
+use crate::fake::wire::browser;
 use crate::mastodon::{Flavour, Server};
-use crate::stand_in::wire::browser;
 
 #[tokio::test]
 async fn a_text_is_counted_as_the_server_counts() {

@@ -2,9 +2,11 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 use domain::rules::Rules;
-use platforms::{Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal};
+use platforms::{
+    Account, AuthorizationRequest, AuthorizeStep, Callback, Connect, ConnectError, Credentials, FieldValues,
+};
 
 use super::Adapter;
 use crate::network::fates::{PlatformFate, question_chances};
@@ -17,18 +19,18 @@ impl Connect for Adapter {
 
     async fn authorize(
         &self,
-        _: &Answers,
+        _: &FieldValues,
         _: &AuthorizationRequest,
         _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
+    ) -> Result<AuthorizeStep, ConnectError> {
+        Err(ConnectError::Unreachable)
     }
 
-    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
+    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
+        Err(ConnectError::Unreachable)
     }
 
-    async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), AttemptError> {
         let (call, fate) =
             self.call(format!("revoke {}", self.spec.name), &question_chances(&self.network.world.weather));
         call.go().await;
@@ -38,7 +40,11 @@ impl Connect for Adapter {
         call.come_back().await;
         match fate {
             PlatformFate::Fine => Ok(()),
-            _ => Err(Setback::Unknown { may_still_run: false, retry_at: None, reason: "it did not answer".to_owned() }),
+            _ => Err(AttemptError::Unknown {
+                may_still_run: false,
+                retry_at: None,
+                reason: "it did not answer".to_owned(),
+            }),
         }
     }
 }

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
-use platforms::{FollowUp, Followed, Job};
+use domain::delivery::AttemptError;
+use platforms::{FollowUp, Followed, PublishRequest};
 
 use super::Adapter;
 use super::overlap::UnderWay;
@@ -15,7 +15,11 @@ use crate::network::reference::Reference;
 use crate::network::spec::{FOLLOW_UPS, SETTLES};
 
 /// One step: the first thing is done in one, the second in two.
-pub(super) async fn take_step(adapter: &Adapter, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+pub(super) async fn take_step(
+    adapter: &Adapter,
+    job: &PublishRequest<'_>,
+    it: &FollowUp<'_>,
+) -> Result<Followed, AttemptError> {
     let world = &adapter.network.world;
     let reference = Reference::read(job.reference);
     let what = format!("follow {} {} {}", adapter.spec.name, job.reference, it.name);
@@ -26,20 +30,20 @@ pub(super) async fn take_step(adapter: &Adapter, job: &Job<'_>, it: &FollowUp<'_
     let is_last = it.name == FOLLOW_UPS[0] || it.progress.is_some();
     let (name, id) = (it.name.to_owned(), it.published.platform_post_id.clone());
     let unknown =
-        |may_still_run| Err(Setback::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
+        |may_still_run| Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
     let answer = match (fate, adapter.account(job.credentials)) {
-        (PlatformFate::Unsent, _) => Err(Setback::Busy { retry_at: None, reason: "not reached".to_owned() }),
+        (PlatformFate::Unsent, _) => Err(AttemptError::RetryLater { retry_at: None, reason: "not reached".to_owned() }),
         (PlatformFate::CallLost, _) => unknown(true),
         (PlatformFate::Revoked, account) => {
             if account.is_ok() {
                 adapter.network.lock().grants.revoke(job.credentials);
             }
-            Err(Setback::Disconnected { reason: "the grant was taken back".to_owned() })
+            Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
         }
         (_, Err(setback)) => Err(setback),
         (PlatformFate::Limited, _) => Err(adapter.limit()),
         (PlatformFate::Error, _) => unknown(false),
-        (PlatformFate::Refused, _) => Err(Setback::Refused { reason: "not wanted".to_owned() }),
+        (PlatformFate::Refused, _) => Err(AttemptError::Refused { reason: "not wanted".to_owned() }),
         (PlatformFate::DoneLater, _) if is_last => {
             let wait = world.up_to(SETTLES.to_std().unwrap_or_default());
             let at = adapter.now() + TimeDelta::from_std(wait).unwrap_or_default();

@@ -6,9 +6,9 @@ use std::fmt::Write;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::delivery::{Resolution, Setback};
-use platforms::Job;
-use platforms::recognition::{Likeness, Listed, Timeline, look_for};
+use domain::delivery::{AttemptError, Resolution};
+use platforms::PublishRequest;
+use platforms::recognition::{Listed, PostMatch, Timeline, look_for};
 
 use super::Adapter;
 use crate::network::fates::{PlatformFate, question_chances};
@@ -33,13 +33,13 @@ impl Listed for Shown {
 
 struct Account<'a> {
     adapter: &'a Adapter,
-    job: &'a Job<'a>,
+    job: &'a PublishRequest<'a>,
 }
 
 #[async_trait]
 impl Timeline for Account<'_> {
     type Post = Shown;
-    type Failure = Resolution;
+    type Error = Resolution;
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<Shown>, Resolution> {
         let Self { adapter, job } = *self;
@@ -51,23 +51,25 @@ impl Timeline for Account<'_> {
         call.come_back().await;
         match (fate, account) {
             (PlatformFate::Fine, Ok(_)) => Ok(page),
-            (PlatformFate::Fine, Err(Setback::Disconnected { reason })) => Err(Resolution::Disconnected { reason }),
-            _ => Err(Resolution::Unclear { reason: "it did not answer".to_owned() }),
+            (PlatformFate::Fine, Err(AttemptError::Unauthorized { reason })) => {
+                Err(Resolution::Unauthorized { reason })
+            }
+            _ => Err(Resolution::Pending { reason: "it did not answer".to_owned() }),
         }
     }
 
-    fn likeness(&self, post: &Shown) -> Option<Likeness> {
-        post.by_hand.then_some(Likeness::Other)
+    fn likeness(&self, post: &Shown) -> Option<PostMatch> {
+        post.by_hand.then_some(PostMatch::Other)
     }
 
-    async fn compare(&self, _: &Shown) -> Result<Likeness, Resolution> {
-        Ok(Likeness::Same)
+    async fn compare(&self, _: &Shown) -> Result<PostMatch, Resolution> {
+        Ok(PostMatch::Same)
     }
 }
 
 /// The progress of preparation, followed by the posts that the account shows
 /// now: a post that is not among them must have come later.
-pub(super) fn with_what_is_there(adapter: &Adapter, job: &Job<'_>, reached: &str) -> String {
+pub(super) fn with_what_is_there(adapter: &Adapter, job: &PublishRequest<'_>, reached: &str) -> String {
     let mut text = format!("{reached} ");
     for shown in adapter.network.lock().timeline.page(&job.profile.account_id, None, PAGE) {
         // Writing to a string cannot fail.
@@ -77,7 +79,7 @@ pub(super) fn with_what_is_there(adapter: &Adapter, job: &Job<'_>, reached: &str
 }
 
 /// Looks for a post among those that have appeared since preparation.
-pub(super) async fn resolve(adapter: &Adapter, job: &Job<'_>) -> Resolution {
+pub(super) async fn resolve(adapter: &Adapter, job: &PublishRequest<'_>) -> Resolution {
     let before = job.progress.and_then(|it| it.split_once(' ')).map_or("", |(_, before)| before);
     let before: Vec<String> = before.split_terminator(',').map(str::to_owned).collect();
     match look_for(&Account { adapter, job }, &before, job.claims, adapter.now()).await {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use domain::delivery::Setback;
+use domain::delivery::AttemptError;
 
 use super::Adapter;
 use crate::network::fates::PlatformFate;
@@ -18,7 +18,7 @@ const UNWANTED: f64 = 0.3;
 
 impl Adapter {
     /// Takes a post. Whether it becomes public is not known yet.
-    pub(super) fn take_for_review(&self, fate: PlatformFate, public: Public) -> Setback {
+    pub(super) fn take_for_review(&self, fate: PlatformFate, public: Public) -> AttemptError {
         let world = &self.network.world;
         let is_wanted = fate != PlatformFate::RefusedLater && !world.befalls(UNWANTED);
         let at = self.now() + TimeDelta::from_std(world.up_to(LONGEST)).unwrap_or_default();
@@ -35,6 +35,6 @@ impl Adapter {
             let verdict = if is_wanted { "public" } else { "refused" };
             network.world.note(format!("looked at and {verdict}: {} of {}", reference.target, reference.post));
         });
-        Setback::Unknown { may_still_run: false, retry_at: None, reason: "it is being looked at".to_owned() }
+        AttemptError::Unknown { may_still_run: false, retry_at: None, reason: "it is being looked at".to_owned() }
     }
 }

@@ -1,21 +1,21 @@
 //! What became of a public call whose answer was lost.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Published, Resolution, Setback};
-use platforms::Job;
+use domain::delivery::{AttemptError, Published, Resolution};
+use platforms::PublishRequest;
 
 use super::{Adapter, looks};
 use crate::network::fates::{PlatformFate, question_chances};
 use crate::network::reference::Reference;
 use crate::network::reviews::Verdict;
-use crate::network::spec::{Certainty, Habit, LISTED_AFTER, SETTLES};
+use crate::network::spec::{Certainty, LISTED_AFTER, PlatformBehavior, SETTLES};
 use crate::network::timeline::Public;
 use crate::network::uploads::Progress;
 
 impl Adapter {
     /// By whatever this platform permits.
-    pub(super) async fn settle(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        let unknowable = || Resolution::Unknowable { advice: "look at the account".to_owned() };
+    pub(super) async fn settle(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        let unknowable = || Resolution::Undeterminable { advice: "look at the account".to_owned() };
         // Later the platform may have forgotten the key, so a repeat could make a second
         // post.
         let is_known = |lasts: TimeDelta| self.now() - since <= lasts - SETTLES * 2;
@@ -33,20 +33,20 @@ impl Adapter {
     }
 
     /// Sends the post again: if the first attempt made one, its key returns that.
-    async fn repeat(&self, job: &Job<'_>) -> Resolution {
+    async fn repeat(&self, job: &PublishRequest<'_>) -> Resolution {
         match self.send(job, "repeat").await {
-            Ok(published) => Resolution::Public(published),
+            Ok(published) => Resolution::Found(published),
             // It is not public and never will be: a call that is still under way names an
             // upload that is forgotten, too.
-            Err(Setback::Refused { .. } | Setback::Stale { .. }) => Resolution::Absent,
-            Err(Setback::Disconnected { reason }) => Resolution::Disconnected { reason },
-            Err(setback) => Resolution::Unclear { reason: format!("{setback:?}") },
+            Err(AttemptError::Refused { .. } | AttemptError::PreparationExpired { .. }) => Resolution::NotPublished,
+            Err(AttemptError::Unauthorized { reason }) => Resolution::Unauthorized { reason },
+            Err(setback) => Resolution::Pending { reason: format!("{setback:?}") },
         }
     }
 
     /// Asks for the post by its reference, or for its draft or container.
-    async fn look_up(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        let unclear = |reason: String| Resolution::Unclear { reason };
+    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        let unclear = |reason: String| Resolution::Pending { reason };
         let fates = question_chances(&self.network.world.weather);
         let (call, fate) = self.call(format!("look up {} {}", self.spec.name, job.reference), &fates);
         call.go().await;
@@ -55,23 +55,23 @@ impl Adapter {
         call.come_back().await;
         match (fate, account) {
             (PlatformFate::Fine, Ok(_)) => {
-                if self.spec.habit == Habit::Charging {
+                if self.spec.habit == PlatformBehavior::Charging {
                     self.network.lock().timeline.paid.push(Reference::read(job.reference));
                 }
                 found
             }
-            (PlatformFate::Fine, Err(Setback::Disconnected { reason })) => Resolution::Disconnected { reason },
+            (PlatformFate::Fine, Err(AttemptError::Unauthorized { reason })) => Resolution::Unauthorized { reason },
             (PlatformFate::Fine, Err(setback)) => unclear(format!("{setback:?}")),
             _ => unclear("it did not answer".to_owned()),
         }
     }
 
     /// What the platform's list since that time, or the draft or container, says of a post.
-    fn listed(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    fn listed(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let (reference, named) = (Reference::read(job.reference), job.progress.map(Progress::read));
         let inner = self.network.lock();
         let found = inner.timeline.find(reference);
-        let is_behind = |it: &Public| self.spec.habit == Habit::Lagging && self.now() < it.at + LISTED_AFTER;
+        let is_behind = |it: &Public| self.spec.habit == PlatformBehavior::Lagging && self.now() < it.at + LISTED_AFTER;
         let is_it = |it: &&Public| {
             if self.spec.certainty.is_of_what_was_prepared() {
                 it.named == named
@@ -80,13 +80,13 @@ impl Adapter {
             }
         };
         if let Some(it) = found.filter(is_it) {
-            return Resolution::Public(Published::new(it.id.clone(), it.at));
+            return Resolution::Found(Published::new(it.id.clone(), it.at));
         }
         match inner.reviews.of(reference) {
-            Some(Verdict::Pending) => Resolution::Unclear { reason: "it is being looked at".to_owned() },
+            Some(Verdict::Pending) => Resolution::Pending { reason: "it is being looked at".to_owned() },
             Some(Verdict::Refused) => Resolution::Refused { reason: "it is not wanted here after all".to_owned() },
-            Some(Verdict::Wanted) | None if self.spec.proves_absence() => Resolution::Absent,
-            Some(Verdict::Wanted) | None => Resolution::NotThere,
+            Some(Verdict::Wanted) | None if self.spec.proves_absence() => Resolution::NotPublished,
+            Some(Verdict::Wanted) | None => Resolution::NotFound,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A delivery: read, wait for the second, intend, call, settle, tell. As
 //! `libs/publishing/src/deliver.rs`.
 
-use domain::delivery::LEASE;
+use domain::delivery::LEASE_DURATION;
 
 use super::World;
 use crate::scale::Ms;
@@ -36,9 +36,9 @@ pub(super) struct Task {
     step: Step,
     /// How often this step was throttled.
     throttled: u32,
-    /// The delivery's stamp when it was last read or written. A write with an
-    /// old stamp fails.
-    stamp: u32,
+    /// The delivery's write_id when it was last read or written. A write with an
+    /// old write_id fails.
+    write_id: u32,
     /// Whether it holds one of its environment's few places for telling posts.
     tells: bool,
     /// How often it looked for a place of its user, and since when.
@@ -75,7 +75,7 @@ impl World<'_> {
             batch,
             step: Step::Read,
             throttled: 0,
-            stamp: 0,
+            write_id: 0,
             tells: false,
             looks: 0,
             first_looked_at: None,
@@ -90,7 +90,7 @@ impl World<'_> {
         if task.step == Step::End {
             return self.end(place, true);
         }
-        let is_overtaken = self.posts[task.message.post as usize].stamp != task.stamp && task.step != Step::Read;
+        let is_overtaken = self.posts[task.message.post as usize].write_id != task.write_id && task.step != Step::Read;
         let took = self.chance.store_call();
         if is_overtaken {
             return self.go_on(place, Step::End, self.now + took);
@@ -140,12 +140,12 @@ impl World<'_> {
         let post = &self.posts[message.post as usize];
         let (step, when) = match post.state {
             State::Told => (Step::End, at),
-            State::Settled => (Step::RollUp, post.look_at),
-            _ if at < post.lease_ends => (Step::End, post.lease_ends + self.setting.after_lease_ms),
+            State::Settled => (Step::RollUp, post.next_step_at),
+            _ if at < post.lease_expires_at => (Step::End, post.lease_expires_at + self.setting.after_lease_ms),
             State::Intended => (Step::Ask, at),
-            State::Waiting => (Step::Intend, post.look_at),
+            State::Waiting => (Step::Intend, post.next_step_at),
         };
-        self.tasks.tasks[place as usize].stamp = post.stamp;
+        self.tasks.tasks[place as usize].write_id = post.write_id;
         let is_later = step == Step::End || self.setting.max_wait_ms < when - at;
         if matches!(step, Step::Intend) && self.is_crowded_out(place) {
             return self.put_off(place, at);
@@ -172,9 +172,9 @@ impl World<'_> {
             post.public = Some(at + took);
             self.tally.calls_begun += 1;
         }
-        post.stamp += 1;
-        task.stamp = post.stamp;
-        post.lease_ends = self.now + in_ms(LEASE);
+        post.write_id += 1;
+        task.write_id = post.write_id;
+        post.lease_expires_at = self.now + in_ms(LEASE_DURATION);
         self.go_on(place, Step::Settle, at + took);
     }
 
@@ -184,16 +184,16 @@ impl World<'_> {
         let message = task.message;
         let post = &mut self.posts[message.post as usize];
         post.state = State::Settled;
-        post.stamp += 1;
-        task.stamp = post.stamp;
-        post.lease_ends = Ms::MIN;
+        post.write_id += 1;
+        task.write_id = post.write_id;
+        post.lease_expires_at = Ms::MIN;
         self.tally.settled += 1;
         self.tally.last_settled = self.now;
         // Telling is put off if its time was still ahead when the public call
         // was begun.
         let told_from = post.told_from.filter(|it| message.put_off && post.begun.is_some_and(|begun| begun < *it));
         let Some(told_from) = told_from else { return self.go_on(place, Step::RollUp, at) };
-        post.look_at = told_from;
+        post.next_step_at = told_from;
         if at < told_from && told_from - at <= self.setting.max_wait_ms {
             return self.go_on(place, Step::Read, at);
         }
@@ -205,7 +205,7 @@ impl World<'_> {
         let message = self.tasks.tasks[place as usize].message;
         let post = &mut self.posts[message.post as usize];
         post.state = State::Told;
-        post.stamp += 1;
+        post.write_id += 1;
         self.tally.told_meanwhile += u32::from(self.is_hot());
         self.tally.told += 1;
         self.tally.last_told = at;

@@ -26,7 +26,7 @@ impl World<'_> {
         let (user, now) = (self.user_of(place), self.now);
         let task = &mut self.tasks.tasks[place as usize];
         let leave = match self.setting.share {
-            Some(share) => self.places.leave(user, task.batch, task.message.in_a_crowd, share, now),
+            Some(share) => self.places.leave(user, task.batch, task.message.needs_permit, share, now),
             None => Leave::Uncounted,
         };
         let first_looked_at = *task.first_looked_at.get_or_insert(now);
@@ -58,13 +58,13 @@ impl World<'_> {
         }
         let wait = ((at - post.due).abs() / 2).clamp(PUT_OFF_MS.0, PUT_OFF_MS.1);
         let wait = wait + wait / 4 * Ms::try_from(self.chance.below(1_024)).unwrap_or_default() / 1_024;
-        post.look_at = at + wait;
-        post.stamp += 1;
-        let for_when = post.look_at;
+        post.next_step_at = at + wait;
+        post.write_id += 1;
+        let for_when = post.next_step_at;
         self.tally.put_off += 1;
         self.tally.hot_write_units += units(&self.calls.move_on).1;
         let message = &mut self.tasks.tasks[place as usize].message;
-        (message.put_off, message.in_a_crowd) = (false, true);
+        (message.put_off, message.needs_permit) = (false, true);
         self.send_later(place, for_when, at + took);
     }
 

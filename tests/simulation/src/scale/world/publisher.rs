@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
-use domain::delivery::{PLAN_AHEAD, WATCHDOG};
+use domain::delivery::{OVERDUE_CHECK_INTERVAL, PLAN_WINDOW};
 
 use super::World;
 use crate::scale::agenda::{Event, Message};
@@ -88,7 +88,7 @@ impl Publisher {
     /// The time of the first tick, which is early enough to plan nothing of the
     /// full minute yet.
     pub(in crate::scale) fn first_tick(setting: &Setting) -> Ms {
-        let earliest = -in_ms(PLAN_AHEAD) - 2 * PERIOD_MS;
+        let earliest = -in_ms(PLAN_WINDOW) - 2 * PERIOD_MS;
         earliest + setting.tick_ms
     }
 }
@@ -109,9 +109,9 @@ impl World<'_> {
         self.agenda.put(ends, Event::TickEnds { tick });
         let running = Running { tick, began: now, ends, next_shard: 0, left: shards, has_failed: false };
         self.publisher.running = Some(running);
-        let overdue_at = now - in_ms(WATCHDOG);
+        let overdue_at = now - in_ms(OVERDUE_CHECK_INTERVAL);
         let after = self.publisher.planned_until.map_or(overdue_at, |it| it.max(overdue_at));
-        let until = now + in_ms(PLAN_AHEAD);
+        let until = now + in_ms(PLAN_WINDOW);
         let most = (self.setting.page * self.setting.overdue_pages) as usize;
         for shard in 0..shards {
             let publisher = &mut self.publisher;
@@ -161,18 +161,18 @@ impl World<'_> {
         let counted = if page.is_empty() { &mut self.tally.sweep_read_units } else { &mut self.tally.plan_read_units };
         *counted += units;
         let now = self.now + self.chance.store_call();
-        let until = running.began + in_ms(PLAN_AHEAD);
+        let until = running.began + in_ms(PLAN_WINDOW);
         let mut messages = Vec::with_capacity(page.len());
         for (place, post) in (from..).zip(page) {
             let told_from = until + self.place_ms(place);
             let subject = &mut self.posts[post as usize];
             subject.told_from = is_full.then_some(told_from);
             let crowd =
-                self.publisher.crowds.entry((subject.keys.user, subject.look_at.div_euclid(1_000))).or_default();
+                self.publisher.crowds.entry((subject.keys.user, subject.next_step_at.div_euclid(1_000))).or_default();
             *crowd += 1;
-            let in_a_crowd = self.setting.share.is_some_and(|it| it.unasked() < *crowd);
-            let message = Message { post, receives: 0, put_off: is_full, in_a_crowd, returned: false };
-            messages.push((message, subject.look_at));
+            let needs_permit = self.setting.share.is_some_and(|it| it.unchecked() < *crowd);
+            let message = Message { post, receives: 0, put_off: is_full, needs_permit, returned: false };
+            messages.push((message, subject.next_step_at));
         }
         let sent = self.send_all(&messages, now, running.ends);
         let next = if soon.len() <= to as usize {
@@ -251,7 +251,7 @@ impl World<'_> {
         }
         let Running { began, has_failed, .. } = *running;
         self.publisher.running = None;
-        self.publisher.planned_until = Some(began + in_ms(PLAN_AHEAD));
+        self.publisher.planned_until = Some(began + in_ms(PLAN_WINDOW));
         self.tally.ticks_cut_off += u32::from(has_failed);
         self.tally.longest_tick_ms = self.tally.longest_tick_ms.max(self.now - began);
     }

@@ -2,7 +2,7 @@
 //! again, and moves it to a later time in the due index. As
 //! `libs/publishing/src/plan.rs`.
 
-use domain::delivery::WATCHDOG;
+use domain::delivery::OVERDUE_CHECK_INTERVAL;
 
 use super::World;
 use super::publisher::{Moves, PageRead, page_of};
@@ -18,12 +18,12 @@ impl World<'_> {
         let to = from + self.setting.page;
         let entries = self.publisher.overdue[shard as usize].clone();
         let page = self.publisher.index.at(shard, page_of(&entries, from, to));
-        let overdue_at = running.began - in_ms(WATCHDOG);
+        let overdue_at = running.began - in_ms(OVERDUE_CHECK_INTERVAL);
         let (mut read, mut overdue) = (0, Vec::new());
         for number in page {
             let post = &self.posts[*number as usize];
             read += usize::from(post.state != State::Told);
-            if post.state != State::Told && post.look_at <= overdue_at {
+            if post.state != State::Told && post.next_step_at <= overdue_at {
                 overdue.push(*number);
             }
         }
@@ -34,8 +34,9 @@ impl World<'_> {
             PageRead::Failed => return self.leave_overdue(tick),
         }
         let now = self.now + self.chance.store_call();
-        let message =
-            |post: &u32| (Message { post: *post, receives: 0, put_off: false, in_a_crowd: true, returned: false }, now);
+        let message = |post: &u32| {
+            (Message { post: *post, receives: 0, put_off: false, needs_permit: true, returned: false }, now)
+        };
         let messages: Vec<_> = overdue.iter().map(message).collect();
         let sent = self.send_all(&messages, now, running.ends);
         overdue.reverse();

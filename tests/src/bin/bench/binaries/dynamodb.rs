@@ -1,4 +1,4 @@
-//! A stand-in for DynamoDB. It answers at once and always the same, so that
+//! A fake for DynamoDB. It answers at once and always the same, so that
 //! only the function is measured.
 
 use axum::{Json, Router, http::HeaderMap};

@@ -11,13 +11,13 @@ use tests::{
     moment,
     report::say,
     world::targets,
-    world::{World, fresh},
+    world::{Deployment, fresh},
 };
 
 use crate::percentile::percentile;
 
 /// How late posts go out that are due within so many seconds, evenly spread.
-pub(super) async fn punctuality(world: &World, count: u64, seconds: u64) -> Result<Value> {
+pub(super) async fn punctuality(world: &Deployment, count: u64, seconds: u64) -> Result<Value> {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let (start, on) = (fresh("due"), targets(&[&connection])?);

@@ -11,7 +11,7 @@ use std::{
 use futures::future::join_all;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use tests::{answer::integer, client::http_client, ensure, fault::Result, report::say, world::World};
+use tests::{answer::integer, client::http_client, ensure, fault::Result, report::say, world::Deployment};
 
 use crate::percentile::percentile;
 
@@ -27,7 +27,7 @@ struct Shot {
 }
 
 /// Requests per second; each figure is measured over this many seconds.
-pub(super) async fn speed(world: &World, seconds: u64) -> Result<Value> {
+pub(super) async fn speed(world: &Deployment, seconds: u64) -> Result<Value> {
     let user = world.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a post" })).await?, "id")?;
     let shot = |name, method, url: String, body: Option<Value>, expected| Shot {

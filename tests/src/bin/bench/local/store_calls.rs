@@ -12,12 +12,12 @@ use tests::{
     fault::{Fault, Result},
     moment,
     report::say,
+    world::{Deployment, fresh},
     world::{User, targets},
-    world::{World, fresh},
 };
 
 /// The calls of the store that each operation makes.
-pub(super) async fn store_calls(world: &World) -> Result<Value> {
+pub(super) async fn store_calls(world: &Deployment) -> Result<Value> {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user.schedule("a", &[&connection], 3600).await?;
@@ -58,7 +58,7 @@ pub(super) async fn store_calls(world: &World) -> Result<Value> {
 }
 
 /// Sends a single request, and returns the calls of the store that it made.
-async fn cost(world: &World, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
+async fn cost(world: &Deployment, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
     let address = format!("{}/dev/store-calls", world.origin());
     after_a_sweep(world, &address).await?;
     world.http().delete(&address).send().await?;
@@ -93,7 +93,7 @@ fn in_words(call: &Value) -> String {
     format!("{} {}", call["operation"].as_str().unwrap_or("?"), tables.join("+"))
 }
 
-async fn recorded(world: &World, address: &str) -> Result<Vec<Value>> {
+async fn recorded(world: &Deployment, address: &str) -> Result<Vec<Value>> {
     let response = world.http().get(address).send().await?;
     let body: Value = serde_json::from_str(&response.text().await?)?;
     let mut calls = list(&body, "calls")?.to_vec();
@@ -103,7 +103,7 @@ async fn recorded(world: &World, address: &str) -> Result<Vec<Value>> {
 
 /// Waits for the end of a sweep. A sweep comes every few seconds, and its calls
 /// must not be counted as the request's.
-async fn after_a_sweep(world: &World, address: &str) -> Result {
+async fn after_a_sweep(world: &Deployment, address: &str) -> Result {
     let limit = Duration::from_secs(20);
     world.http().delete(address).send().await?;
     moment::eventually(limit, "a sweep of the due deliveries", || async {
@@ -123,7 +123,7 @@ async fn after_a_sweep(world: &World, address: &str) -> Result {
 }
 
 /// Whether a list costs more when the account is large.
-pub(super) async fn large_account(world: &World, count: u64) -> Result<Value> {
+pub(super) async fn large_account(world: &Deployment, count: u64) -> Result<Value> {
     let user = world.new_user().await?;
     let mut figures = Vec::new();
     let mut there = 0;

@@ -1,0 +1,426 @@
+//! What the steps of a connect flow share: sending the person off, remembering,
+//! and keeping the account.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
+use chrono::{DateTime, Utc};
+use cloud::audit;
+use domain::connection::{AccountInfo, Connection};
+use domain::event::Event;
+use domain::id::UserId;
+use domain::rules::Rules;
+use domain::token::{self, Pkce};
+use platforms::{
+    Account, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Connect, ConnectError, Credentials,
+    FieldValues, Instructions, PendingApproval,
+};
+use publishing::{publish_event, revoke_grant};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use storage::{
+    ConnectFlow, Connected, Connecting, ConnectionRecord, FlowState, MAX_CONNECTED, NewCredentials,
+    connect_flow_context, credentials_context, grant_context, grant_name,
+};
+
+use crate::App;
+use crate::error::ConnectionsError;
+use crate::plan_limit::{PlanLimit, fitting, over_plan_message};
+use crate::timeouts::{ANSWERED_WITHIN, within};
+
+/// How often the conditional write of an account is tried when another
+/// connect flow writes the same account at the same time.
+const TRIES: usize = 5;
+
+/// What is stored, sealed, while the person is on the platform's page.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PendingAuthorization {
+    verifier: String,
+    memory: Option<String>,
+    /// The host that the person named, which is called again when they come back.
+    pub(crate) host: Option<String>,
+    /// What the person has to do elsewhere, where nobody is sent back to us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instructions: Option<Instructions>,
+}
+
+/// What is stored of an account, sealed, while the person chooses.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct AccountChoice {
+    pub(crate) profile: AccountInfo,
+    /// Whether the person has chosen it, as far as the form that was sent says.
+    #[serde(skip)]
+    pub(crate) is_chosen: bool,
+    scopes: Vec<String>,
+    rules: Rules,
+    #[serde(default)]
+    grant: Option<String>,
+    credentials: String,
+    #[serde(default)]
+    own: Option<String>,
+}
+
+/// How the platform answered the start of a connect flow.
+pub(crate) enum Authorized {
+    /// The person goes to the platform's page. `sealed` is stored until the
+    /// person comes back.
+    Page { url: String, sealed: Vec<u8> },
+    /// The person approves it elsewhere. `sealed` is stored until then.
+    Wait { sealed: Vec<u8> },
+    /// No page is needed: the platform has given these accounts already.
+    Arrived(Vec<Account>),
+}
+
+/// A connect flow that was found by its state token.
+pub(crate) struct LoadedFlow {
+    pub(crate) state_token: SecretString,
+    pub(crate) hash: String,
+    pub(crate) flow: ConnectFlow,
+    /// Where the person is, or the program that polls.
+    pub(crate) address: IpAddr,
+}
+
+impl App {
+    /// The connect flow with this state token; `None` when there is none, or none
+    /// any more.
+    pub(crate) async fn load_flow(
+        &self,
+        state_token: String,
+        address: IpAddr,
+        now: DateTime<Utc>,
+    ) -> Result<Option<LoadedFlow>, ConnectionsError> {
+        let hash = token::hash(&state_token);
+        let found = self.api.store.connect_flow(&hash).await?.filter(|it| it.is_remembered(now));
+        Ok(found.map(|connect_flow| LoadedFlow { state_token: state_token.into(), hash, flow: connect_flow, address }))
+    }
+
+    /// The address of a connect flow's page.
+    pub(crate) fn page_of(&self, state_token: &SecretString) -> String {
+        format!("{}/connect/{}", self.api.origin, state_token.expose_secret())
+    }
+
+    /// Our addresses, as the platform has to know them.
+    pub(crate) fn addresses(&self, platform: &dyn Connect) -> CallbackUrls {
+        CallbackUrls::of(&self.api.origin, platform.name())
+    }
+
+    /// Begins the connect flow at the platform, which names its page or gives the
+    /// accounts at once.
+    pub(crate) async fn authorize(
+        &self,
+        platform: &dyn Connect,
+        state_token: &SecretString,
+        answers: &FieldValues,
+    ) -> Result<Result<Authorized, ConnectError>, ConnectionsError> {
+        let pkce = Pkce::random();
+        let request = AuthorizationRequest {
+            state: state_token.clone(),
+            urls: self.addresses(platform),
+            challenge: pkce.challenge,
+        };
+        let asked = platform.authorize(answers, &request, self.api.clock.now());
+        let (url, instructions, memory) = match within(ANSWERED_WITHIN, asked).await {
+            Ok(AuthorizeStep::Redirect { url, memory }) => (Some(url), None, memory),
+            Ok(AuthorizeStep::WaitForApproval { instructions, memory }) => (None, Some(instructions), memory),
+            Ok(AuthorizeStep::Accounts(accounts)) => return Ok(Ok(Authorized::Arrived(accounts))),
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let away = PendingAuthorization {
+            verifier: pkce.verifier.expose_secret().to_owned(),
+            memory: memory.map(|it| it.expose_secret().to_owned()),
+            host: platform.named_host(answers),
+            instructions,
+        };
+        let sealed = self.seal(&token::hash(state_token.expose_secret()), &away).await?;
+        Ok(Ok(match url {
+            Some(url) => Authorized::Page { url, sealed },
+            None => Authorized::Wait { sealed },
+        }))
+    }
+
+    /// What was stored when the person was sent off.
+    pub(crate) async fn away(&self, visit: &LoadedFlow) -> Result<PendingAuthorization, ConnectionsError> {
+        self.open(visit).await
+    }
+
+    /// What an adapter needs to ask for an approval.
+    pub(crate) fn awaited(&self, platform: &dyn Connect, away: PendingAuthorization) -> PendingApproval {
+        let here = self.addresses(platform);
+        PendingApproval { verifier: away.verifier.into(), urls: here, adapter_state: away.memory.map(Into::into) }
+    }
+
+    /// What the person has to do for an approval that is waited for.
+    pub(crate) async fn instructions(&self, visit: &LoadedFlow) -> Result<Instructions, ConnectionsError> {
+        self.away(visit).await?.instructions.ok_or(ConnectionsError::Memory)
+    }
+
+    /// What an adapter needs to read the platform's answer.
+    pub(crate) fn callback(
+        &self,
+        platform: &dyn Connect,
+        away: PendingAuthorization,
+        query: std::collections::BTreeMap<String, String>,
+        arrived_at: String,
+    ) -> Callback {
+        Callback {
+            query,
+            arrived_at,
+            verifier: away.verifier.into(),
+            urls: self.addresses(platform),
+            adapter_state: away.memory.map(Into::into),
+        }
+    }
+
+    /// Goes on with the accounts that a platform gave: a single one is stored,
+    /// and among several the person chooses. The connect flow has to be at the
+    /// stage `Answering`.
+    pub(crate) async fn complete_flow(
+        &self,
+        visit: &LoadedFlow,
+        platform: &dyn Connect,
+        accounts: Vec<Account>,
+    ) -> Result<(), ConnectionsError> {
+        // Whatever the adapter: names of platforms go no further as they came.
+        let shown = |it: Account| Account { profile: it.profile.fit_to_show(), ..it };
+        let mut accounts: Vec<Account> = accounts.into_iter().map(shown).collect();
+        let mut seen = HashSet::new();
+        accounts.retain(|it| seen.insert(it.profile.account_id.clone()));
+        if 1 < accounts.len() {
+            let offers: Vec<AccountChoice> = accounts.into_iter().map(AccountChoice::from).collect();
+            let sealed = self.seal(&visit.hash, &offers).await?;
+            let (store, now) = (&self.api.store, self.api.clock.now());
+            store
+                .advance_connect_flow(
+                    &visit.hash,
+                    &[FlowState::Completing],
+                    FlowState::ChoosingAccounts,
+                    Some(sealed),
+                    now,
+                )
+                .await?;
+            return Ok(());
+        }
+        match accounts.pop() {
+            Some(account) => self.connect_accounts(visit, platform, &[account], &[]).await,
+            None => self.end_without_account(visit, "the platform showed no account that can be connected").await,
+        }
+    }
+
+    /// The accounts to choose from.
+    pub(crate) async fn account_choices(&self, visit: &LoadedFlow) -> Result<Vec<AccountChoice>, ConnectionsError> {
+        self.open(visit).await
+    }
+
+    /// Ends a connect flow by storing the accounts as new connections, or by renewing
+    /// the connections that they have. Where the plan does not allow all of them,
+    /// the first are connected and the person is told which are not; where it
+    /// allows none, the connect flow fails. A connect flow that ended in the meantime stays
+    /// as it is.
+    ///
+    /// Of the `others` that the platform gave, those are renewed, too, that are
+    /// connected by the same grant: its new credentials are theirs.
+    pub(crate) async fn connect_accounts(
+        &self,
+        visit: &LoadedFlow,
+        platform: &dyn Connect,
+        accounts: &[Account],
+        others: &[Account],
+    ) -> Result<(), ConnectionsError> {
+        let store = &self.api.store;
+        let user = visit.flow.user_id;
+        let ids = || accounts.iter().chain(others).map(|it| it.profile.account_id.as_str());
+        for _ in 0..TRIES {
+            let found = store.connected_accounts(user, platform.name(), ids()).await?;
+            let room = self.plan_limit(user).await?;
+            let (mut fitting, left_out) = fitting(accounts, &found, room);
+            let left_out = room.and_then(|room| over_plan_message(&left_out, room));
+            if let Some(reason) = &left_out {
+                let entry = audit::Entry::new(audit::Event::PlanRefused).user(user).why(reason);
+                entry.address(visit.address).write();
+            }
+            if let (true, Some(reason)) = (fitting.is_empty(), &left_out) {
+                self.end_without_account(visit, reason).await?;
+                return self.revoke_unused(visit, platform, accounts).await;
+            }
+            let beside = MAX_CONNECTED.saturating_sub(fitting.len());
+            let covered = others.iter().filter(|it| is_covered(it, &fitting, &found)).take(beside);
+            fitting.extend(covered.collect::<Vec<_>>());
+            let now = self.api.clock.now();
+            let (connecting, granted) = self.connecting(user, platform, &fitting, found, now).await?;
+            match store.connect(&visit.hash, &connecting, &granted, left_out.as_deref(), now).await? {
+                Connected::Done { left } => {
+                    for record in left {
+                        revoke_grant(store, self.sealer.as_ref(), &self.platforms, &record, now).await;
+                    }
+                    self.record_connected(visit, &connecting, now).await;
+                    return Ok(());
+                }
+                Connected::Closed => return self.revoke_unused(visit, platform, accounts).await,
+                Connected::Overtaken => {}
+            }
+        }
+        Err(storage::StorageError::Contended.into())
+    }
+
+    async fn record_connected(&self, visit: &LoadedFlow, connecting: &[Connecting], now: DateTime<Utc>) {
+        for account in connecting {
+            let connection = &account.connection;
+            let made = audit::Entry::new(audit::Event::ConnectionMade).user(connection.user_id);
+            let made = made.connection(connection.connection_id).address(visit.address);
+            if account.found.is_some() {
+                made.why("renewed").write();
+            } else {
+                made.write();
+                publish_event(&self.api.store, self.events.as_ref(), &Event::connected(connection, now)).await;
+            }
+        }
+    }
+
+    /// Ends a connect flow without an account, whatever stage it is at.
+    pub(crate) async fn end_without_account(&self, visit: &LoadedFlow, reason: &str) -> Result<(), ConnectionsError> {
+        const OPEN: [FlowState; 5] = [
+            FlowState::CollectingInput,
+            FlowState::AwaitingCallback,
+            FlowState::AwaitingApproval,
+            FlowState::Completing,
+            FlowState::ChoosingAccounts,
+        ];
+        self.api.store.fail_connect_flow(&visit.hash, &OPEN, reason, self.api.clock.now()).await?;
+        Ok(())
+    }
+
+    /// Why the user's plan allows no further account; `None` when it does.
+    ///
+    /// Connecting an account again needs no further room. Which account the
+    /// person will choose is not known at the start, so a connect flow may begin
+    /// when any account on the platform `renewing` has to be connected again.
+    pub(crate) async fn plan_limit_reached(
+        &self,
+        user: UserId,
+        renewing: &str,
+    ) -> Result<Option<String>, ConnectionsError> {
+        let Some((room, connections)) = self.plan_limit_and_connections(user).await? else { return Ok(None) };
+        let renews = connections.iter().any(|it| it.needs_reconnection && it.provider == renewing);
+        Ok((room.left == 0 && !renews).then(|| room.full()))
+    }
+
+    /// How many further accounts the user's plan allows; `None` when it has no
+    /// limit.
+    pub(crate) async fn plan_limit(&self, user: UserId) -> Result<Option<PlanLimit>, ConnectionsError> {
+        Ok(self.plan_limit_and_connections(user).await?.map(|it| it.0))
+    }
+
+    /// The same, and what there is.
+    async fn plan_limit_and_connections(
+        &self,
+        user: UserId,
+    ) -> Result<Option<(PlanLimit, Vec<Connection>)>, ConnectionsError> {
+        let store = &self.api.store;
+        let (user, connections) = futures::try_join!(store.user(user), store.connections(user))?;
+        let plan = self.plans.named(user.as_ref().and_then(|it| it.plan.as_deref()));
+        let Some(max) = plan.max_connections else { return Ok(None) };
+        let left = usize::try_from(max).unwrap_or(usize::MAX).saturating_sub(connections.len());
+        Ok(Some((PlanLimit { max, left }, connections)))
+    }
+
+    /// The accounts as they are to be kept, and their grants.
+    async fn connecting(
+        &self,
+        user: UserId,
+        platform: &dyn Connect,
+        accounts: &[&Account],
+        mut found: HashMap<String, ConnectionRecord>,
+        now: DateTime<Utc>,
+    ) -> Result<(Vec<Connecting>, Vec<NewCredentials>), ConnectionsError> {
+        let (mut connecting, mut granted) = (Vec::new(), Vec::<NewCredentials>::new());
+        for account in accounts {
+            let found = found.remove(&account.profile.account_id);
+            let id = found.as_ref().map_or_else(|| self.api.ids.fresh(), |it| it.connection.connection_id);
+            let grant_name = grant_name(platform.name(), account.grant_name());
+            let credentials = &account.credentials;
+            if !granted.iter().any(|it| it.grant_name == grant_name) {
+                let plain = credentials.to_bytes();
+                let context = grant_context(user, &grant_name);
+                granted.push(NewCredentials {
+                    grant_name: grant_name.clone(),
+                    sealed: self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?,
+                    token_expires_at: credentials.expires_at,
+                    renewed_at: None,
+                    is_gone: false,
+                    refresh_at: Some(platform.refresh_policy().due_at(credentials, now)),
+                });
+            }
+            let own = match &credentials.own {
+                Some(own) => {
+                    let context = credentials_context(user, id, platform.name());
+                    Some(self.sealer.seal(own.expose_secret().as_bytes(), &context).await?)
+                }
+                None => None,
+            };
+            let connection = Connection {
+                user_id: user,
+                connection_id: id,
+                provider: platform.name().to_owned(),
+                profile: account.profile.clone(),
+                scopes: account.scopes.clone(),
+                needs_reconnection: false,
+                token_expires_at: credentials
+                    .expires_at
+                    .filter(|_| !platform.refresh_policy().can_refresh(credentials)),
+                renewed_at: None,
+                created_at: now,
+                pending: 0,
+                rules: account.rules.clone(),
+                generation: 1,
+            };
+            connecting.push(Connecting { connection, grant_name, own, found });
+        }
+        Ok((connecting, granted))
+    }
+
+    async fn seal<T: Serialize>(&self, hash: &str, memory: &T) -> Result<Vec<u8>, ConnectionsError> {
+        let plain = serde_json::to_vec(memory).map_err(|_| ConnectionsError::Memory)?;
+        Ok(self.sealer.seal(&plain, &connect_flow_context(hash)).await?)
+    }
+
+    async fn open<T: DeserializeOwned>(&self, visit: &LoadedFlow) -> Result<T, ConnectionsError> {
+        let sealed = visit.flow.sealed.as_ref().ok_or(ConnectionsError::Memory)?;
+        let plain = self.sealer.open(sealed, &connect_flow_context(&visit.hash)).await?;
+        serde_json::from_slice(&plain).map_err(|_| ConnectionsError::Memory)
+    }
+}
+
+/// Whether an account is connected already by the grant of one of these.
+fn is_covered(account: &Account, by: &[&Account], found: &HashMap<String, ConnectionRecord>) -> bool {
+    let Some(found) = found.get(&account.profile.account_id) else { return false };
+    let name_of = |it: &&Account| grant_name(&found.connection.provider, it.grant_name());
+    by.iter().any(|it| found.grant_name() == Some(&name_of(it)))
+}
+
+impl AccountChoice {
+    /// The name of its box in the form.
+    pub(crate) fn field(&self) -> String {
+        format!("account.{}", self.profile.account_id)
+    }
+}
+
+impl From<Account> for AccountChoice {
+    fn from(account: Account) -> Self {
+        let Account { profile, scopes, rules, grant, credentials } = account;
+        let own = credentials.own.as_ref().map(|it| it.expose_secret().to_owned());
+        let credentials = credentials.to_bytes().expose_secret().to_owned();
+        Self { profile, is_chosen: false, scopes, rules, grant, credentials, own }
+    }
+}
+
+impl TryFrom<AccountChoice> for Account {
+    type Error = ConnectionsError;
+
+    fn try_from(offer: AccountChoice) -> Result<Self, ConnectionsError> {
+        let AccountChoice { profile, scopes, rules, grant, credentials, own, .. } = offer;
+        let credentials = Credentials::from_bytes(credentials.as_bytes()).map_err(|_| ConnectionsError::Memory)?;
+        let credentials = Credentials { own: own.map(Into::into), ..credentials };
+        Ok(Self { profile, scopes, rules, grant, credentials })
+    }
+}

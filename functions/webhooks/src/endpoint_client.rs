@@ -1,0 +1,132 @@
+//! Calling an endpoint.
+
+use std::time::Instant;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::webhook::{CONNECT_TIME_OUT, EndpointResponse, EndpointUrl, MessageId, SHOWN_BYTES, TIME_OUT, shown};
+use egress::{AddressPolicy, Egress, Schemes};
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::{Client, ClientBuilder, Response};
+
+const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION"));
+
+/// What an endpoint is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Where to.
+    pub url: EndpointUrl,
+    /// `webhook-id`.
+    pub id: MessageId,
+    /// `webhook-timestamp`, when the attempt begins.
+    pub at: DateTime<Utc>,
+    /// `webhook-signature`.
+    pub signatures: String,
+    /// The payload.
+    pub body: String,
+}
+
+/// Calls endpoints: over HTTP, or in a simulation.
+#[async_trait]
+pub trait EndpointClient: Send + Sync {
+    /// Makes one call, and says what was answered within [`TIME_OUT`].
+    async fn call(&self, request: Request) -> EndpointResponse;
+}
+
+/// Calls over HTTP.
+#[derive(Clone, Debug)]
+pub struct HttpEndpointClient(pub Egress);
+
+/// The clients for endpoints: they reach what this policy permits, and follow no
+/// redirect.
+pub fn egress_clients(policy: AddressPolicy) -> Egress {
+    Egress::new(policy, build)
+}
+
+fn build() -> ClientBuilder {
+    Client::builder()
+        // A function is frozen between its messages, and servers close its idle
+        // connections meanwhile: none is kept.
+        .pool_max_idle_per_host(0)
+        .connect_timeout(CONNECT_TIME_OUT.to_std().unwrap_or_default())
+        .user_agent(USER_AGENT)
+}
+
+#[async_trait]
+impl EndpointClient for HttpEndpointClient {
+    async fn call(&self, request: Request) -> EndpointResponse {
+        let began = Instant::now();
+        let client = match self.0.client(request.url.url(), Schemes::Encrypted) {
+            Ok(client) => client,
+            Err(refusal) => return EndpointResponse::none(refusal.to_string(), 0),
+        };
+        let sending = client
+            .post(request.url.url().clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header("webhook-id", request.id.as_str())
+            .header("webhook-timestamp", request.at.timestamp())
+            .header("webhook-signature", request.signatures)
+            .timeout(TIME_OUT.to_std().unwrap_or_default())
+            .body(request.body)
+            .send();
+        match sending.await {
+            Ok(response) => answered(response, request.at, began).await,
+            Err(error) => EndpointResponse::none(in_words(&error), took_ms(began)),
+        }
+    }
+}
+
+async fn answered(mut response: Response, at: DateTime<Utc>, began: Instant) -> EndpointResponse {
+    let status = response.status().as_u16();
+    let asked = response.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok());
+    let retry_after = asked.and_then(|it| wait(it, at));
+    let mut body = Vec::new();
+    // The status counts, whatever becomes of the rest.
+    while body.len() < SHOWN_BYTES
+        && let Ok(Some(piece)) = response.chunk().await
+    {
+        body.extend_from_slice(&piece);
+    }
+    EndpointResponse { status: Some(status), error: None, body: shown(&body), retry_after, took_ms: took_ms(began) }
+}
+
+/// What `Retry-After` says: seconds, or a time.
+fn wait(raw: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
+    if !raw.is_empty() && raw.bytes().all(|it| it.is_ascii_digit()) {
+        return Some(TimeDelta::seconds(raw.parse::<u32>().unwrap_or(u32::MAX).into()));
+    }
+    let at = DateTime::parse_from_rfc2822(raw).ok()?;
+    Some(at.with_timezone(&Utc) - now).filter(|it| TimeDelta::zero() <= *it)
+}
+
+fn in_words(error: &reqwest::Error) -> String {
+    if let Some(refusal) = Egress::refusal(error) {
+        return refusal.to_string();
+    }
+    if error.is_timeout() {
+        return format!("no answer within {} s", TIME_OUT.num_seconds());
+    }
+    if error.is_connect() { "no connection could be made" } else { "the connection broke" }.to_owned()
+}
+
+fn took_ms(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+
+    #[test]
+    fn a_wait_is_asked_for_in_seconds_or_by_a_time() {
+        assert_eq!(wait("120", noon()), Some(TimeDelta::seconds(120)));
+        assert_eq!(wait("Sat, 21 Nov 2026 12:05:00 GMT", noon()), Some(TimeDelta::minutes(5)));
+        assert_eq!(wait("Sat, 21 Nov 2026 11:00:00 GMT", noon()), None);
+        assert_eq!(wait("99999999999", noon()), Some(TimeDelta::seconds(u32::MAX.into())), "and not none");
+        for raw in ["", "-1", "soon", "1.5"] {
+            assert_eq!(wait(raw, noon()), None, "{raw}");
+        }
+    }
+}

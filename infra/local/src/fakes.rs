@@ -1,0 +1,107 @@
+//! `--fakes`: imitations of other people's platforms in this process, each as
+//! strict as its documents, and pages that show what arrived there. So a post can be
+//! seen going to all platforms with no account at any.
+
+mod links;
+mod pages;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use domain::clock::Clock;
+use networks::all::one_of_each;
+use platforms::conformance::network::Network;
+use platforms::{AppCredentials, PlatformSettings, Registry, Setup, SetupError};
+use url::Url;
+
+use self::links::AtFake;
+
+/// The fakes that are running. They remember nothing when this process ends.
+#[derive(Clone, Default)]
+pub(crate) struct Fakes {
+    networks: Arc<[Arc<dyn Network>]>,
+    /// The URL of the list of fakes; the pages of single fakes are below it. `None` where there are none.
+    page: Option<Url>,
+}
+
+/// The ids of posts, by the names of the platforms that have a fake.
+pub(crate) type PublicPosts = BTreeMap<&'static str, BTreeSet<String>>;
+
+impl Fakes {
+    /// Starts one for each platform that has one. Platforms reach the service at `reached_at`; users of this machine open
+    /// the pages at `origin`.
+    pub(crate) async fn start(reached_at: &str, origin: &str) -> Self {
+        let all = one_of_each(&Clock::System).await;
+        for network in &all {
+            network.permit(&format!("{reached_at}/connect/callback/{}", network.name()));
+        }
+        Self { networks: all.into(), page: Url::parse(&format!("{origin}/fakes")).ok() }
+    }
+
+    /// Those to which these settings of platforms lead: `--platforms` may name a real server in place of a fake.
+    pub(crate) fn named_in(self, settings: &PlatformSettings) -> Self {
+        let is_named = |it: &&Arc<dyn Network>| settings.get(it.name()) == Some(&it.settings());
+        Self { networks: self.networks.iter().filter(is_named).cloned().collect(), ..self }
+    }
+
+    /// The adapters of a deployment. Links of adapters that call a fake lead to the fake's page.
+    pub(crate) fn registry<P: AtFake + ?Sized>(&self, setup: &Setup) -> Result<Registry<P>, SetupError> {
+        // It also refuses names of platforms that do not exist.
+        let registry = Registry::new(setup)?;
+        let Some(page) = &self.page else { return Ok(registry) };
+        let adapters = P::adapters(setup)?.into_iter().flatten().map(|adapter| match self.get(adapter.name()) {
+            Some(fake) => adapter.at_fake(page_of(page, fake)),
+            None => adapter,
+        });
+        Ok(Registry::from_adapters(adapters.collect()))
+    }
+
+    /// The ids of all posts.
+    pub(crate) fn public_posts(&self) -> PublicPosts {
+        let ids = |it: &Arc<dyn Network>| it.public().into_iter().map(|post| post.id).collect();
+        self.networks.iter().map(|it| (it.name(), ids(it))).collect()
+    }
+
+    /// The settings that lead to them, by the platforms' names.
+    pub(crate) fn settings(&self) -> PlatformSettings {
+        self.networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect()
+    }
+
+    /// Our ids and secrets there.
+    pub(crate) fn apps(&self) -> BTreeMap<String, AppCredentials> {
+        self.networks.iter().filter_map(|it| Some((it.name().to_owned(), it.app()?))).collect()
+    }
+
+    /// Where they listen.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.networks.iter().flat_map(|it| it.addresses())
+    }
+
+    /// The pages; none where there are no fakes.
+    pub(crate) fn router(self) -> Router {
+        if self.networks.is_empty() {
+            return Router::new();
+        }
+        Router::new()
+            .route("/fakes", get(pages::list_fakes))
+            .route("/fakes/{name}", get(pages::show_fake))
+            .route("/fakes/{name}/avatar.svg", get(pages::get_avatar))
+            .route("/fakes/{name}/{post}/{file}", get(pages::get_file))
+            .with_state(self)
+    }
+
+    fn get(&self, name: &str) -> Option<&dyn Network> {
+        self.networks.iter().map(AsRef::as_ref).find(|it| it.name() == name)
+    }
+}
+
+fn page_of(list: &Url, fake: &dyn Network) -> Url {
+    let mut page = list.clone();
+    if let Ok(mut path) = page.path_segments_mut() {
+        path.push(fake.name());
+    }
+    page
+}

@@ -1,0 +1,144 @@
+//! What arrived at the fakes, for people who look.
+
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use domain::media::FileType;
+use platforms::conformance::network::{Network, PublicMedium, PublicPost};
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+
+use super::Fakes;
+use crate::sandbox::pages;
+
+/// Posts on one page, the newest.
+const PAGE: usize = 50;
+
+#[derive(Template)]
+#[template(path = "fakes/list.html")]
+struct ListPage {
+    fakes: Vec<FakeView>,
+}
+
+#[derive(Template)]
+#[template(path = "fakes/fake.html")]
+struct FakePage {
+    fake: FakeView,
+    /// Whether one post was asked for.
+    is_of_one: bool,
+    posts: Vec<PostView>,
+}
+
+/// Which posts are asked for.
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    /// The platform's id of one; all of them without it.
+    post: Option<String>,
+}
+
+/// A platform.
+struct FakeView {
+    name: &'static str,
+    title: &'static str,
+    /// What a person types on the service's page, by the names of the fields.
+    answers: Vec<(String, String)>,
+    /// How many posts are public.
+    posts: usize,
+}
+
+/// A post there.
+struct PostView {
+    id: String,
+    text: String,
+    media: Vec<FileView>,
+}
+
+struct FileView {
+    url: String,
+    is_video: bool,
+    alt_text: Option<String>,
+}
+
+impl FakeView {
+    fn new(network: &dyn Network) -> Self {
+        let (name, title) = (network.name(), Self::title(network));
+        let answers = network.answers().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
+        let answers = answers.filter(|(_, it)| !it.is_empty()).collect();
+        Self { name, title, answers, posts: network.public().len() }
+    }
+
+    fn title(network: &dyn Network) -> &'static str {
+        let name = network.name();
+        platforms::platform_infos().iter().find(|it| it.name == name).map_or(name, |it| it.title)
+    }
+}
+
+impl PostView {
+    /// `place` is the post's among all, from 0.
+    fn new(network: &str, place: usize, post: PublicPost) -> Self {
+        let file = |(index, it): (usize, &PublicMedium)| FileView {
+            url: format!("/fakes/{network}/{place}/{index}"),
+            is_video: it.mime_type.file_type() == FileType::Video,
+            alt_text: it.alt_text.clone(),
+        };
+        let media = post.media.iter().enumerate().map(file).collect();
+        Self { id: post.id, text: post.text, media }
+    }
+}
+
+/// All of them.
+pub(super) async fn list_fakes(State(all): State<Fakes>) -> Response {
+    pages::show(&ListPage { fakes: all.networks.iter().map(|it| FakeView::new(it.as_ref())).collect() })
+}
+
+/// One, with its posts, or with one of them.
+pub(super) async fn show_fake(
+    State(all): State<Fakes>,
+    Path(name): Path<String>,
+    Query(Wanted { post }): Query<Wanted>,
+) -> Response {
+    let Some(network) = all.get(&name) else { return pages::not_found() };
+    let is_wanted = |it: &PublicPost| post.as_ref().is_none_or(|wanted| *wanted == it.id);
+    let posts = network.public().into_iter().enumerate().rev().filter(|(_, it)| is_wanted(it)).take(PAGE);
+    let posts: Vec<_> = posts.map(|(place, post)| PostView::new(&name, place, post)).collect();
+    if post.is_some() && posts.is_empty() {
+        return pages::not_found();
+    }
+    pages::show(&FakePage { fake: FakeView::new(network), is_of_one: post.is_some(), posts })
+}
+
+/// The picture of every account there: the first letter of the platform.
+pub(super) async fn get_avatar(State(all): State<Fakes>, Path(name): Path<String>) -> Response {
+    let Some(network) = all.get(&name) else { return pages::not_found() };
+    let title = FakeView::title(network);
+    let letter = title.chars().next().unwrap_or_default();
+    let svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 64 64\"><rect width=\"64\" height=\"64\" rx=\"32\" \
+         fill=\"#4a5a6a\"/><text x=\"32\" y=\"43\" font-family=\"sans-serif\" font-size=\"32\" text-anchor=\"middle\" \
+         fill=\"#fff\">{letter}</text></svg>"
+    );
+    let headers = [
+        (header::CONTENT_TYPE, "image/svg+xml"),
+        (header::CONTENT_SECURITY_POLICY, pages::NO_SCRIPT),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "max-age=3600"),
+    ];
+    (headers, svg).into_response()
+}
+
+/// A file of a post, by their places.
+pub(super) async fn get_file(
+    State(all): State<Fakes>,
+    Path((name, post, file)): Path<(String, usize, usize)>,
+) -> Response {
+    let post = all.get(&name).and_then(|it| it.public().into_iter().nth(post));
+    let Some(file) = post.and_then(|it| it.media.into_iter().nth(file)) else { return pages::not_found() };
+    let headers = [
+        (header::CONTENT_TYPE, file.mime_type.as_str()),
+        (header::CONTENT_SECURITY_POLICY, pages::NO_SCRIPT),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, file.bytes).into_response()
+}

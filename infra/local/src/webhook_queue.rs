@@ -1,0 +1,115 @@
+//! The queue of notices in this process: a timer for each, and a few places for
+//! each endpoint. What is lost when the process ends, the tick finds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use api::Api;
+use async_trait::async_trait;
+use cloud::fetch::AddressPolicy;
+use cloud::queue::QueueError;
+use cloud::seal::Sealer;
+use cloud::webhook_queue::{WebhookDeliveryMessage, WebhookQueue};
+use domain::clock::Clock;
+use domain::id::{UserId, WebhookId};
+use storage::Store;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use webhooks::{App, HttpEndpointClient, SigningKeys};
+
+use crate::events::LocalEvents;
+
+/// How many notices of one endpoint are under way at the same time.
+const OF_ONE_ENDPOINT: usize = 8;
+
+/// How often the tick looks; a minute in the cloud, where each look is paid.
+const TICK: Duration = Duration::from_secs(5);
+
+/// A queue with timers for delays.
+struct LocalWebhookQueue {
+    clock: Clock,
+    coming: UnboundedSender<WebhookDeliveryMessage>,
+}
+
+impl LocalWebhookQueue {
+    /// An empty queue, and where its messages come out.
+    fn new(clock: Clock) -> (Arc<Self>, UnboundedReceiver<WebhookDeliveryMessage>) {
+        let (coming, out) = unbounded_channel();
+        (Arc::new(Self { clock, coming }), out)
+    }
+}
+
+#[async_trait]
+impl WebhookQueue for LocalWebhookQueue {
+    async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
+        for hint in hints {
+            let (coming, hint) = (self.coming.clone(), hint.clone());
+            let delay = Duration::from_secs(hint.delay_s(self.clock.now()).into());
+            tokio::spawn(async move {
+                tokio::time::sleep(delay).await;
+                // Nobody takes it any more when the process ends.
+                let _ = coming.send(hint);
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Tells endpoints what comes on the bus, for as long as the process runs.
+pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &LocalEvents, policy: AddressPolicy) -> App {
+    let api = Api { store, ..api.clone() };
+    let (queue, out) = LocalWebhookQueue::new(api.clock.clone());
+    let egress = webhooks::egress_clients(policy);
+    let app = App {
+        keys: SigningKeys::new(api.store.clone(), sealer.clone()),
+        sealer,
+        calls: Arc::new(HttpEndpointClient(egress.clone())),
+        egress,
+        queue,
+        events: Arc::new(bus.clone()),
+        held_permits: publishing::HeldPermits::default(),
+        api,
+    };
+    bus.tell(app.clone());
+    work(app.clone(), out);
+    app
+}
+
+/// Sends what comes out of the queue, and what the tick finds.
+fn work(app: App, mut out: UnboundedReceiver<WebhookDeliveryMessage>) {
+    let ticking = app.clone();
+    tokio::spawn(async move {
+        let mut ticks = tokio::time::interval(TICK);
+        loop {
+            ticks.tick().await;
+            if let Err(error) = ticking.tick().await {
+                tracing::error!(%error, "a tick of webhooks failed");
+            }
+        }
+    });
+    tokio::spawn(async move {
+        let places = Places::default();
+        while let Some(hint) = out.recv().await {
+            let place = places.of((hint.name.user_id, hint.name.webhook_id));
+            let app = app.clone();
+            tokio::spawn(async move {
+                // An error would say that the semaphore is closed, which it never is.
+                let _place = place.acquire().await;
+                if let Err(error) = app.send(&hint.name).await {
+                    tracing::error!(%error, "a notice is left to the tick");
+                }
+            });
+        }
+    });
+}
+
+#[derive(Default)]
+struct Places(Mutex<HashMap<(UserId, WebhookId), Arc<Semaphore>>>);
+
+impl Places {
+    fn of(&self, endpoint: (UserId, WebhookId)) -> Arc<Semaphore> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(endpoint).or_insert_with(|| Arc::new(Semaphore::new(OF_ONE_ENDPOINT))))
+    }
+}

@@ -1,0 +1,93 @@
+//! What every response carries, whichever function gives it: the id of the
+//! request, the figures of the rate limit, and what browsers are to heed.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use domain::clock::Clock;
+use domain::token;
+use http::HeaderValue;
+use http::header::{STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
+use tracing::Instrument;
+
+use crate::limit::{Budget, ClientIp};
+use crate::{Api, RateLimits, TrustedProxy};
+
+/// The id of a request, a request extension. It is written to `x-request-id`
+/// and to the logs.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
+
+/// What the common headers are made of.
+#[derive(Clone, Debug)]
+pub struct FrontConfig {
+    /// The source of the time.
+    pub clock: Clock,
+    /// Whether the service is reached by https alone.
+    pub is_encrypted: bool,
+    /// How many requests a minute allows.
+    pub limits: RateLimits,
+    /// Proxies that are believed about the address of a client.
+    pub proxies: Vec<TrustedProxy>,
+}
+
+impl From<&Api> for FrontConfig {
+    fn from(api: &Api) -> Self {
+        Self {
+            clock: api.clock.clone(),
+            is_encrypted: api.origin.starts_with("https://"),
+            limits: api.limits,
+            proxies: api.proxies.clone(),
+        }
+    }
+}
+
+impl FrontConfig {
+    /// Adds the layer that identifies each request and completes its response.
+    pub fn before(self, router: Router) -> Router {
+        router.layer(from_fn_with_state(Arc::new(self), identified))
+    }
+}
+
+pub(crate) async fn identified(State(front): State<Arc<FrontConfig>>, mut request: Request, next: Next) -> Response {
+    let proven = front.proxies.iter().find_map(|it| it.address_of(request.headers()));
+    let extensions = request.extensions_mut();
+    if let Some(address) = proven {
+        extensions.insert(ClientIp(address));
+    }
+    let id = extensions.get().cloned().unwrap_or_else(RequestId::random);
+    extensions.insert(id.clone());
+    let route = request.extensions().get().map_or("unknown", MatchedPath::as_str).to_owned();
+    let span = tracing::info_span!("request", request_id = id.0, method = %request.method(), route);
+    let started = front.clock.now();
+
+    let answer = async {
+        let response = next.run(request).await;
+        let took_ms = (front.clock.now() - started).num_milliseconds();
+        tracing::info!(status = response.status().as_u16(), took_ms, "answered");
+        response
+    };
+    let mut response = answer.instrument(span).await;
+
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(&id.0) {
+        headers.insert("x-request-id", id);
+    }
+    if !headers.contains_key(Budget::LIMIT) {
+        front.limits.untouched(front.clock.now()).write(headers);
+    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if front.is_encrypted {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    response
+}
+
+impl RequestId {
+    fn random() -> Self {
+        Self(format!("{:032x}", u128::from_le_bytes(token::random_bytes())))
+    }
+}

@@ -1,0 +1,172 @@
+//! What happens around every route: the request is counted, and the answer says
+//! how many are left.
+
+mod counting;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use domain::media::FileAddress;
+use http::header::{ACCEPT, CACHE_CONTROL};
+use http::{HeaderValue, Method, StatusCode};
+
+use self::counting::{Asked, Counting};
+use crate::Api;
+use crate::common_layers::{FrontConfig, RequestId, identified};
+use crate::error::{ApiError, message};
+use crate::limit::ClientIp;
+use crate::limit::memory::Memory;
+use crate::page::{self, PageError};
+use crate::session::{Found, SignedIn};
+use crate::{cors, page::assets};
+
+/// The start of the paths whose requests are counted.
+const API: &str = "/api/";
+
+/// What the gate has of a process.
+struct Gate {
+    api: Api,
+    memory: Memory,
+}
+
+/// Completes the routes of one function or of all functions: adds the answers
+/// for unknown paths and wrong methods, and what happens around every request.
+pub fn finish(router: Router, api: Api) -> Router {
+    let front = from_fn_with_state(Arc::new(FrontConfig::from(&api)), identified);
+    let gate = from_fn_with_state(Arc::new(Gate { api, memory: Memory::default() }), gate);
+    // A router wraps every route with a copy of each layer and of its state, so there is one layer,
+    // and its states are shared.
+    router.merge(assets::router()).fallback(unknown_path).method_not_allowed_fallback(wrong_method).layer((front, gate))
+}
+
+async fn unknown_path(request: Request) -> Response {
+    let wants_page =
+        request.headers().get(ACCEPT).and_then(|it| it.to_str().ok()).is_some_and(|it| it.contains("text/html"));
+    if wants_page && !is_api(&request) {
+        return PageError::not_found().into_response();
+    }
+    ApiError::NotFound.into_response()
+}
+
+async fn wrong_method() -> ApiError {
+    ApiError::WrongMethod
+}
+
+fn is_api(request: &Request) -> bool {
+    request.uri().path().starts_with(API)
+}
+
+/// Whether this is an address of a file. Platforms fetch the files of all users from a few
+/// addresses of theirs, so these requests are not counted.
+fn is_file(request: &Request) -> bool {
+    request.uri().path().starts_with(FileAddress::PREFIX)
+}
+
+async fn gate(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let Some(id) = request.extensions().get::<RequestId>().cloned() else { return ApiError::Internal.into_response() };
+    let is_api = is_api(&request);
+    let handler = Handler { next, id: &id, is_api };
+    if is_api {
+        counted(&gate, request, handler).await
+    } else if assets::is_one(request.uri().path()) || is_file(&request) {
+        handler.run(request).await
+    } else {
+        counted_page(&gate, request, handler).await
+    }
+}
+
+/// The routes inside the gate.
+struct Handler<'a> {
+    next: Next,
+    id: &'a RequestId,
+    is_api: bool,
+}
+
+impl Handler<'_> {
+    /// Answers the request. A failure is answered with the request's id.
+    async fn run(self, request: Request) -> Response {
+        let response = self.next.run(request).await;
+        if response.status() == StatusCode::INTERNAL_SERVER_ERROR { failed(self.id, self.is_api) } else { response }
+    }
+}
+
+impl Gate {
+    fn counting(&self, now: DateTime<Utc>) -> Counting<'_> {
+        Counting { api: &self.api, memory: &self.memory, now }
+    }
+}
+
+/// Counts and answers a request of the API. The answer says how many requests
+/// are left.
+async fn counted(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
+    let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
+    // Calls of the SDK are large futures, which are better kept on the heap.
+    let (seen, to_note) = Box::pin(counting.see(Asked::read(&request, &api.proxies))).await;
+    let budget = seen.budget;
+    let origin = cors::allowed_origin(request.headers(), &api.allowed_origins);
+    let is_preflight = origin.is_some() && cors::is_preflight(request.method(), request.headers());
+
+    request.extensions_mut().insert(seen);
+    let answer = async { if is_preflight { cors::preflight() } else { handler.run(request).await } };
+    let (mut response, ()) = futures::join!(answer, Box::pin(counting.note(to_note)));
+
+    let headers = response.headers_mut();
+    // Caches must not keep answers: they are for one caller, and some hold a
+    // token.
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    budget.unwrap_or_else(|| counting.used_up()).write(headers);
+    if !api.allowed_origins.is_empty() {
+        cors::vary(headers);
+    }
+    if let Some(origin) = origin {
+        cors::let_read(headers, origin);
+    }
+    response
+}
+
+/// Counts and answers a request for a page, and sends of a form: to its address,
+/// apart from requests of the API, so that a device that polls does not keep its
+/// user from approving it. The session is looked up at the same time.
+async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
+    let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
+    let subject = ClientIp::of(request.extensions()).subject_of_pages();
+    // No page takes another method, and the answer to one costs nothing.
+    let is_method = [Method::GET, Method::HEAD, Method::POST].contains(request.method());
+    let is_known = is_method && request.extensions().get::<MatchedPath>().is_some();
+    let known = gate.memory.over(&subject, false, counting.now).filter(|_| is_known);
+    let (budget, session) = if known.is_some() {
+        (known, None)
+    } else {
+        let session = SignedIn::find(api, request.headers());
+        let (budget, session) = futures::join!(Box::pin(counting.count_address(&subject, false)), session);
+        // After a failure of the store, the page that needs the session asks again,
+        // and says what is wrong.
+        (budget, session.ok())
+    };
+
+    let mut response = match budget {
+        Some(budget) if budget.over && is_known => PageError::too_many(budget.wait(counting.now)).into_response(),
+        _ => {
+            if let Some(session) = session {
+                request.extensions_mut().insert(Found(session));
+            }
+            handler.run(request).await
+        }
+    };
+    budget.unwrap_or_else(|| counting.used_up()).write(response.headers_mut());
+    response
+}
+
+/// The answer to a request that failed. It names the request's id, so that the
+/// request can be found in the logs, and no other details.
+fn failed(id: &RequestId, is_api: bool) -> Response {
+    let text = format!("Something failed on our side. If it happens again, report request {}", id.0);
+    if is_api { message(StatusCode::INTERNAL_SERVER_ERROR, text) } else { page::failed(&text) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! The queue of notices: events on their way to endpoints of users. It is one of
+//! its own, so that an endpoint that is down delays no post.
+
+use async_trait::async_trait;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use chrono::{DateTime, Utc};
+use domain::clock::Clock;
+use domain::webhook::WebhookDeliveryId;
+
+use crate::error_chain::chain;
+use crate::queue::{MAX_DELAY_S, QueueError};
+
+/// A hint that a notice wants to be looked at, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookDeliveryMessage {
+    /// Which.
+    pub name: WebhookDeliveryId,
+    /// When; a time in the past means at once.
+    pub at: DateTime<Utc>,
+}
+
+impl WebhookDeliveryMessage {
+    /// For how many whole seconds a queue is to hold it back when it is sent at
+    /// `now`; at most [`MAX_DELAY_S`].
+    pub fn delay_s(&self, now: DateTime<Utc>) -> u16 {
+        let wait_ms = (self.at - now).num_milliseconds().max(0);
+        u16::try_from(wait_ms.unsigned_abs().div_ceil(1_000)).unwrap_or(MAX_DELAY_S).min(MAX_DELAY_S)
+    }
+}
+
+/// A queue of notices, with delays.
+#[async_trait]
+pub trait WebhookQueue: Send + Sync {
+    /// Sends all; on an error some may have been sent.
+    async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError>;
+}
+
+/// SQS.
+pub struct SqsWebhookQueue {
+    client: aws_sdk_sqs::Client,
+    url: String,
+    clock: Clock,
+}
+
+/// The most messages that SQS takes in one call.
+const BATCH: usize = 10;
+
+impl SqsWebhookQueue {
+    /// The queue at this URL.
+    pub fn new(client: aws_sdk_sqs::Client, url: String, clock: Clock) -> Self {
+        Self { client, url, clock }
+    }
+}
+
+#[async_trait]
+impl WebhookQueue for SqsWebhookQueue {
+    async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
+        for batch in hints.chunks(BATCH) {
+            let mut request = self.client.send_message_batch().queue_url(&self.url);
+            let now = self.clock.now();
+            for (index, hint) in batch.iter().enumerate() {
+                let body = serde_json::to_string(&hint.name).map_err(|it| QueueError(it.to_string()))?;
+                let entry = SendMessageBatchRequestEntry::builder()
+                    .id(index.to_string())
+                    .message_body(body)
+                    // A fair queue: what waits for one user holds up no other. The rule of the bus
+                    // gives events the same group.
+                    .message_group_id(hint.name.user_id.to_string())
+                    .delay_seconds(hint.delay_s(now).into());
+                request = request.entries(entry.build().map_err(|it| QueueError(it.to_string()))?);
+            }
+            let sent = request.send().await.map_err(|it| QueueError(chain(&it)))?;
+            if let Some(failed) = sent.failed().first() {
+                return Err(QueueError(failed.code().to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::testing::{a_notice, noon};
+
+    use super::*;
+
+    #[test]
+    fn a_hint_comes_out_when_it_is_wanted_and_not_before() {
+        let delay_s = |wait_ms| {
+            WebhookDeliveryMessage { name: a_notice().name(), at: noon() + TimeDelta::milliseconds(wait_ms) }
+                .delay_s(noon())
+        };
+        assert_eq!((delay_s(-5_000), delay_s(0), delay_s(1), delay_s(5_000)), (0, 0, 1, 5));
+        assert_eq!(delay_s(9_000_000_000), MAX_DELAY_S);
+    }
+}

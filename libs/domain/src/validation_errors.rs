@@ -1,0 +1,194 @@
+//! What is wrong with a request, all of it at once.
+
+use std::fmt::{self, Display, Write};
+
+/// Faults by field, in the order in which they were found.
+///
+/// Only the first [`FaultPlan::MAX_KEPT`] are kept, and of those what they repeat
+/// of the request is cut: an answer stays small whatever was sent. All are
+/// counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ValidationErrors {
+    kept: Vec<(String, String)>,
+    count: usize,
+}
+
+/// The most bytes of a field's name, written as JSON.
+const MAX_FIELD_BYTES: usize = 256;
+
+/// The most bytes of a message, written as JSON. With the names, fifty faults
+/// and the first of them once more stay below 64 KiB.
+const MAX_MESSAGE_BYTES: usize = 900;
+
+impl ValidationErrors {
+    /// The most faults that are kept: nobody reads more.
+    pub const MAX_KEPT: usize = 50;
+
+    /// No faults yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A single fault.
+    pub fn one(field: impl Display, message: impl Display) -> Self {
+        let mut faults = Self::new();
+        faults.add(field, message);
+        faults
+    }
+
+    /// Adds a fault. `message` continues the field's name: "may not be blank".
+    /// Neither is written out when there are enough faults already.
+    pub fn add(&mut self, field: impl Display, message: impl Display) {
+        self.count += 1;
+        if self.kept.len() < Self::MAX_KEPT {
+            let field = cut(&field, MAX_FIELD_BYTES);
+            let message = cut(&format_args!("{field} {message}"), MAX_MESSAGE_BYTES);
+            self.kept.push((field, message));
+        }
+    }
+
+    /// Adds a fault whose message stands by itself.
+    pub fn add_sentence(&mut self, field: impl Display, message: impl Display) {
+        self.count += 1;
+        if self.kept.len() < Self::MAX_KEPT {
+            self.kept.push((cut(&field, MAX_FIELD_BYTES), cut(&message, MAX_MESSAGE_BYTES)));
+        }
+    }
+
+    /// Adds all of another's.
+    pub fn extend(&mut self, other: ValidationErrors) {
+        self.count += other.count;
+        let free = Self::MAX_KEPT - self.kept.len();
+        self.kept.extend(other.kept.into_iter().take(free));
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Each fault that is kept: field, message.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.kept.iter().map(|(field, message)| (field.as_str(), message.as_str()))
+    }
+
+    /// The first fault, and how many more there are, kept or not.
+    pub fn summary(&self) -> String {
+        let first = self.kept.first().map_or("the request is not valid", |(_, message)| message);
+        match self.count {
+            0 | 1 => first.to_owned(),
+            2 => format!("{first} (and 1 more error)"),
+            more => format!("{first} (and {} more errors)", more - 1),
+        }
+    }
+
+    /// `value` when there are no faults.
+    pub fn or<T>(self, value: T) -> Result<T, Self> {
+        if self.is_empty() { Ok(value) } else { Err(self) }
+    }
+}
+
+/// A text of at most `max` bytes of JSON. One that was cut ends in "…".
+fn cut(text: &impl Display, max: usize) -> String {
+    let mut cut = Cut { text: String::new(), left: max - '…'.len_utf8() };
+    if write!(cut, "{text}").is_err() {
+        cut.text.push('…');
+    }
+    cut.text
+}
+
+/// Takes as much of a text as there is room for, and refuses the rest, so that
+/// what writes it stops.
+struct Cut {
+    text: String,
+    left: usize,
+}
+
+impl Write for Cut {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        for letter in more.chars() {
+            // The longest way to write it: JSON escapes control characters, and
+            // most have no short escape.
+            let bytes = match letter {
+                '"' | '\\' => 2,
+                _ if letter.is_control() => 6,
+                _ => letter.len_utf8(),
+            };
+            self.left = self.left.checked_sub(bytes).ok_or(fmt::Error)?;
+            self.text.push(letter);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_summary_names_the_first_and_counts_the_rest() {
+        let mut faults = ValidationErrors::one("content", "is required");
+        assert_eq!(faults.summary(), "content is required");
+        faults.add("media", "must be a list");
+        assert_eq!(faults.summary(), "content is required (and 1 more error)");
+        faults.add("platforms", "must be a list");
+        assert_eq!(faults.summary(), "content is required (and 2 more errors)");
+    }
+
+    #[test]
+    fn all_are_counted_and_the_first_fifty_kept() {
+        let mut faults = ValidationErrors::new();
+        for index in 0..70_000 {
+            faults.add(format_args!("scopes.{index}"), "must be a string");
+        }
+        let mut more = ValidationErrors::one("content", "is required");
+        more.extend(faults);
+
+        assert_eq!(more.iter().count(), 50);
+        assert_eq!(more.iter().last(), Some(("scopes.48", "scopes.48 must be a string")));
+        assert_eq!(more.summary(), "content is required (and 70000 more errors)");
+    }
+
+    #[test]
+    fn a_message_is_written_only_when_it_is_kept() {
+        struct Costly<'a>(&'a std::cell::Cell<u32>);
+        impl Display for Costly<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.set(self.0.get() + 1);
+                f.write_str("is wrong")
+            }
+        }
+        let (mut faults, written) = (ValidationErrors::new(), std::cell::Cell::new(0));
+        for _ in 0..1000 {
+            faults.add("field", Costly(&written));
+        }
+        assert_eq!(written.get(), 50);
+    }
+
+    #[test]
+    fn a_long_name_is_cut_at_a_character() {
+        let faults = ValidationErrors::one("é".repeat(100_000), "is not a field");
+        let (field, message) = faults.iter().next().unwrap();
+        assert_eq!(field, format!("{}…", "é".repeat(126)));
+        assert_eq!(message, format!("{field} is not a field"));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_they_repeat_fifty_faults_are_small(
+            letters in proptest::collection::vec(any::<char>(), 1..4),
+            times in 1_usize..60_000,
+        ) {
+            let name: String = letters.iter().cycle().take(times).collect();
+            let mut faults = ValidationErrors::new();
+            for _ in 0..60 {
+                faults.add(&name, &name);
+            }
+            let kept: Vec<_> = faults.iter().collect();
+            let json = serde_json::to_string(&(faults.summary(), kept)).unwrap();
+            prop_assert!(json.len() < 64 * 1024, "{} bytes", json.len());
+        }
+    }
+}

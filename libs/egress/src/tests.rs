@@ -1,0 +1,127 @@
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::*;
+
+fn build() -> ClientBuilder {
+    Client::builder().user_agent("named by the caller")
+}
+
+fn excepting(addresses: &[SocketAddr]) -> Egress {
+    Egress::new(AddressPolicy::Also(addresses.to_vec()), build)
+}
+
+/// A server on loopback that answers every request with a redirect and says
+/// in a header who asked.
+async fn serve() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+            let head = String::from_utf8(head).unwrap();
+            let agent = head.lines().find_map(|it| it.strip_prefix("user-agent: ")).unwrap();
+            let answer = format!("HTTP/1.1 302 Found\r\nlocation: /\r\nagent: {agent}\r\ncontent-length: 0\r\n\r\n");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    address
+}
+
+fn verdict(egress: &Egress, url: &str, schemes: Schemes) -> Result<(), Refusal> {
+    egress.client(&Url::parse(url).unwrap(), schemes).map(|_| ())
+}
+
+/// Calls it, and says what became of that: the status, or our refusal.
+async fn call(egress: &Egress, url: &str, schemes: Schemes) -> Result<u16, Refusal> {
+    let url = Url::parse(url).unwrap();
+    let answer = egress.client(&url, schemes)?.get(url).send().await;
+    answer.map(|it| it.status().as_u16()).map_err(|error| Egress::refusal(&error).unwrap())
+}
+
+#[test]
+fn a_url_is_judged_by_its_scheme_its_parts_and_its_literal_address() {
+    let egress = excepting(&["127.0.0.1:3000".parse().unwrap()]);
+    // The verdict on files, and the one on servers that hold credentials.
+    let cases = [
+        ("https://example.com/", Ok(()), Ok(())),
+        ("https://8.8.8.8/", Ok(()), Ok(())),
+        ("https://127.0.0.1:3000/", Ok(()), Ok(())),
+        ("http://127.0.0.1:3000/", Ok(()), Ok(())),
+        ("http://example.com/", Ok(()), Err(Refusal::Scheme)),
+        ("http://8.8.8.8/", Ok(()), Err(Refusal::Scheme)),
+        ("http://8.8.8.8:3000/", Ok(()), Err(Refusal::Scheme)),
+        ("http://127.0.0.2:3000/", Err(Refusal::NotPublic), Err(Refusal::Scheme)),
+        ("http://127.0.0.1:3001/", Err(Refusal::NotPublic), Err(Refusal::Scheme)),
+        ("https://127.0.0.2:3000/", Err(Refusal::NotPublic), Err(Refusal::NotPublic)),
+        ("https://127.0.0.1/", Err(Refusal::NotPublic), Err(Refusal::NotPublic)),
+        ("https://[::1]:3000/", Err(Refusal::NotPublic), Err(Refusal::NotPublic)),
+        ("ftp://8.8.8.8/", Err(Refusal::Scheme), Err(Refusal::Scheme)),
+        ("data:text/plain,", Err(Refusal::Scheme), Err(Refusal::Scheme)),
+        ("https://me@8.8.8.8/", Err(Refusal::Credentials), Err(Refusal::Credentials)),
+        ("https://:secret@8.8.8.8/", Err(Refusal::Credentials), Err(Refusal::Credentials)),
+        ("https://8.8.8.8:0/", Err(Refusal::Port), Err(Refusal::Port)),
+        ("https://example.com:8443/", Ok(()), Ok(())),
+        ("https://example.com:443/", Ok(()), Ok(())),
+        ("http://example.com:8080/", Ok(()), Err(Refusal::Scheme)),
+        ("https://example.com:22/", Err(Refusal::Port), Err(Refusal::Port)),
+        ("https://8.8.8.8:6379/", Err(Refusal::Port), Err(Refusal::Port)),
+        ("https://[2606:4700:4700::1111]:8444/", Err(Refusal::Port), Err(Refusal::Port)),
+    ];
+    for (url, any, encrypted) in cases {
+        assert_eq!(verdict(&egress, url, Schemes::Any), any, "{url}");
+        assert_eq!(verdict(&egress, url, Schemes::Encrypted), encrypted, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_is_called_without_encryption_only_where_all_its_addresses_are_exceptions() {
+    let server = serve().await;
+    let at = |host: &str| SocketAddr::new(host.parse().unwrap(), server.port());
+    let url = format!("http://localhost:{}/", server.port());
+
+    let excepted = excepting(&[at("127.0.0.1"), at("::1")]);
+    let another = excepting(&[at("127.0.0.2")]);
+
+    assert_eq!(call(&excepted, &url, Schemes::Encrypted).await, Ok(302));
+    assert_eq!(call(&another, &url, Schemes::Encrypted).await, Err(Refusal::Scheme));
+    assert_eq!(call(&another, &url, Schemes::Any).await, Err(Refusal::NotPublic));
+}
+
+#[tokio::test]
+async fn a_name_that_leads_to_us_is_not_called() {
+    let egress = Egress::new(AddressPolicy::PublicOnly, build);
+    for schemes in [Schemes::Any, Schemes::Encrypted] {
+        assert_eq!(call(&egress, "https://localhost/", schemes).await, Err(Refusal::NotPublic));
+    }
+}
+
+#[tokio::test]
+async fn a_call_goes_out_as_the_caller_and_a_redirect_is_not_followed() {
+    let server = serve().await;
+    let url = Url::parse(&format!("http://{server}/")).unwrap();
+    let egress = excepting(&[server]);
+
+    let answer = egress.client(&url, Schemes::Any).unwrap().get(url).send().await.unwrap();
+
+    assert_eq!(answer.status(), 302);
+    assert_eq!(answer.headers()["agent"], "named by the caller");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_was_not_refused_by_us() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let url = Url::parse(&format!("http://{address}/")).unwrap();
+    let egress = excepting(&[address]);
+
+    let failed = egress.client(&url, Schemes::Any).unwrap().get(url).send().await.unwrap_err();
+
+    assert_eq!(Egress::refusal(&failed), None);
+}

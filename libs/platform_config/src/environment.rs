@@ -1,0 +1,20 @@
+//! What every function that calls platforms reads from its environment.
+
+use std::sync::Arc;
+
+use aws_config::SdkConfig;
+use cloud::settings::{SettingsError, json, required};
+use egress::AddressPolicy;
+use platforms::{AppSource, Capability, Registry, Setup, Vault};
+
+use crate::app_secret::AppSecret;
+
+/// The platforms that `PLATFORMS` (JSON) switches on. Our id and secret at one,
+/// where an operator has to get them, are in the secret whose name is
+/// `PLATFORM_SECRETS`, a slash and the platform's name.
+pub fn platforms<P: Capability + ?Sized>(aws: &SdkConfig, vault: Arc<dyn Vault>) -> Result<Registry<P>, SettingsError> {
+    let (aws, secrets) = (aws.clone(), required("PLATFORM_SECRETS")?);
+    let app = move |name: &str| -> Arc<dyn AppSource> { Arc::new(AppSecret::new(&aws, format!("{secrets}/{name}"))) };
+    let setup = Setup::new(json("PLATFORMS")?, app, vault, AddressPolicy::PublicOnly);
+    Registry::new(&setup).map_err(|error| SettingsError::Invalid { name: "PLATFORMS", reason: error.to_string() })
+}

@@ -1,0 +1,148 @@
+//! What an operator keeps for one platform beside its id and secret: a key to check
+//! signatures with, the kind of app, whether it has passed an audit.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{AppCredentials, AppSource};
+use crate::dependency_error::DependencyError;
+
+/// Further values, by name. Printing them shows the names alone.
+#[derive(Clone, Default)]
+pub struct ExtraSecretsSpec(pub(super) Map<String, Value>);
+
+impl fmt::Debug for ExtraSecretsSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// They are not what the platform's adapter takes. Names values, and quotes none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidExtraSecrets(String);
+
+/// That there are none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoExtraSecrets {}
+
+impl ExtraSecretsSpec {
+    /// The values as an adapter takes them. A `T` that denies unknown fields has them
+    /// refused by name.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, InvalidExtraSecrets> {
+        read(&self.0).map_err(|said| {
+            // Other messages quote the value.
+            if is_about_names(&said) {
+                return InvalidExtraSecrets(said);
+            }
+            let is_wrong = |name: &&String| {
+                let mut others = self.0.clone();
+                others.remove(*name);
+                read::<T>(&others).err().is_none_or(|it| is_about_names(&it))
+            };
+            let wrong = self
+                .0
+                .keys()
+                .find(is_wrong)
+                .map_or_else(|| "each of several values".to_owned(), |it| format!("`{it}`"));
+            InvalidExtraSecrets(format!("{wrong} has another form than it has to have"))
+        })
+    }
+}
+
+fn read<T: DeserializeOwned>(values: &Map<String, Value>) -> Result<T, String> {
+    serde_json::from_value(Value::Object(values.clone())).map_err(|it| it.to_string())
+}
+
+fn is_about_names(said: &str) -> bool {
+    said.starts_with("unknown field") || said.starts_with("missing field")
+}
+
+/// A source whose further values are those of `T`. What does not fit is not used: it
+/// is said once for each question, as everything that an operator has to put right.
+pub(crate) struct Checked<T> {
+    platform: &'static str,
+    source: Arc<dyn AppSource>,
+    values: PhantomData<fn() -> T>,
+}
+
+impl<T> Checked<T> {
+    pub(crate) fn new(platform: &'static str, source: Arc<dyn AppSource>) -> Self {
+        Self { platform, source, values: PhantomData }
+    }
+}
+
+#[async_trait]
+impl<T: DeserializeOwned + 'static> AppSource for Checked<T> {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
+        let app = self.source.credentials().await?;
+        if let Err(error) = app.further.read::<T>() {
+            let platform = self.platform;
+            tracing::error!(platform, %error, "what is kept beside our id and secret cannot be used");
+            return Err(DependencyError);
+        }
+        Ok(app)
+    }
+
+    fn refused(&self, credentials: &Arc<AppCredentials>) {
+        self.source.refused(credentials);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::{ExposeSecret, SecretString};
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Values {
+        signing_secret: SecretString,
+        #[serde(default)]
+        audited: bool,
+    }
+
+    fn app(further: &str) -> AppCredentials {
+        serde_json::from_str(&format!(r#"{{"client_id": "us", "client_secret": "s", "note": "ours"{further}}}"#))
+            .unwrap()
+    }
+
+    #[test]
+    fn values_are_of_their_kind_and_are_refused_by_name_alone() {
+        let values: Values = app(r#", "signing_secret": "hush", "audited": true"#).further.read().unwrap();
+        assert_eq!((values.signing_secret.expose_secret(), values.audited), ("hush", true));
+
+        for (further, said) in [
+            (
+                r#", "signing_secret": "hush", "audit": true"#,
+                "unknown field `audit`, expected `signing_secret` or `audited`",
+            ),
+            (r#", "audited": true"#, "missing field `signing_secret`"),
+            (r#", "signing_secret": "hush", "audited": "hush""#, "`audited` has another form than it has to have"),
+            (r#", "signing_secret": 7"#, "`signing_secret` has another form than it has to have"),
+            (
+                r#", "signing_secret": ["hush"], "audited": "hush""#,
+                "each of several values has another form than it has to have",
+            ),
+        ] {
+            let error = app(further).further.read::<Values>().unwrap_err().to_string();
+            assert_eq!(error, said, "{further}");
+        }
+        assert!(!format!("{:?}", app(r#", "signing_secret": "hush""#)).contains("hush"));
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_not_used() {
+        let checked = |further: &str| Checked::<NoExtraSecrets>::new("example", Arc::new(app(further)));
+        assert_eq!(checked("").credentials().await.unwrap().client_id, "us");
+        assert_eq!(checked(r#", "signing_secret": "hush""#).credentials().await.unwrap_err(), DependencyError);
+    }
+}

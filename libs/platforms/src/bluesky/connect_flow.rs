@@ -1,0 +1,298 @@
+//! Connecting an account: on its server's own page, or with an app password.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
+use url::Url;
+
+use super::account::Videos;
+use super::authorization_server::AuthorizationServer;
+use super::client::{self, Client, Extent};
+use super::dpop::Nonces;
+use super::host::{host_and_port, is_of_bluesky};
+use super::identity::{Directory, Identity, Unknown};
+use super::names::Did;
+use super::oauth::{Authorization, Page, Tokens};
+use super::reply::Silence;
+use super::session::{Grant, Kind, Session};
+use super::signing_key::SigningKey;
+use super::typed::{Name, Typed};
+use super::{account, app_password, client_key};
+use crate::account::{Account, Credentials};
+use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, FieldValues};
+use crate::http_clients::HttpClients;
+use crate::response;
+use crate::vault::Vault;
+
+/// The field in which the handle is typed.
+pub(super) const HANDLE: &str = "handle";
+
+/// For the exchange of the code, also when it has to be sent twice. With the times
+/// below it stays within the 25 seconds that the person waits at most.
+const EXCHANGE: Duration = Duration::from_secs(12);
+
+/// To find out whose the tokens are.
+const VOUCHING: Duration = Duration::from_secs(6);
+
+/// To give tokens back that nobody will use.
+const GIVING_BACK: Duration = Duration::from_secs(3);
+
+/// For what is shown of an account, and for its limits, at the same time.
+const ABOUT: Duration = Duration::from_secs(5);
+
+/// What is remembered while the person is on the server's page.
+#[derive(Serialize, Deserialize)]
+struct Flow {
+    /// `None` when only a server was typed.
+    who: Option<Identity>,
+    grant: Box<Grant>,
+}
+
+/// The server that was typed, or else the handle, whose host says whose it is.
+pub(super) fn named_host(answers: &FieldValues) -> Option<String> {
+    Some(match Typed::parse(answers.get(HANDLE)?.expose_secret())? {
+        Typed::Server(url) => host_and_port(&url).to_owned(),
+        Typed::Name(name) => name.as_str().to_owned(),
+    })
+}
+
+/// Connects accounts.
+pub(super) struct ConnectFlows<'a> {
+    pub(super) http: &'a HttpClients,
+    pub(super) nonces: &'a Nonces,
+    pub(super) directory: &'a Directory,
+    pub(super) vault: &'a Arc<dyn Vault>,
+    pub(super) appview: &'a Url,
+    /// Whether videos of all accounts go through a video service.
+    pub(super) any_video: bool,
+}
+
+impl ConnectFlows<'_> {
+    pub(super) async fn begin(
+        &self,
+        answers: &FieldValues,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<AuthorizeStep, ConnectError> {
+        let answer = |name| answers.get(name).filter(|it| !it.expose_secret().trim().is_empty());
+        let typed = answer(HANDLE).and_then(|it| Typed::parse(it.expose_secret()));
+        let typed = typed.ok_or_else(|| handle("Type all of your handle, such as alice.bsky.social."))?;
+        match (typed, answer(app_password::FIELD)) {
+            (Typed::Name(name), Some(password)) => self.sign_in(&name, password, now).await,
+            (Typed::Server(_), Some(_)) => {
+                Err(handle("With an app password, type your handle, such as alice.bsky.social."))
+            }
+            (Typed::Name(name), None) => {
+                let who = self.directory.find(&name).await?;
+                let server = AuthorizationServer::of_pds(self.http, &who.pds).await?;
+                self.depart(server, Some(who), Some(name.as_str()), request, now).await
+            }
+            (Typed::Server(url), None) => {
+                // It is a server that keeps accounts, or one that only gives out tokens
+                // for such servers.
+                let server = match AuthorizationServer::of_pds(self.http, &url).await {
+                    Ok(server) => server,
+                    Err(refusal @ ConnectError::Field { .. }) => return Err(refusal),
+                    Err(_) => AuthorizationServer::at(self.http, &url).await?,
+                };
+                self.depart(server, None, None, request, now).await
+            }
+        }
+    }
+
+    /// To the server's own page.
+    async fn depart(
+        &self,
+        server: AuthorizationServer,
+        who: Option<Identity>,
+        login_hint: Option<&str>,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<AuthorizeStep, ConnectError> {
+        let mut refused = String::new();
+        for extent in [Extent::Posts, Extent::Everything] {
+            let client = self.client(&request.urls, extent).await?;
+            let grant = Grant { server: server.clone(), client, key: SigningKey::generate()? };
+            let authorization = Authorization { http: self.http, nonces: self.nonces, grant: &grant, now };
+            match authorization.push(request, login_hint).await? {
+                Page::At(url) => {
+                    let flow = Flow { who, grant: Box::new(grant) };
+                    let memory = serde_json::to_string(&flow).map_err(|_| ConnectError::Unreachable)?;
+                    return Ok(AuthorizeStep::Redirect { url: url.into(), memory: Some(memory.into()) });
+                }
+                Page::NotFor(words) => refused = words,
+            }
+        }
+        Err(ConnectError::Refused(refused))
+    }
+
+    /// This service as a client that asks for so much.
+    async fn client(&self, here: &CallbackUrls, extent: Extent) -> Result<Client, ConnectError> {
+        if client::is_at_loopback(here) {
+            return Ok(Client::at_loopback(&client::redirect_uri(here), extent));
+        }
+        Ok(Client::of(here, client_key::newest(self.vault.as_ref()).await?, extent))
+    }
+
+    /// The person is back from the server's page.
+    pub(super) async fn end(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, ConnectError> {
+        callback.check_arrival(&callback.urls)?;
+        let memory = callback.adapter_state.as_ref().ok_or(ConnectError::Unreachable)?;
+        let Flow { who, grant } =
+            serde_json::from_str(memory.expose_secret()).map_err(|_| ConnectError::Unreachable)?;
+        let said = |name| callback.query.get(name).map(String::as_str);
+        // An answer with another issuer is refused: somebody may try to have a code
+        // of one server sent to another (mix-up attack, RFC 9207).
+        if said("iss") != Some(grant.server.issuer.as_str()) {
+            return Err(ConnectError::from_another_server());
+        }
+        match said("error") {
+            None => {}
+            Some("access_denied") => return Err(ConnectError::Denied),
+            Some(error) => {
+                let words = said("error_description").unwrap_or(error);
+                return Err(ConnectError::Refused(response::shown(words)));
+            }
+        }
+        let code = said("code").ok_or_else(|| refused("it sent no code"))?;
+        let authorization = Authorization { http: self.http, nonces: self.nonces, grant: &grant, now };
+        let redirect_uri = client::redirect_uri(&callback.urls);
+        let exchanged = authorization.exchange(code, &callback.verifier, &redirect_uri);
+        let tokens = in_time(EXCHANGE, exchanged).await?;
+        let who = match in_time(VOUCHING, self.owner(&tokens, who, &grant.server)).await {
+            Ok(who) => who,
+            Err(refusal) => {
+                // The tokens will not be used. Whether this call succeeds does not matter.
+                let token = tokens.refresh_token.as_ref().unwrap_or(&tokens.access_token);
+                timeout(GIVING_BACK, authorization.revoke(token)).await.ok();
+                return Err(refusal);
+            }
+        };
+        let credentials = Credentials {
+            expires_at: tokens.expires_at(now),
+            refresh_token: tokens.refresh_token.clone(),
+            ..Credentials::new(tokens.access_token.clone())
+        };
+        let scopes = tokens.scopes().map(str::to_owned).collect();
+        Ok(self.account(&who, Kind::Oauth(grant), credentials, scopes).await)
+    }
+
+    /// Whose tokens these are, if we can use them.
+    async fn owner(
+        &self,
+        tokens: &Tokens,
+        expected: Option<Identity>,
+        server: &AuthorizationServer,
+    ) -> Result<Identity, ConnectError> {
+        if !tokens.are_ours() {
+            return Err(refused("it gave out another kind of token"));
+        }
+        let did: Did = tokens.sub.parse().map_err(|_| refused("it named no account"))?;
+        match expected {
+            Some(who) if who.did == did => Ok(who),
+            Some(who) => {
+                let name = who.handle.as_ref().map_or(who.did.as_str(), |it| it.as_str());
+                Err(ConnectError::Refused(format!("you signed in with another account than {name}")))
+            }
+            None => self.vouched(did, server).await,
+        }
+    }
+
+    /// The identity of an account that only the server named. The account's own
+    /// entry in the directory has to lead back to that server; otherwise any server
+    /// could hand out tokens for anybody's account.
+    async fn vouched(&self, did: Did, server: &AuthorizationServer) -> Result<Identity, ConnectError> {
+        let who = self.directory.find(&Name::Did(did)).await?;
+        let theirs = AuthorizationServer::of_pds(self.http, &who.pds).await?;
+        if theirs.issuer != server.issuer {
+            return Err(ConnectError::Refused("this server does not speak for that account".to_owned()));
+        }
+        Ok(who)
+    }
+
+    /// With an app password.
+    async fn sign_in(
+        &self,
+        name: &Name,
+        password: &SecretString,
+        now: DateTime<Utc>,
+    ) -> Result<AuthorizeStep, ConnectError> {
+        let who = self.directory.find(name).await?;
+        let tokens = app_password::sign_in(self.http, &who.pds, &who.did, password).await?;
+        let credentials = tokens.into_credentials(None, now);
+        Ok(AuthorizeStep::Accounts(vec![self.account(&who, Kind::AppPassword, credentials, Vec::new()).await]))
+    }
+
+    /// An account, as whoever asks may know it.
+    pub(super) async fn account(
+        &self,
+        who: &Identity,
+        kind: Kind,
+        credentials: Credentials,
+        scopes: Vec<String>,
+    ) -> Account {
+        let is_of_bluesky = is_of_bluesky(&who.pds);
+        let blob_limit = async {
+            if is_of_bluesky {
+                return None;
+            }
+            timeout(ABOUT, account::blob_limit(self.http, &who.pds)).await.ok().flatten()
+        };
+        let profile = account::profile(self.http, self.appview, who, ABOUT);
+        let (profile, blob_limit) = futures::join!(profile, blob_limit);
+        // Videos that go through the video service are not limited by the account's
+        // server.
+        let videos = if self.any_video || is_of_bluesky {
+            Videos::ToService
+        } else {
+            Videos::ToServer { max_bytes: blob_limit.unwrap_or(account::UNSAID_LIMIT) }
+        };
+        // No call says which embeds a server knows. Bluesky's own servers are current. Others say the limit since
+        // `@atproto/pds` 0.5.22 of July 2026, which has had galleries for two months.
+        let takes_galleries = is_of_bluesky || blob_limit.is_some();
+        let session = Session { did: who.did.clone(), pds: who.pds.clone(), kind };
+        Account {
+            profile,
+            scopes,
+            rules: account::rules(videos, takes_galleries),
+            grant: None,
+            credentials: Credentials { extra: Some(session.store()), ..credentials },
+        }
+    }
+}
+
+/// An answer, or that there was none in time.
+async fn in_time<T>(within: Duration, asked: impl Future<Output = Result<T, ConnectError>>) -> Result<T, ConnectError> {
+    timeout(within, asked).await.unwrap_or(Err(ConnectError::Unreachable))
+}
+
+fn refused(words: &str) -> ConnectError {
+    ConnectError::Refused(words.to_owned())
+}
+
+fn handle(message: &str) -> ConnectError {
+    ConnectError::Field { name: HANDLE, message: message.to_owned() }
+}
+
+impl From<Silence> for ConnectError {
+    fn from(silence: Silence) -> Self {
+        match silence {
+            // Every server here is one that what was typed leads to.
+            Silence::Refused(refusal) => Unknown::NotCalled(refusal).into(),
+            _ => Self::Unreachable,
+        }
+    }
+}
+
+impl From<Unknown> for ConnectError {
+    fn from(unknown: Unknown) -> Self {
+        match unknown {
+            Unknown::Unreachable => Self::Unreachable,
+            _ => handle(&unknown.to_string()),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! How long before a post's time its preparation begins.
+
+use chrono::TimeDelta;
+use domain::media::{Attachment, FileType, MimeType};
+
+/// How long before a post's time its preparation begins, by what the post
+/// carries. `None` where there is nothing to prepare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeadTimes {
+    /// For every post, even one that is only text.
+    pub always: Option<TimeDelta>,
+    /// For a post with a picture.
+    pub images: Option<TimeDelta>,
+    /// For a post with a video.
+    pub videos: Option<TimeDelta>,
+    /// For a post with a GIF, where that is shown as a video; else it is a picture.
+    pub gifs: Option<TimeDelta>,
+}
+
+impl LeadTimes {
+    /// For a platform on which nothing is ever prepared.
+    pub const NONE: Self = Self { always: None, images: None, videos: None, gifs: None };
+
+    /// For a post with these files; `None` when it needs no preparation.
+    pub fn before(self, media: &[Attachment]) -> Option<TimeDelta> {
+        let of = |attachment: &Attachment| match attachment.mime_type.file_type() {
+            FileType::Image if attachment.mime_type == MimeType::Gif => self.gifs.or(self.images),
+            FileType::Image => self.images,
+            FileType::Video => self.videos,
+        };
+        media.iter().map(of).chain([self.always]).max().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::an_attachment;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_lead_of_what_a_post_carries_counts() {
+        let (short, long) = (TimeDelta::seconds(60), TimeDelta::minutes(10));
+        let lead = LeadTimes { images: Some(short), videos: Some(long), ..LeadTimes::NONE };
+        let image = an_attachment(1);
+        let video = Attachment { mime_type: MimeType::Mp4, ..an_attachment(2) };
+
+        assert_eq!(lead.before(&[]), None);
+        assert_eq!(lead.before(std::slice::from_ref(&image)), Some(short));
+        let gif = [Attachment { mime_type: MimeType::Gif, ..an_attachment(3) }];
+        assert_eq!(lead.before(&gif), Some(short));
+        assert_eq!(LeadTimes { gifs: Some(long), ..lead }.before(&gif), Some(long));
+        assert_eq!(lead.before(&[image, video]), Some(long));
+        assert_eq!(LeadTimes { always: Some(short), ..LeadTimes::NONE }.before(&[]), Some(short));
+    }
+}

@@ -1,0 +1,106 @@
+//! What it means when a platform refuses a call for tokens.
+
+use chrono::{DateTime, Utc};
+use http::StatusCode;
+use serde_json::Value;
+
+use super::dialect::Dialect;
+use crate::response;
+
+/// An answer that is a refusal.
+#[derive(Debug)]
+pub(super) struct TokenErrorBody {
+    blame: TokenErrorKind,
+    code: Option<String>,
+    /// For the user.
+    pub(super) words: String,
+    /// When the platform wants to be asked again.
+    pub(super) retry_at: Option<DateTime<Utc>>,
+    pub(super) status: StatusCode,
+}
+
+/// What a refusal is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenErrorKind {
+    /// The code or token is of no use any more.
+    Grant,
+    /// The id or secret of our app is wrong.
+    Us,
+    /// Something else that will be the same next time.
+    Request,
+    /// Something that may pass.
+    Passing,
+}
+
+/// The statuses of requests that may be taken later.
+const PASSING: [StatusCode; 3] = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS];
+
+/// The codes of errors that may pass (RFC 6749, section 4.1.2.1), whatever the
+/// status.
+const PASSING_CODES: [&str; 3] = ["temporarily_unavailable", "server_error", "slow_down"];
+
+/// The code of errors about a token that is sent (RFC 6750, section 3.1), whatever the
+/// status: some platforms say so of one that is to be revoked and has ended.
+const OF_A_TOKEN: &str = "invalid_token";
+
+impl TokenErrorBody {
+    /// Reads an answer; `None` when it is no refusal. Some platforms refuse with 200
+    /// and an `error`.
+    pub(super) fn read(
+        dialect: &Dialect,
+        status: StatusCode,
+        retry_at: Option<DateTime<Utc>>,
+        body: Option<&[u8]>,
+    ) -> Option<Self> {
+        let answer: Value = body.and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
+        let error = &answer["error"];
+        let has_error = error.as_str().is_some_and(|it| !it.is_empty()) || answer["ok"] == false;
+        if status.is_success() && !has_error {
+            return None;
+        }
+        let code = [error, &error["code"], &answer["code"]].into_iter().find_map(code);
+        let said = |names: &[&str], of: &Value| names.iter().find_map(|it| of[*it].as_str().map(str::to_owned));
+        let words = said(&["message", "error_description", "error_message", "error"], &answer)
+            .or_else(|| said(&["message"], error));
+        let words = words.map_or_else(|| format!("it answered {status}"), |it| response::shown(&it));
+        let blame = blame(dialect, status, code.as_deref());
+        Some(Self { blame, code, words, retry_at, status })
+    }
+
+    pub(super) fn blame(&self) -> TokenErrorKind {
+        self.blame
+    }
+
+    /// Whether there is nothing left to be given back.
+    pub(super) fn is_of_an_ended_grant(&self) -> bool {
+        self.blame == TokenErrorKind::Grant || self.code.as_deref() == Some(OF_A_TOKEN)
+    }
+}
+
+fn code(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn blame(dialect: &Dialect, status: StatusCode, code: Option<&str>) -> TokenErrorKind {
+    let is_one_of = |codes: &[&str]| code.is_some_and(|it| codes.contains(&it));
+    // Whatever stands in an outage's page, it is not believed that a grant is gone.
+    if status.is_server_error() || PASSING.contains(&status) || is_one_of(&PASSING_CODES) || is_one_of(dialect.passing)
+    {
+        TokenErrorKind::Passing
+    } else if is_one_of(dialect.ours) {
+        TokenErrorKind::Us
+    } else if is_one_of(dialect.gone) {
+        TokenErrorKind::Grant
+    } else if status == StatusCode::UNAUTHORIZED && code != Some(OF_A_TOKEN) {
+        // At these addresses, it is about the id and secret, not about a token.
+        TokenErrorKind::Us
+    } else if status.is_client_error() || status.is_success() {
+        TokenErrorKind::Request
+    } else {
+        TokenErrorKind::Passing
+    }
+}

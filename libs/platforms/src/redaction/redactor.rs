@@ -1,0 +1,281 @@
+//! Finding in somebody's words what must not be passed on.
+
+use std::collections::HashSet;
+
+use secrecy::{ExposeSecret, SecretString};
+use url::form_urlencoded::byte_serialize;
+
+use crate::account::Credentials;
+use crate::connect_flow::{Callback, Field, FieldValues, PendingApproval};
+use crate::publish_request::PublishRequest;
+
+/// What stands in the place of what was taken out.
+const TAKEN_OUT: &str = "[…]";
+
+/// So much of a secret in a row is a piece of it: words are cut, and may end in
+/// the middle of one.
+const PIECE_OF_A_SECRET: usize = 8;
+
+/// So much of a text in a row is a piece of it. A platform may well name a tag or
+/// a word that it does not like.
+const PIECE_OF_A_TEXT: usize = 16;
+
+/// What is shorter is found in words that say something else.
+const SHORTEST: usize = 4;
+
+/// The least length of what is kept with a grant and taken for a secret.
+const SHORTEST_KEPT: usize = 12;
+
+/// So long is the least of what follows the name of a scheme in a header.
+const SHORTEST_IN_A_HEADER: usize = 8;
+
+/// What must not be passed on.
+pub(super) struct Redactor {
+    secrets: Vec<Hidden>,
+}
+
+/// One thing, as it may occur.
+struct Hidden {
+    characters: Vec<char>,
+    /// How much of it in a row is taken out.
+    piece: usize,
+}
+
+impl Redactor {
+    /// The credentials of an account.
+    pub(super) fn of(credentials: &Credentials) -> Self {
+        let mut unsaid = Self { secrets: Vec::new() };
+        unsaid.add_secret(credentials.access_token.expose_secret());
+        for token in credentials.refresh_token.iter().chain(&credentials.own) {
+            unsaid.add_secret(token.expose_secret());
+        }
+        if let Some(extra) = &credentials.extra {
+            unsaid.add_kept(extra.expose_secret());
+        }
+        unsaid
+    }
+
+    /// The credentials of a job and its text.
+    pub(super) fn of_job(job: &PublishRequest<'_>) -> Self {
+        let mut unsaid = Self::of(job.credentials);
+        unsaid.add(job.text, PIECE_OF_A_TEXT);
+        unsaid
+    }
+
+    /// A token alone.
+    pub(super) fn token(token: &SecretString) -> Self {
+        let mut unsaid = Self { secrets: Vec::new() };
+        unsaid.add_secret(token.expose_secret());
+        unsaid
+    }
+
+    /// The secrets among what a person typed.
+    pub(super) fn typed(answers: &FieldValues, fields: &[Field]) -> Self {
+        let mut unsaid = Self { secrets: Vec::new() };
+        let secret = fields.iter().filter(|it| it.secret).filter_map(|it| answers.get(it.name));
+        for answer in secret {
+            unsaid.add_secret(answer.expose_secret());
+        }
+        unsaid
+    }
+
+    /// What was kept while an approval is waited for.
+    pub(super) fn of_awaited(awaited: &PendingApproval) -> Self {
+        let mut unsaid = Self { secrets: Vec::new() };
+        unsaid.add_secret(awaited.verifier.expose_secret());
+        if let Some(memory) = &awaited.adapter_state {
+            unsaid.add_kept(memory.expose_secret());
+        }
+        unsaid
+    }
+
+    /// What a callback brought, and what was kept until then.
+    pub(super) fn of_callback(callback: &Callback) -> Self {
+        let mut unsaid = Self { secrets: Vec::new() };
+        unsaid.add_secret(callback.verifier.expose_secret());
+        for name in ["code", "loginToken", "password", "state"] {
+            if let Some(value) = callback.query.get(name) {
+                unsaid.add_secret(value);
+            }
+        }
+        if let Some(memory) = &callback.adapter_state {
+            unsaid.add_kept(memory.expose_secret());
+        }
+        unsaid
+    }
+
+    /// These words without any of it.
+    pub(super) fn out_of(&self, words: &str) -> String {
+        let shown: Vec<char> = words.chars().collect();
+        let characters: Vec<char> = shown.iter().map(char::to_ascii_lowercase).collect();
+        let mut taken = vec![false; characters.len()];
+        for hidden in &self.secrets {
+            hidden.mark(&characters, &mut taken);
+        }
+        mark_headers(&characters, &mut taken);
+        let mut kept = String::new();
+        let mut was_taken = false;
+        for (character, is_taken) in shown.into_iter().zip(taken) {
+            match (is_taken, was_taken) {
+                (true, false) => kept.push_str(TAKEN_OUT),
+                (true, true) => {}
+                (false, _) => kept.push(character),
+            }
+            was_taken = is_taken;
+        }
+        kept
+    }
+
+    fn add_secret(&mut self, secret: &str) {
+        self.add(secret, PIECE_OF_A_SECRET);
+    }
+
+    /// Adds it as it is, and as it stands in a form, in an address and in JSON.
+    fn add(&mut self, value: &str, piece: usize) {
+        let in_a_form: String = byte_serialize(value.as_bytes()).collect();
+        let in_an_address = in_a_form.replace('+', "%20");
+        let in_json = serde_json::to_string(value).unwrap_or_default();
+        let in_json = in_json.trim_matches('"').to_owned();
+        for form in [value.to_owned(), in_a_form, in_an_address, in_json] {
+            // Adapters leave control characters out of the words they read.
+            let characters: Vec<char> =
+                form.chars().filter(|it| !it.is_control()).map(|it| it.to_ascii_lowercase()).collect();
+            let is_known = self.secrets.iter().any(|it| it.characters == characters);
+            if SHORTEST <= characters.len() && !is_known {
+                self.secrets.push(Hidden { characters, piece });
+            }
+        }
+    }
+
+    /// Adds whatever may be a secret in what an adapter keeps: long strings that are
+    /// neither words nor addresses.
+    fn add_kept(&mut self, kept: &str) {
+        let mut values = vec![serde_json::from_str(kept).unwrap_or(serde_json::Value::Null)];
+        while let Some(value) = values.pop() {
+            match value {
+                serde_json::Value::Array(many) => values.extend(many),
+                serde_json::Value::Object(fields) => values.extend(fields.into_iter().map(|it| it.1)),
+                serde_json::Value::String(text) => {
+                    let is_plain = text.chars().all(|it| !it.is_whitespace() && !matches!(it, '/' | ':'));
+                    if is_plain && SHORTEST_KEPT <= text.len() {
+                        self.add_secret(&text);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Hidden {
+    fn mark(&self, words: &[char], taken: &mut [bool]) {
+        let piece = self.piece.min(self.characters.len());
+        let pieces: HashSet<&[char]> = self.characters.windows(piece).collect();
+        // A whole that is short may be a part of another word.
+        let stands_alone = |at: usize| {
+            let is_apart = |it: Option<&char>| it.is_none_or(|it| !it.is_alphanumeric());
+            is_apart(at.checked_sub(1).and_then(|it| words.get(it))) && is_apart(words.get(at + piece))
+        };
+        let may_be_within = PIECE_OF_A_SECRET <= piece;
+        for (at, found) in words.windows(piece).enumerate() {
+            if pieces.contains(found) && (may_be_within || stands_alone(at)) {
+                taken[at..at + piece].fill(true);
+            }
+        }
+    }
+}
+
+/// Marks what follows the name of a scheme, as in an `Authorization` header, and
+/// whatever looks like a signed token: proofs are made for one request, and
+/// nobody has a list of them.
+fn mark_headers(words: &[char], taken: &mut [bool]) {
+    let is_of_a_token = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '~' | '+' | '/' | '=');
+    let mut after_scheme = false;
+    let mut at = 0;
+    while at < words.len() {
+        let length = words[at..].iter().take_while(|it| is_of_a_token(**it)).count();
+        let run: String = words[at..at + length].iter().collect();
+        let is_signed = run.starts_with("eyj") && 20 <= length;
+        if is_signed || (after_scheme && SHORTEST_IN_A_HEADER <= length) {
+            taken[at..at + length].fill(true);
+        }
+        if 0 < length {
+            after_scheme = ["bearer", "dpop", "basic"].contains(&run.as_str());
+        }
+        at += length.max(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "Zx81-harbour_9f3c2a77b1";
+    const TEXT: &str = "The ferry leaves at eight,\nwhatever the weather – \"bring\" a coat.";
+
+    fn unsaid() -> Redactor {
+        let mut unsaid = Redactor::of(&Credentials {
+            refresh_token: Some("refresh-5521-abcd".into()),
+            extra: Some(r#"{"server":"https://harbour.example","app":{"client_secret":"kept-secret-0451"}}"#.into()),
+            own: Some("own-page-7731-qwer".into()),
+            ..Credentials::new(TOKEN.into())
+        });
+        unsaid.add(TEXT, PIECE_OF_A_TEXT);
+        unsaid
+    }
+
+    #[test]
+    fn whatever_form_a_request_is_repeated_in_nothing_of_it_is_passed_on() {
+        for repeated in [
+            format!("no: Bearer {TOKEN}"),
+            format!("no: {}", TOKEN.to_uppercase()),
+            format!("no: {}", &TOKEN[..12]),
+            format!("no: {TEXT}"),
+            format!("no: {}", TEXT.replace('\n', "")),
+            format!("no: {}", serde_json::json!({ "status": TEXT })),
+            format!("no: {}", byte_serialize(TEXT.as_bytes()).collect::<String>()),
+            format!("no: {}", byte_serialize(TEXT.as_bytes()).collect::<String>().replace('+', "%20")),
+            "no: refresh_token=refresh-5521-abcd&client_secret=kept-secret-0451".to_owned(),
+            "no: page=own-page-7731-qwer".to_owned(),
+        ] {
+            let said = unsaid().out_of(&repeated);
+            assert!(said.starts_with("no: ") && said.contains(TAKEN_OUT), "{said}");
+            for piece in ["ferry leaves", "ferry+leaves", "weather", "81-harbo", "5521", "0451", "7731"] {
+                assert!(!said.to_lowercase().contains(piece), "{piece} of {repeated} in {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn proofs_that_nobody_has_a_list_of_are_taken_out() {
+        for (repeated, said) in [
+            ("Authorization: DPoP abcdefghij", "Authorization: DPoP […]"),
+            ("Basic Y2xpZW50OnNlY3JldA== is wrong", "Basic […] is wrong"),
+            ("proof eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl", "proof […]"),
+        ] {
+            assert_eq!(Redactor { secrets: Vec::new() }.out_of(repeated), said);
+        }
+    }
+
+    #[test]
+    fn a_platforms_own_words_stay() {
+        for words in [
+            "Validation failed: Text contained a disallowed hashtag: ferry",
+            "the bearer of this token may not post; DPoP is needed",
+            "harbour.example does not take 12 files; 4 are the most",
+            "it answered 500 Internal Server Error",
+        ] {
+            assert_eq!(unsaid().out_of(words), words);
+        }
+    }
+
+    #[test]
+    fn a_short_text_is_taken_out_where_it_stands_alone() {
+        let mut unsaid = Redactor { secrets: Vec::new() };
+        unsaid.add("Test", PIECE_OF_A_TEXT);
+        assert_eq!(unsaid.out_of("'test' is not wanted, testing is"), "'[…]' is not wanted, testing is");
+        let mut unsaid = Redactor { secrets: Vec::new() };
+        unsaid.add("a", PIECE_OF_A_TEXT);
+        assert_eq!(unsaid.out_of("a file is too large"), "a file is too large");
+    }
+}

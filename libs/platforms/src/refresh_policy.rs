@@ -1,0 +1,173 @@
+//! How credentials are renewed, and when.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::account::Credentials;
+
+/// How a platform renews credentials without their user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RefreshPolicy {
+    /// Not at all: when they end, the user connects the account again.
+    #[default]
+    Never,
+    /// A refresh token is exchanged. When a new one comes back, the old one is
+    /// spent; otherwise the old one is kept.
+    Rotating,
+    /// The access token itself is exchanged for one that lasts longer, which
+    /// has to happen before it ends.
+    Extending,
+    /// The token does not end. What is stored with it is asked for again, such as the
+    /// id of a group that moved.
+    Updating,
+}
+
+/// How often credentials are looked after at least.
+const LOOKED_AFTER: TimeDelta = TimeDelta::days(7);
+
+/// The shortest lead: a round of upkeep, which comes every five minutes.
+const SHORTEST_LEAD: TimeDelta = TimeDelta::minutes(5);
+
+/// The longest lead. For tokens that live for 60 days, platforms advise a renewal
+/// after 45 to 50 days. Where it fails for good, ten days give the user time to
+/// connect the account again.
+const LONGEST_LEAD: TimeDelta = TimeDelta::days(10);
+
+impl RefreshPolicy {
+    /// How long before the end of credentials that cannot be renewed their user is
+    /// told, so that they can connect the account again in time.
+    pub const WARNING: TimeDelta = TimeDelta::days(7);
+
+    /// Whether these credentials can be renewed without their user.
+    pub fn can_refresh(self, credentials: &Credentials) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Rotating => credentials.refresh_token.is_some(),
+            Self::Extending | Self::Updating => true,
+        }
+    }
+
+    /// When credentials that were issued or looked after at `since` are to be looked
+    /// after next: after a week at the latest, because that is how old what an
+    /// account says of itself may be, and an unused refresh token; a while before the
+    /// end of what renews them; and where nothing does, [`RefreshPolicy::WARNING`] before
+    /// their end, when only their user can help, and at it.
+    pub fn due_at(self, credentials: &Credentials, since: DateTime<Utc>) -> DateTime<Utc> {
+        let before = |ends_at: DateTime<Utc>| ends_at - lead(ends_at - since);
+        let due_at = if !self.can_refresh(credentials) {
+            // What lives no longer than the warning is not warned of: its user knows.
+            credentials.expires_at.map(|it| if since < it - Self::WARNING { it - Self::WARNING } else { it })
+        } else if self == Self::Extending {
+            credentials.expires_at.map(before)
+        } else {
+            // The access token may end meanwhile. Whoever needs one renews it then.
+            credentials.refresh_expires_at.map(before)
+        };
+        let latest = since + LOOKED_AFTER;
+        due_at.map_or(latest, |it| it.min(latest))
+    }
+}
+
+/// How long before their end credentials with such a life are renewed.
+///
+/// A fifth of it: early enough for several tries while a platform is unavailable,
+/// and late enough not to renew much more often than needed. Never before half of
+/// it, because platforms may refuse to renew young credentials (Threads and
+/// Instagram renew none that are younger than a day).
+fn lead(life: TimeDelta) -> TimeDelta {
+    (life / 5).clamp(SHORTEST_LEAD, LONGEST_LEAD).min(life / 2).max(TimeDelta::zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+
+    fn credentials(refresh_token: Option<&str>, life: Option<TimeDelta>) -> Credentials {
+        Credentials {
+            refresh_token: refresh_token.map(Into::into),
+            expires_at: life.map(|it| noon() + it),
+            ..Credentials::new("access".into())
+        }
+    }
+
+    #[test]
+    fn the_lead_grows_with_the_life_of_a_token() {
+        let (second, minute, hour, day) =
+            (TimeDelta::seconds(1), TimeDelta::minutes(1), TimeDelta::hours(1), TimeDelta::days(1));
+        let leads = [
+            // Half of a short life.
+            (second, second / 2),
+            (minute, second * 30),
+            (minute * 6, minute * 3),
+            (minute * 10, minute * 5),
+            // A round of upkeep.
+            (minute * 15, minute * 5),
+            (minute * 25, minute * 5),
+            // A fifth.
+            (minute * 42, second * 504),
+            (hour, minute * 12),
+            (hour * 2, minute * 24),
+            (hour * 12, minute * 144),
+            (day, minute * 288),
+            (day * 7, minute * 2016),
+            (day * 50, day * 10),
+            // And no more than ten days.
+            (day * 60, day * 10),
+            (day * 365, day * 10),
+            // A clock that is wrong, or a token that was dead on arrival.
+            (TimeDelta::zero(), TimeDelta::zero()),
+            (-hour, TimeDelta::zero()),
+        ];
+        for (life, expected) in leads {
+            assert_eq!(lead(life), expected, "of {life}");
+            let due_at = RefreshPolicy::Extending.due_at(&credentials(None, Some(life)), noon());
+            assert_eq!(due_at, noon() + (life - expected).min(day * 7), "of {life}");
+        }
+    }
+
+    #[test]
+    fn without_a_refresh_token_nothing_rotates() {
+        let lasting = TimeDelta::hours(1);
+        let (with, without) = (credentials(Some("refresh"), Some(lasting)), credentials(None, Some(lasting)));
+
+        assert!(RefreshPolicy::Rotating.can_refresh(&with) && !RefreshPolicy::Rotating.can_refresh(&without));
+        assert!(RefreshPolicy::Extending.can_refresh(&with) && RefreshPolicy::Extending.can_refresh(&without));
+        assert!(!RefreshPolicy::Never.can_refresh(&with) && !RefreshPolicy::Never.can_refresh(&without));
+    }
+
+    #[test]
+    fn what_cannot_be_renewed_is_looked_at_every_week_and_a_week_before_it_ends_and_then() {
+        let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
+        for (renewal, refresh_token) in [(RefreshPolicy::Never, Some("refresh")), (RefreshPolicy::Rotating, None)] {
+            let credentials = credentials(refresh_token, Some(day * 60));
+            for (since, looked_at) in [(0, 7), (7, 14), (49, 53), (53, 60), (54, 60)] {
+                let due_at = renewal.due_at(&credentials, noon() + day * since);
+                assert_eq!(due_at, noon() + day * looked_at, "{renewal:?} {since}");
+            }
+            let short = Credentials { expires_at: Some(noon() + hour), ..credentials };
+            assert_eq!(renewal.due_at(&short, noon()), noon() + hour, "{renewal:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_end_is_looked_at_every_week() {
+        for renewal in
+            [RefreshPolicy::Never, RefreshPolicy::Rotating, RefreshPolicy::Extending, RefreshPolicy::Updating]
+        {
+            let due_at = renewal.due_at(&credentials(Some("refresh"), None), noon());
+            assert_eq!(due_at, noon() + TimeDelta::days(7), "{renewal:?}");
+        }
+    }
+
+    #[test]
+    fn what_renews_is_used_well_before_its_own_end_and_not_for_every_access_token() {
+        let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
+        let hourly = credentials(Some("refresh"), Some(hour));
+        let short_lived = Credentials { refresh_expires_at: Some(noon() + day * 2), ..hourly.clone() };
+
+        assert_eq!(RefreshPolicy::Rotating.due_at(&hourly, noon()), noon() + day * 7);
+        assert_eq!(RefreshPolicy::Rotating.due_at(&short_lived, noon()), noon() + day * 2 - day * 2 / 5);
+        assert_eq!(RefreshPolicy::Never.due_at(&short_lived, noon()), noon() + hour, "it is of no use there");
+    }
+}

@@ -1,0 +1,105 @@
+//! Reading the answers of platforms: bounded in size, and worded for the user.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::name::is_mark;
+use futures::StreamExt;
+use http::{HeaderMap, StatusCode};
+use serde::de::DeserializeOwned;
+
+/// More than the answers of most calls; see [`json_up_to`] for the others.
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
+
+/// The most of a platform's words that a user sees, in characters.
+const MAX_WORDS: usize = 300;
+
+/// Why an answer could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ResponseError {
+    #[error("the answer was cut off")]
+    CutOff,
+    #[error("the answer was too long")]
+    TooLong,
+    #[error("the answer was not in the expected form")]
+    Form,
+}
+
+/// The body, up to a bound.
+pub(crate) async fn body(response: reqwest::Response) -> Result<Vec<u8>, ResponseError> {
+    body_up_to(response, MAX_ANSWER_BYTES).await
+}
+
+/// The same, where an answer may be longer than others.
+pub(crate) async fn body_up_to(response: reqwest::Response, max_bytes: usize) -> Result<Vec<u8>, ResponseError> {
+    let mut stream = response.bytes_stream();
+    let mut bytes = Vec::new();
+    while let Some(piece) = stream.next().await {
+        let piece = piece.map_err(|_| ResponseError::CutOff)?;
+        if max_bytes < bytes.len() + piece.len() {
+            return Err(ResponseError::TooLong);
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+/// The beginning of the body, up to a bound or to where it is cut off.
+pub(crate) async fn start(response: reqwest::Response, max_bytes: usize) -> Vec<u8> {
+    let mut stream = response.bytes_stream();
+    let mut bytes = Vec::new();
+    while let Some(Ok(piece)) = stream.next().await {
+        let room = max_bytes - bytes.len();
+        bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+        if room <= piece.len() {
+            break;
+        }
+    }
+    bytes
+}
+
+/// The body as JSON.
+pub(crate) async fn json<T: DeserializeOwned>(response: reqwest::Response) -> Result<T, ResponseError> {
+    serde_json::from_slice(&body(response).await?).map_err(|_| ResponseError::Form)
+}
+
+/// The body as JSON, where an answer may be longer than others.
+pub(crate) async fn json_up_to<T: DeserializeOwned>(
+    response: reqwest::Response,
+    max_bytes: usize,
+) -> Result<T, ResponseError> {
+    serde_json::from_slice(&body_up_to(response, max_bytes).await?).map_err(|_| ResponseError::Form)
+}
+
+/// The platform's own message in an error response, shortened: the field `message`,
+/// `error_description` or `error`, else the status.
+pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
+    let found = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|it| {
+        ["message", "error_description", "error"].iter().find_map(|name| it.get(name)?.as_str().map(str::to_owned))
+    });
+    let words = found.unwrap_or_else(|| format!("it answered {status}"));
+    shown(&words)
+}
+
+/// Somebody else's words as the user sees them: on one line, not too many, and
+/// without marks that would turn ours around.
+pub(crate) fn shown(words: &str) -> String {
+    let plain: String = words.chars().filter(|it| !is_mark(*it)).collect();
+    plain.trim().chars().take(MAX_WORDS).collect()
+}
+
+/// When the platform wants to be asked again: `Retry-After` in seconds or as a date.
+pub(crate) fn retry_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let value = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?;
+    let seconds = value.parse::<u32>().ok().map(|it| now + TimeDelta::seconds(it.into()));
+    seconds.or_else(|| DateTime::parse_from_rfc2822(value).ok().map(|it| it.to_utc()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_shown_on_one_line_and_not_without_end() {
+        assert_eq!(shown(" one\r\ntwo\u{7}\u{202e} \n"), "onetwo");
+        assert_eq!(shown(&"ä".repeat(1000)).chars().count(), MAX_WORDS);
+    }
+}

@@ -1,0 +1,53 @@
+//! Why a call has no answer.
+//!
+//! What the errors of the transport say is not passed on: the address of a call may have
+//! a secret in it.
+
+use egress::{Egress, Refusal};
+
+/// Why a call has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TransportError {
+    /// The address may not be called.
+    Forbidden(Refusal),
+    /// No connection was made, so nothing was done.
+    NotReached,
+    /// It took too long.
+    Late,
+    /// The connection was cut.
+    CutOff,
+}
+
+impl From<Refusal> for TransportError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Forbidden(refusal)
+    }
+}
+
+impl From<reqwest::Error> for TransportError {
+    fn from(error: reqwest::Error) -> Self {
+        match Egress::refusal(&error) {
+            Some(refusal) => Self::Forbidden(refusal),
+            None if error.is_connect() => Self::NotReached,
+            None if error.is_timeout() => Self::Late,
+            None => Self::CutOff,
+        }
+    }
+}
+
+impl TransportError {
+    /// Whether nothing was sent, for certain.
+    pub(crate) const fn is_unsent(self) -> bool {
+        matches!(self, Self::Forbidden(_) | Self::NotReached)
+    }
+
+    /// For the user; `who` was called, such as `Slack` or `the server`.
+    pub(crate) fn words(self, who: &str) -> String {
+        match self {
+            Self::Forbidden(refusal) => refusal.to_string(),
+            Self::NotReached => format!("{who} could not be reached"),
+            Self::Late => format!("{who} did not answer in time"),
+            Self::CutOff => format!("{who}'s answer was cut off"),
+        }
+    }
+}

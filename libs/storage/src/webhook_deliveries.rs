@@ -1,0 +1,421 @@
+//! Notices: events on their way to endpoints, and the index of those that
+//! somebody must look at.
+
+use aws_sdk_dynamodb::types::Select;
+use chrono::{DateTime, Utc};
+use domain::id::{UserId, WebhookId};
+use domain::webhook::{KEPT_FOR, MessageId, WebhookDelivery, WebhookDeliveryId, WebhookDeliveryStatus};
+
+use crate::Store;
+use crate::error::StorageError;
+use crate::in_flight_calls::{self, InFlightCalls, LimitSubject, in_flight_calls_key};
+use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
+use crate::outbox::spread;
+use crate::schema::Table;
+use crate::webhooks::{self, EndpointRecord};
+use crate::write_outcome::WriteOutcome;
+
+/// An entry of the due index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DueWebhookDelivery {
+    /// Which.
+    pub name: WebhookDeliveryId,
+    /// When its next attempt is to be made.
+    pub next_step_at: DateTime<Utc>,
+    due_at: DateTime<Utc>,
+}
+
+/// What a worker has to know before it makes an attempt.
+#[derive(Debug)]
+pub struct WebhookTickWork {
+    /// The notice; `None` when it was removed.
+    pub notice: Option<WebhookDelivery>,
+    /// Its endpoint; `None` when it was deleted.
+    pub endpoint: Option<EndpointRecord>,
+    /// The calls that are open to endpoints of its user.
+    pub open_for_user: InFlightCalls,
+    /// The call that is open to its endpoint where calls to it timed out, and how often in a
+    /// row they did.
+    pub open_to_endpoint: InFlightCalls,
+}
+
+/// A place in the list of an endpoint's notices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookDeliveryCursor {
+    /// When the notice there was made.
+    pub created_at: DateTime<Utc>,
+    /// Its event.
+    pub message_id: MessageId,
+}
+
+impl Store {
+    /// Adds a notice. Lost when the endpoint has one of this event already.
+    pub async fn add_webhook_delivery(&self, notice: &WebhookDelivery) -> Result<WriteOutcome, StorageError> {
+        let put = self
+            .client
+            .put_item()
+            .table_name(self.table(Table::WebhookDeliveries))
+            .set_item(Some(self.webhook_delivery_item(notice)?))
+            .condition_expression("attribute_not_exists(notice)")
+            .send()
+            .await;
+        WriteOutcome::from_write(put)
+    }
+
+    /// A notice and its endpoint, in one call.
+    pub async fn webhook_delivery_and_endpoint(
+        &self,
+        name: &WebhookDeliveryId,
+    ) -> Result<(Option<WebhookDelivery>, Option<EndpointRecord>), StorageError> {
+        let endpoint = webhooks::key(name.user_id, name.webhook_id);
+        let mut found =
+            self.batch_get(vec![(Table::WebhookDeliveries, key(name)), (Table::Webhooks, endpoint)]).await?;
+        let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
+        let notice = take(Table::WebhookDeliveries).map(from_item).transpose()?;
+        Ok((notice, take(Table::Webhooks).map(webhooks::read).transpose()?))
+    }
+
+    /// Everything for an attempt, in one call.
+    pub async fn webhook_tick_work(&self, name: &WebhookDeliveryId) -> Result<WebhookTickWork, StorageError> {
+        let (user, webhook) = (name.user_id, name.webhook_id);
+        let of_user = in_flight_calls_key(&LimitSubject::endpoints_of(user));
+        let of_endpoint = in_flight_calls_key(&LimitSubject::endpoint(user, webhook));
+        let keys = vec![
+            (Table::WebhookDeliveries, key(name)),
+            (Table::Webhooks, webhooks::key(user, webhook)),
+            (Table::Limits, of_user.clone()),
+            (Table::Limits, of_endpoint.clone()),
+        ];
+        let mut found = self.batch_get(keys).await?;
+        let limits = found.remove(&Table::Limits).unwrap_or_default();
+        let open = |key: &Item| {
+            let item = limits.iter().find(|it| it.get("subject") == key.get("subject"));
+            item.map(in_flight_calls::read).unwrap_or_default()
+        };
+        let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
+        Ok(WebhookTickWork {
+            notice: take(Table::WebhookDeliveries).map(from_item).transpose()?,
+            endpoint: take(Table::Webhooks).map(webhooks::read).transpose()?,
+            open_for_user: open(&of_user),
+            open_to_endpoint: open(&of_endpoint),
+        })
+    }
+
+    /// The notices of an endpoint that wait beyond the newest `most`, at most `limit` of them,
+    /// the newest first. One that was added or has ended within the last moment may be missing,
+    /// or still be there.
+    pub async fn surplus_webhook_deliveries(
+        &self,
+        user: UserId,
+        webhook: WebhookId,
+        most: u32,
+        limit: u32,
+    ) -> Result<Vec<WebhookDeliveryId>, StorageError> {
+        let waiting = || {
+            self.client
+                .query()
+                .table_name(self.table(Table::WebhookDeliveries))
+                .index_name("waiting")
+                .key_condition_expression("waits_for = :endpoint")
+                .expression_attribute_values(":endpoint", s(endpoint_name(user, webhook)))
+                .scan_index_forward(false)
+        };
+        let (mut start, mut left) = (None, most);
+        // A page ends at a megabyte.
+        while 0 < left {
+            let page = waiting().select(Select::Count).set_exclusive_start_key(start);
+            let page = page.limit(i32::try_from(left).unwrap_or(i32::MAX)).send().await?;
+            left = left.saturating_sub(u32::try_from(page.count).unwrap_or(0));
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(Vec::new());
+            }
+        }
+        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
+        let surplus = waiting().set_exclusive_start_key(start).limit(limit).send().await?;
+        Ok(surplus.items.unwrap_or_default().iter().filter_map(named).collect())
+    }
+
+    /// Writes a notice over the one that was read.
+    pub async fn replace_webhook_delivery(
+        &self,
+        before: &WebhookDelivery,
+        after: &WebhookDelivery,
+    ) -> Result<WriteOutcome, StorageError> {
+        let put = self
+            .client
+            .put_item()
+            .table_name(self.table(Table::WebhookDeliveries))
+            .set_item(Some(self.webhook_delivery_item(after)?))
+            .condition_expression("write_id = :write_id")
+            .expression_attribute_values(":write_id", n(before.write_id))
+            .send()
+            .await;
+        WriteOutcome::from_write(put)
+    }
+
+    /// Removes a notice whose endpoint is gone.
+    pub async fn remove_webhook_delivery(&self, name: &WebhookDeliveryId) -> Result<(), StorageError> {
+        self.client
+            .delete_item()
+            .table_name(self.table(Table::WebhookDeliveries))
+            .set_key(Some(key(name)))
+            .send()
+            .await?;
+        Ok(())
+    }
+
+    /// The notices of an endpoint, the newest first, from this place on and without
+    /// it; at most `limit`, and the place where the next begin.
+    pub async fn webhook_deliveries(
+        &self,
+        user: UserId,
+        webhook: WebhookId,
+        from: Option<&WebhookDeliveryCursor>,
+        limit: u32,
+    ) -> Result<(Vec<WebhookDelivery>, Option<WebhookDeliveryCursor>), StorageError> {
+        let endpoint = endpoint_name(user, webhook);
+        let start = from.map(|it| {
+            let name = WebhookDeliveryId { user_id: user, webhook_id: webhook, message_id: it.message_id.clone() };
+            let mut start = key(&name);
+            start.extend(attributes([("endpoint", s(&endpoint)), ("created_at", at(it.created_at))]));
+            start
+        });
+        let found = self
+            .client
+            .query()
+            .table_name(self.table(Table::WebhookDeliveries))
+            .index_name("by_endpoint")
+            .key_condition_expression("#endpoint = :endpoint")
+            .expression_attribute_names("#endpoint", "endpoint")
+            .expression_attribute_values(":endpoint", s(endpoint))
+            .scan_index_forward(false)
+            .set_exclusive_start_key(start)
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
+            .send()
+            .await?;
+        let next = found.last_evaluated_key.as_ref().and_then(place);
+        let names = found.items.unwrap_or_default();
+        let keys = names.iter().filter_map(|it| Some((Table::WebhookDeliveries, key(&named(it)?)))).collect();
+        let found = self.batch_get(keys).await?.remove(&Table::WebhookDeliveries).unwrap_or_default();
+        let mut notices: Vec<WebhookDelivery> = found.into_iter().map(from_item).collect::<Result<_, _>>()?;
+        notices.sort_by(|one, other| (other.created_at, &other.message.id).cmp(&(one.created_at, &one.message.id)));
+        Ok((notices, next))
+    }
+
+    /// What stands in one shard of the due index by then, the oldest first, at most
+    /// `limit`.
+    pub async fn due_webhook_deliveries(
+        &self,
+        shard: u32,
+        until: DateTime<Utc>,
+        limit: i32,
+    ) -> Result<Vec<DueWebhookDelivery>, StorageError> {
+        let found = self
+            .client
+            .query()
+            .table_name(self.table(Table::WebhookDeliveries))
+            .index_name("due")
+            .key_condition_expression("due_shard = :shard AND due_at <= :until")
+            .expression_attribute_values(":shard", s(format!("due#{shard}")))
+            .expression_attribute_values(":until", at(until))
+            .limit(limit)
+            .send()
+            .await?;
+        Ok(found.items.unwrap_or_default().iter().filter_map(due).collect())
+    }
+
+    /// Moves an entry of the due index, unless it has moved since it was read.
+    pub async fn move_due_webhook_delivery(
+        &self,
+        due: &DueWebhookDelivery,
+        to: DateTime<Utc>,
+    ) -> Result<WriteOutcome, StorageError> {
+        let moved = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::WebhookDeliveries))
+            .set_key(Some(key(&due.name)))
+            .update_expression("SET due_at = :to")
+            .condition_expression("due_at = :from")
+            .expression_attribute_values(":to", at(to))
+            .expression_attribute_values(":from", at(due.due_at))
+            .send()
+            .await;
+        WriteOutcome::from_write(moved)
+    }
+
+    fn webhook_delivery_item(&self, notice: &WebhookDelivery) -> Result<Item, StorageError> {
+        let name = notice.name();
+        let mut item = to_item(notice)?;
+        item.extend(key(&name));
+        item.insert("endpoint".to_owned(), s(endpoint_name(name.user_id, name.webhook_id)));
+        item.insert("ttl".to_owned(), ttl(notice.created_at + KEPT_FOR));
+        if notice.state == WebhookDeliveryStatus::Waiting {
+            item.insert("waits_for".to_owned(), s(endpoint_name(name.user_id, name.webhook_id)));
+        }
+        if notice.due_at.is_some() {
+            let shard = spread(notice.message.id.as_str()) % self.due_shards;
+            item.insert("due_shard".to_owned(), s(format!("due#{shard}")));
+        }
+        Ok(item)
+    }
+}
+
+fn key(name: &WebhookDeliveryId) -> Item {
+    let sort = format!("{:016}#{}", name.webhook_id.get(), name.message_id);
+    attributes([("user_id", n(name.user_id)), ("notice", s(sort))])
+}
+
+fn endpoint_name(user: UserId, webhook: WebhookId) -> String {
+    format!("{user}#{webhook}")
+}
+
+fn named(entry: &Item) -> Option<WebhookDeliveryId> {
+    let user_id = entry.get("user_id")?.as_n().ok()?.parse().ok()?;
+    let (webhook, message) = entry.get("notice")?.as_s().ok()?.split_once('#')?;
+    Some(WebhookDeliveryId {
+        user_id: UserId::new(user_id)?,
+        webhook_id: WebhookId::new(webhook.parse().ok()?)?,
+        message_id: MessageId::parse(message)?,
+    })
+}
+
+fn instant(entry: &Item, name: &str) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp_millis(entry.get(name)?.as_n().ok()?.parse().ok()?)
+}
+
+fn place(entry: &Item) -> Option<WebhookDeliveryCursor> {
+    Some(WebhookDeliveryCursor { created_at: instant(entry, "created_at")?, message_id: named(entry)?.message_id })
+}
+
+fn due(entry: &Item) -> Option<DueWebhookDelivery> {
+    Some(DueWebhookDelivery {
+        name: named(entry)?,
+        next_step_at: instant(entry, "next_step_at")?,
+        due_at: instant(entry, "due_at")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::schedule::show;
+    use domain::testing::{a_notice, noon};
+    use domain::webhook::{EndpointResponse, WebhookMessage};
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::store;
+
+    fn beside(notice: &WebhookDelivery, number: i64) -> WebhookDelivery {
+        let detail = json!({ "id": format!("post.published:{number}:1"), "occurred_at": show(noon()) });
+        let message = WebhookMessage::of(notice.message.kind, notice.webhook_id, &detail).unwrap();
+        WebhookDelivery::new(notice.user_id, notice.webhook_id, message, noon() + TimeDelta::seconds(number / 2))
+    }
+
+    async fn due(store: &Store, until: DateTime<Utc>) -> Vec<DueWebhookDelivery> {
+        let mut all = Vec::new();
+        for shard in 0..store.due_shards() {
+            all.extend(store.due_webhook_deliveries(shard, until, 100).await.unwrap());
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_has_one_notice_of_an_event() {
+        let store = store().await;
+        let notice = a_notice();
+        assert_eq!(store.add_webhook_delivery(&notice).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(store.add_webhook_delivery(&notice).await.unwrap(), WriteOutcome::Conflict);
+        let name = notice.name();
+        assert_eq!(store.webhook_delivery_and_endpoint(&name).await.unwrap(), (Some(notice), None));
+        store.remove_webhook_delivery(&name).await.unwrap();
+        assert_eq!(store.webhook_delivery_and_endpoint(&name).await.unwrap(), (None, None));
+    }
+
+    #[tokio::test]
+    async fn of_two_workers_one_holds_it_and_what_has_ended_is_due_no_more() {
+        let store = store().await;
+        let notice = a_notice();
+        store.add_webhook_delivery(&notice).await.unwrap();
+        assert_eq!(due(&store, noon()).await, []);
+        let found = due(&store, noon() + TimeDelta::hours(1)).await;
+        assert_eq!(found.iter().map(|it| it.name.clone()).collect::<Vec<_>>(), [notice.name()]);
+
+        let held = notice.lease(noon() + TimeDelta::seconds(1));
+        assert_eq!(store.replace_webhook_delivery(&notice, &held).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(store.replace_webhook_delivery(&notice, &held).await.unwrap(), WriteOutcome::Conflict);
+        assert_eq!(
+            store.move_due_webhook_delivery(&found[0], noon()).await.unwrap(),
+            WriteOutcome::Conflict,
+            "it has moved"
+        );
+        let answer = EndpointResponse { status: Some(204), ..EndpointResponse::none("", 0) };
+        let ended = held.record_response(&answer, noon(), noon(), 0);
+        assert_eq!(store.replace_webhook_delivery(&held, &ended).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(due(&store, noon() + TimeDelta::days(9)).await, []);
+    }
+
+    #[tokio::test]
+    async fn notices_beyond_the_newest_that_wait_are_the_surplus() {
+        let store = store().await;
+        let first = a_notice();
+        // Ties of time are among the newest.
+        for number in 0..9 {
+            store.add_webhook_delivery(&beside(&first, number)).await.unwrap();
+        }
+        store.add_webhook_delivery(&a_notice()).await.unwrap();
+        let (user, webhook) = (first.user_id, first.webhook_id);
+        let surplus = async |most, limit| store.surplus_webhook_deliveries(user, webhook, most, limit).await.unwrap();
+        assert_eq!((surplus(9, 50).await, surplus(10, 50).await), (vec![], vec![]));
+
+        let oldest = beside(&first, 0);
+        assert_eq!(surplus(7, 50).await.len(), 2);
+        assert_eq!(surplus(7, 1).await.len(), 1);
+        store.replace_webhook_delivery(&oldest, &oldest.fail()).await.unwrap();
+        let left = surplus(7, 50).await;
+        assert_eq!(left, [beside(&first, 1).name()], "what has ended is not counted");
+    }
+
+    #[tokio::test]
+    async fn an_attempt_reads_what_is_open_for_its_user_and_to_its_endpoint() {
+        let store = store().await;
+        let notice = a_notice();
+        store.add_webhook_delivery(&notice).await.unwrap();
+        let (of_user, name) = (LimitSubject::endpoints_of(notice.user_id), notice.name());
+        store.record_permit(&of_user, "one", noon(), 1).await.unwrap();
+        store.record_slow_call(&LimitSubject::endpoint(notice.user_id, notice.webhook_id), noon()).await.unwrap();
+
+        let work = store.webhook_tick_work(&name).await.unwrap();
+
+        assert_eq!((work.notice, work.endpoint), (Some(notice), None));
+        assert_eq!((work.open_for_user.others("me", noon()), work.open_for_user.slow_calls), (1, 0));
+        assert_eq!((work.open_to_endpoint.others("me", noon()), work.open_to_endpoint.slow_calls), (0, 1));
+    }
+
+    #[tokio::test]
+    async fn the_newest_are_listed_first_and_a_page_goes_on_where_the_last_ended() {
+        let store = store().await;
+        let first = a_notice();
+        let all: Vec<_> = (0..7).map(|it| beside(&first, it)).collect();
+        for notice in all.iter().chain([&a_notice()]) {
+            store.add_webhook_delivery(notice).await.unwrap();
+        }
+        let (mut listed, mut from) = (Vec::new(), None);
+        loop {
+            let (page, next) =
+                store.webhook_deliveries(first.user_id, first.webhook_id, from.as_ref(), 3).await.unwrap();
+            assert!(page.windows(2).all(|it| it[1].created_at <= it[0].created_at));
+            listed.extend(page);
+            from = next;
+            if from.is_none() {
+                break;
+            }
+        }
+        listed.sort_by_key(|it| (it.created_at, it.message.id.clone()));
+        let mut expected = all;
+        expected.sort_by_key(|it| (it.created_at, it.message.id.clone()));
+        assert_eq!(listed, expected);
+    }
+}

@@ -1,0 +1,53 @@
+//! One fake of each platform, in one list.
+
+use std::sync::Arc;
+
+use domain::clock::Clock;
+use platforms::conformance::network::Network;
+
+use crate::bluesky::Bluesky;
+use crate::discord::Discord;
+use crate::facebook::Facebook;
+use crate::instagram::Instagram;
+use crate::linkedin::LinkedIn;
+use crate::mastodon;
+use crate::matrix::Matrix;
+use crate::pinterest::Pinterest;
+use crate::slack::Slack;
+use crate::telegram::Telegram;
+use crate::threads::Threads;
+use crate::wordpress::Wordpress;
+use crate::x::X;
+
+/// Starts them all. They tell the time by `clock`.
+pub async fn one_of_each(clock: &Clock) -> Vec<Arc<dyn Network>> {
+    vec![
+        Arc::new(Bluesky::start(clock.clone()).await),
+        Arc::new(<Discord>::start(clock.clone()).await),
+        Arc::new(<Facebook>::start(clock.clone()).await),
+        Arc::new(<Instagram>::start(clock.clone()).await),
+        Arc::new(<LinkedIn>::start(clock.clone()).await),
+        Arc::new(<mastodon::Server>::start(clock.clone()).await),
+        Arc::new(<Matrix>::start(clock.clone()).await),
+        Arc::new(Pinterest::start(clock.clone()).await),
+        Arc::new(<Slack>::start(clock.clone()).await),
+        Arc::new(Telegram::start(clock.clone()).await),
+        Arc::new(Threads::start(clock.clone()).await),
+        Arc::new(<Wordpress>::start(clock.clone()).await),
+        Arc::new(X::start(clock.clone()).await),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn every_platform_but_our_own_sandbox_has_a_fake() {
+        let all = one_of_each(&Clock::System).await;
+        let here: Vec<_> = all.iter().map(|it| it.name()).collect();
+        let known: Vec<_> =
+            platforms::platform_infos().iter().map(|it| it.name).filter(|it| *it != "sandbox").collect();
+        assert_eq!(here, known, "each platform of the registry, in its order");
+    }
+}

@@ -1,0 +1,158 @@
+//! What every request passes before a handler has it: it is read to its end, and
+//! fails if a test has ordered that.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{Html, IntoResponse, Response};
+use futures::{StreamExt, stream};
+use http::StatusCode;
+use http::header::CONTENT_LENGTH;
+use http::request::Parts;
+use platforms::conformance::network::{Call, InjectedFault};
+use serde_json::Value;
+use tokio::task::yield_now;
+
+use super::injected_faults::InjectedFaults;
+use super::wire::Cut;
+
+/// What the front has to know of a platform.
+pub trait Front: AsRef<Mutex<InjectedFaults>> + Send + Sync + 'static {
+    /// JSON pointers to the messages of refusals that can be in another language: see [`InjectedFaults::translate`]. None where
+    /// refusals have no messages, or where only the message distinguishes two refusals.
+    const TRANSLATED: &'static [&'static str] = &[];
+
+    /// Whether refusals have messages, which may repeat the request.
+    const HAS_MESSAGES: bool = true;
+
+    /// What kind of call this is; `None` for those that never fail.
+    fn call(&self, head: &Parts, body: &[u8]) -> Option<Call>;
+
+    /// Counts a call, and says how it is to fail: see [`InjectedFaults::meet`].
+    fn meet(&self, call: Call) -> Option<InjectedFault> {
+        with_troubles(self, |troubles| troubles.meet(call))
+    }
+
+    /// The platform's own answer to a call that is not carried out: `Broken`,
+    /// `Unavailable`, `Limited` or `Unwanted`.
+    fn answer(&self, call: Call, trouble: InjectedFault) -> Response;
+
+    /// From now on, the file that this request asks for could not be processed.
+    fn spoil(&self, head: &Parts) {
+        let _ = head;
+    }
+}
+
+/// A server whose calls can be in trouble.
+pub fn around<S: Clone + Send + Sync + 'static>(server: Router<S>, platform: Arc<impl Front>) -> Router<S> {
+    server.layer(from_fn_with_state(platform, pass))
+}
+
+async fn pass<P: Front>(State(platform): State<Arc<P>>, request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    // Read whatever becomes of it: a client that still writes would not see the
+    // answer. Where it cannot be read, the client went away.
+    let Ok(body) = to_bytes(body, usize::MAX).await else { return Cut.into_response() };
+    if let Some(status) = with_troubles(&*platform, |troubles| troubles.blocks(&head)) {
+        return page(status);
+    }
+    let call = platform.call(&head, &body);
+    let trouble = call.and_then(|it| Some((it, platform.meet(it)?)));
+    if matches!(trouble, Some((Call::Process, InjectedFault::Unwanted))) {
+        platform.spoil(&head);
+    }
+    let request = Request::from_parts(head, Body::from(body));
+    let response = match trouble {
+        None | Some((Call::Process, InjectedFault::Unwanted)) => next.run(request).await,
+        Some((_, InjectedFault::CutBefore)) => Cut.into_response(),
+        Some((_, InjectedFault::LoseAnswer)) => {
+            next.run(request).await;
+            Cut.into_response()
+        }
+        Some((call, InjectedFault::BrokenAfter)) => {
+            next.run(request).await;
+            platform.answer(call, InjectedFault::Broken)
+        }
+        Some((_, InjectedFault::Gibberish)) => {
+            Html("<!DOCTYPE html>\n<html><body>Welcome! Please sign in.</body></html>\n").into_response()
+        }
+        Some((_, InjectedFault::Intermediary { status })) => page(status),
+        Some((_, InjectedFault::IntermediaryAfter { status })) => {
+            next.run(request).await;
+            page(status)
+        }
+        Some((_, InjectedFault::CutBody)) => half(next.run(request).await).await,
+        Some((_, InjectedFault::EmptyBody)) => empty(next.run(request).await),
+        Some((call, trouble)) => platform.answer(call, trouble),
+    };
+    let translated_at = with_troubles(&*platform, |troubles| troubles.translated(P::TRANSLATED));
+    translated(response, translated_at).await
+}
+
+fn with_troubles<P: Front + ?Sized, T>(platform: &P, read: impl FnOnce(&mut InjectedFaults) -> T) -> T {
+    read(&mut platform.as_ref().lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A page of an intermediary, as nginx and Cloudflare write it. The data for scripts that real pages carry may look like
+/// a response of a platform.
+fn page(status: u16) -> Response {
+    let status = StatusCode::from_u16(status).expect("a test orders statuses that exist");
+    let page = format!(
+        "<html>\n<head><title>{status}</title>\n<script>var it = {{\"code\":\"rest_not_logged_in\",\
+         \"errcode\":\"M_UNKNOWN_TOKEN\",\"message\":\"Blocked.\",\"id\":1}};</script></head>\n\
+         <body><h1>{status}</h1></body>\n</html>\n"
+    );
+    (status, Html(page)).into_response()
+}
+
+/// A response that ends in the middle of its body.
+async fn half(response: Response) -> Response {
+    if !response.status().is_success() {
+        return response;
+    }
+    let (mut head, body) = response.into_parts();
+    let whole = to_bytes(body, usize::MAX).await.expect("a handler's body is in memory");
+    head.headers.insert(CONTENT_LENGTH, whole.len().into());
+    let beginning = stream::iter([Ok(whole.slice(..whole.len() / 2))]);
+    let end = stream::once(async {
+        // hyper sends what it has only when the body lets it wait.
+        yield_now().await;
+        Err(Cut)
+    });
+    Response::from_parts(head, Body::from_stream(beginning.chain(end)))
+}
+
+fn empty(response: Response) -> Response {
+    if !response.status().is_success() {
+        return response;
+    }
+    let (mut head, _) = response.into_parts();
+    head.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(head, Body::empty())
+}
+
+/// A refusal with the messages at these JSON pointers in another language. Numbers and names stay.
+async fn translated(response: Response, words: &[&str]) -> Response {
+    let is_refusal = response.status().is_client_error() || response.status().is_server_error();
+    if words.is_empty() || !is_refusal {
+        return response;
+    }
+    let (mut head, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.expect("a handler's body is in memory");
+    let Ok(mut refusal) = serde_json::from_slice::<Value>(&body) else {
+        return Response::from_parts(head, Body::from(body));
+    };
+    for pointer in words {
+        let Some(Value::String(said)) = refusal.pointer_mut(pointer) else { continue };
+        // A single word may be a code.
+        if said.contains(' ') {
+            let numbers = said.split(' ').filter(|it| it.contains(|it: char| it.is_ascii_digit()));
+            *said = numbers.fold("現在この操作は実行できません".to_owned(), |said, it| said + " " + it);
+        }
+    }
+    head.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(head, Body::from(refusal.to_string()))
+}

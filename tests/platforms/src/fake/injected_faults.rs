@@ -1,0 +1,89 @@
+//! The troubles that a test has ordered.
+
+use std::collections::BTreeMap;
+
+use http::request::Parts;
+use http::{Method, StatusCode};
+use platforms::conformance::network::{Call, InjectedFault};
+use serde_json::Value;
+
+/// Which calls fail next and how, and how many calls of each kind arrived.
+#[derive(Debug, Default)]
+pub struct InjectedFaults {
+    next: BTreeMap<Call, (InjectedFault, usize)>,
+    calls: BTreeMap<Call, usize>,
+    blocked: Option<Blocked>,
+    refusals: BTreeMap<String, (StatusCode, Value)>,
+    translates: bool,
+}
+
+/// Calls that an intermediary answers in place of the platform.
+#[derive(Debug)]
+struct Blocked {
+    method: Method,
+    path: String,
+    status: u16,
+    times: usize,
+}
+
+impl InjectedFaults {
+    /// Makes the next calls of this kind fail, in place of what was ordered before.
+    pub fn order(&mut self, call: Call, trouble: InjectedFault, count: usize) {
+        self.next.insert(call, (trouble, count));
+    }
+
+    /// An intermediary answers the next `times` calls of this method whose path contains `path` with a page of this
+    /// status, also calls that are of no kind of [`Call`]. They are not counted.
+    pub fn block(&mut self, method: Method, path: &str, status: u16, times: usize) {
+        self.blocked = Some(Blocked { method, path: path.to_owned(), status, times });
+    }
+
+    /// How many of the calls that are to be blocked have not arrived yet.
+    pub fn left(&self) -> usize {
+        self.blocked.as_ref().map_or(0, |it| it.times)
+    }
+
+    /// The status with which an intermediary answers this call, if it does.
+    pub fn blocks(&mut self, head: &Parts) -> Option<u16> {
+        let blocked = self.blocked.as_mut().filter(|it| 0 < it.times)?;
+        let is_it = head.method == blocked.method && head.uri.path().contains(&blocked.path);
+        blocked.times -= usize::from(is_it);
+        is_it.then_some(blocked.status)
+    }
+
+    /// The platform itself refuses the next call to a path that begins like this, with this status and body. A handler
+    /// asks for it with `refusal`, once it has accepted the token.
+    pub fn refuse(&mut self, path: &str, status: u16, body: Value) {
+        let status = StatusCode::from_u16(status).expect("a test orders statuses that exist");
+        self.refusals.insert(path.to_owned(), (status, body));
+    }
+
+    /// How a call to this path is refused, once.
+    pub fn refusal(&mut self, path: &str) -> Option<(StatusCode, Value)> {
+        let ordered = self.refusals.keys().find(|it| path.starts_with(it.as_str())).cloned()?;
+        self.refusals.remove(&ordered)
+    }
+
+    /// From now on the messages of refusals are in another language.
+    pub fn translate(&mut self) {
+        self.translates = true;
+    }
+
+    /// The JSON pointers whose messages are in another language: all of these, or none.
+    pub fn translated(&self, words: &'static [&'static str]) -> &'static [&'static str] {
+        if self.translates { words } else { &[] }
+    }
+
+    /// How many calls of this kind arrived.
+    pub fn calls(&self, call: Call) -> usize {
+        self.calls.get(&call).copied().unwrap_or_default()
+    }
+
+    /// Counts a call. Returns how it is to fail, if it is.
+    pub fn meet(&mut self, call: Call) -> Option<InjectedFault> {
+        *self.calls.entry(call).or_default() += 1;
+        let (trouble, count) = self.next.get_mut(&call).filter(|(_, count)| *count != 0)?;
+        *count -= 1;
+        Some(*trouble)
+    }
+}

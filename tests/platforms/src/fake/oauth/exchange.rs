@@ -1,0 +1,99 @@
+//! Tokens for codes, renewal and revocation.
+
+use chrono::{DateTime, Utc};
+use http::HeaderMap;
+
+use super::{App, Code, Fault, Grant, OAuth, Pkce, Refresh, challenge};
+use crate::fake::params::Params;
+
+impl OAuth {
+    /// A call for tokens: a code or a refresh token of the app that asks. Either is
+    /// good once; whoever brings one again ends the grant.
+    pub fn token(&mut self, headers: &HeaderMap, params: &Params, now: DateTime<Utc>) -> Result<&Grant, Fault> {
+        let app = self.client(headers, params)?;
+        let at = match required(params, "grant_type")?.as_str() {
+            "authorization_code" => {
+                let code = self.spend(&app, params, now);
+                let code = code.inspect_err(|_| self.end_of(params.text("code").as_deref()))?;
+                let at = self.grant(&app, code.scopes, &code.account, now);
+                self.grants[at].spent.push(code.value);
+                at
+            }
+            "refresh_token" if self.rules.refresh != Refresh::None => {
+                let refresh_token = required(params, "refresh_token")?;
+                let at = self.refresh(&app, &refresh_token, now);
+                at.inspect_err(|_| self.end_of(Some(&refresh_token)))?
+            }
+            _ => return Err(Fault::UnknownGrantType),
+        };
+        Ok(&self.grants[at])
+    }
+
+    /// The app that a call for tokens comes from.
+    pub fn client(&self, headers: &HeaderMap, params: &Params) -> Result<App, Fault> {
+        self.authenticated(headers, params).filter(|it| !it.removed).ok_or(Fault::UnknownClient)
+    }
+
+    /// Takes a code that an app brings with everything it was given for.
+    pub fn spend(&mut self, app: &App, params: &Params, now: DateTime<Utc>) -> Result<Code, Fault> {
+        let (value, redirect_uri) = (required(params, "code")?, required(params, "redirect_uri")?);
+        let pkce = self.rules.pkce;
+        let of_app = |it: &&mut Code| it.value == value && it.client_id == app.client_id;
+        let code = self.codes.iter_mut().find(of_app).ok_or(Fault::InvalidGrant("there is no such code"))?;
+        if code.used || code.ends_at <= now {
+            return Err(Fault::InvalidGrant("the code was used, or is too old"));
+        }
+        if code.redirect_uri != redirect_uri {
+            return Err(Fault::InvalidGrant("redirect_uri is another one than that of the request"));
+        }
+        let verifier = params.text("code_verifier");
+        if pkce == Pkce::Unknown && verifier.is_some() {
+            return Err(Fault::Wrong("code_verifier".to_owned()));
+        }
+        if matches!(pkce, Pkce::Required | Pkce::Possible) && code.challenge != verifier.map(|it| challenge(&it)) {
+            return Err(Fault::InvalidGrant("code_verifier does not fit the challenge"));
+        }
+        code.used = true;
+        Ok(code.clone())
+    }
+
+    /// Renews the tokens of a grant; its place among the grants.
+    pub fn refresh(&mut self, app: &App, refresh_token: &str, now: DateTime<Utc>) -> Result<usize, Fault> {
+        let is_it = |it: &Grant| {
+            it.refresh_token.as_deref() == Some(refresh_token) && it.client_id == app.client_id && !it.revoked
+        };
+        let at = self.grants.iter().position(is_it);
+        let at = at.ok_or(Fault::InvalidGrant("the refresh token is unknown, used or revoked"))?;
+        if self.grants[at].refresh_ends_at.is_some_and(|it| it <= now) {
+            return Err(Fault::InvalidGrant("the refresh token has expired"));
+        }
+        let rules = self.rules;
+        self.grants[at].renew(&rules, now);
+        Ok(at)
+    }
+
+    /// Ends the grant of a token (RFC 7009). One that is not known is as good as
+    /// revoked; another app's is refused.
+    pub fn revoke(&mut self, app: &App, token: &str) -> Result<(), Fault> {
+        let is_it = |it: &&mut Grant| it.access_token == token || it.refresh_token.as_deref() == Some(token);
+        match self.grants.iter_mut().find(is_it) {
+            Some(grant) if grant.client_id != app.client_id => Err(Fault::UnknownClient),
+            Some(grant) => {
+                grant.revoked = true;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn end_of(&mut self, spent: Option<&str>) {
+        let is_of = |it: &&mut Grant| it.spent.iter().any(|it| Some(it.as_str()) == spent);
+        for grant in self.grants.iter_mut().filter(is_of) {
+            grant.revoked = true;
+        }
+    }
+}
+
+fn required(params: &Params, name: &str) -> Result<String, Fault> {
+    params.text(name).ok_or_else(|| Fault::Missing(name.to_owned()))
+}

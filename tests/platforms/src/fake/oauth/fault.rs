@@ -1,0 +1,91 @@
+//! What is wrong with a request, and how the RFCs say so.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode};
+use serde_json::json;
+
+use crate::fake::params::essence;
+
+/// What is wrong with a request. A platform that says so in its own way words it
+/// itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A parameter is missing.
+    Missing(String),
+    /// A parameter has a value that is not taken, or should not be there.
+    Wrong(String),
+    /// The app is not known, or did not prove that it is that one.
+    UnknownClient,
+    /// People are not sent back there.
+    WrongRedirect,
+    /// There is no such scope, or the app may not ask for it.
+    WrongScope,
+    /// There is no such way to ask for tokens.
+    UnknownGrantType,
+    /// The code or refresh token is of no use.
+    InvalidGrant(&'static str),
+    /// There is no such access token.
+    UnknownToken,
+    /// The person or the app ended its grant.
+    RevokedToken,
+    /// Its time is over.
+    ExpiredToken,
+    /// Its grant does not cover this.
+    BeyondScope,
+}
+
+impl Fault {
+    /// That a body is no form, where it has to be one.
+    pub fn unless_form(headers: &HeaderMap) -> Option<Self> {
+        (essence(headers) != "application/x-www-form-urlencoded").then(|| Self::Wrong("Content-Type".to_owned()))
+    }
+
+    /// The code of RFC 6749, sections 4.1.2.1 and 5.2, or RFC 6750, section 3.1.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Missing(_) | Self::Wrong(_) | Self::WrongRedirect => "invalid_request",
+            Self::UnknownClient => "invalid_client",
+            Self::WrongScope => "invalid_scope",
+            Self::UnknownGrantType => "unsupported_grant_type",
+            Self::InvalidGrant(_) => "invalid_grant",
+            Self::UnknownToken | Self::RevokedToken | Self::ExpiredToken => "invalid_token",
+            Self::BeyondScope => "insufficient_scope",
+        }
+    }
+
+    /// The status that goes with it.
+    pub const fn status(&self) -> StatusCode {
+        match self {
+            Self::UnknownClient | Self::UnknownToken | Self::RevokedToken | Self::ExpiredToken => {
+                StatusCode::UNAUTHORIZED
+            }
+            Self::BeyondScope => StatusCode::FORBIDDEN,
+            _ => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    /// In words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Missing(name) => format!("{name} is missing"),
+            Self::Wrong(name) => format!("{name} has a value that is not taken"),
+            Self::UnknownClient => "the client is not known, or its secret is wrong".to_owned(),
+            Self::WrongRedirect => "redirect_uri is not one of the client".to_owned(),
+            Self::WrongScope => "the scope is unknown, or not one of the client".to_owned(),
+            Self::UnknownGrantType => "grant_type is not known".to_owned(),
+            Self::InvalidGrant(why) => (*why).to_owned(),
+            Self::UnknownToken => "the access token is invalid".to_owned(),
+            Self::RevokedToken => "the access token was revoked".to_owned(),
+            Self::ExpiredToken => "the access token expired".to_owned(),
+            Self::BeyondScope => "the token does not cover this".to_owned(),
+        }
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let body = json!({"error": self.code(), "error_description": self.words()});
+        (self.status(), Json(body)).into_response()
+    }
+}

@@ -1,0 +1,130 @@
+//! The addresses of an authorization server that does nothing in its own way but
+//! what its rules say.
+
+use std::sync::{Arc, MutexGuard};
+
+use axum::extract::{RawQuery, State};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use chrono::{DateTime, Utc};
+use http::{HeaderMap, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::{Fault, Grant, OAuth, Rules};
+use crate::fake::params::Params;
+
+/// A fake that remembers apps and grants.
+pub trait HasOAuth: Send + Sync + 'static {
+    /// Its apps and grants.
+    fn oauth(&self) -> MutexGuard<'_, OAuth>;
+
+    /// What its clock shows.
+    fn now(&self) -> DateTime<Utc>;
+
+    /// The platform's name in the registry.
+    fn platform(&self) -> &str;
+}
+
+/// A platform that authorizes apps.
+pub trait Authorizes: HasOAuth {
+    /// The accounts of the person who is signed in; the first is the one that the
+    /// suite chooses.
+    fn accounts(&self) -> &'static [&'static str];
+
+    /// The answer to a call for tokens.
+    fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
+        grant.answer(rules)
+    }
+
+    /// The answer to a request with a fault.
+    fn refusal(&self, fault: Fault) -> Response {
+        fault.into_response()
+    }
+
+    /// The answer to somebody who opens the page by a request with a fault.
+    fn page_refusal(&self, params: &Params, fault: &Fault) -> Response {
+        let _ = params;
+        (fault.status(), fault.words()).into_response()
+    }
+
+    /// How it names itself when it sends somebody back (RFC 9207); `None` where it does not.
+    fn issuer(&self) -> Option<String> {
+        None
+    }
+
+    /// The `error` with which somebody who declines is sent back.
+    fn denial(&self) -> &'static str {
+        "access_denied"
+    }
+
+    /// Ends all access tokens given out so far. Their grants go on.
+    fn end_access_tokens(&self) {
+        self.oauth().end_access_tokens(self.now());
+    }
+}
+
+/// The page alone, for a platform that gives tokens in its own way.
+pub fn page_at<P: Authorizes>(page: &str) -> Router<Arc<P>> {
+    Router::new().route(page, get(show::<P>).post(press::<P>))
+}
+
+/// Page, tokens and, where there is a path for it, revocation.
+pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) -> Router<Arc<P>> {
+    let routes = page_at(page).route(token, post(give::<P>));
+    match revocation {
+        Some(path) => routes.route(path, post(end::<P>)),
+        None => routes,
+    }
+}
+
+/// The page.
+pub async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
+    let asked = platform.oauth().asked(&params);
+    match asked {
+        Ok(asked) => Html(asked.page(platform.platform(), platform.accounts())).into_response(),
+        Err(fault) => platform.page_refusal(&params, &fault),
+    }
+}
+
+/// The person presses a button of the page.
+pub async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): RawQuery, form: Params) -> Response {
+    let query = Params::read(&query.unwrap_or_default(), &HeaderMap::new(), &[]).unwrap_or_default();
+    let mut oauth = platform.oauth();
+    let asked = match oauth.asked(&query) {
+        Ok(asked) => asked,
+        Err(fault) => return (fault.status(), fault.words()).into_response(),
+    };
+    let account = form.text("account").and_then(|it| platform.accounts().iter().find(|known| **known == it));
+    let mut target = match (form.text("decision").as_deref(), account) {
+        (Some("allow"), Some(account)) => oauth.allow(asked, account, platform.now()),
+        (Some("deny"), _) => asked.deny(platform.denial()),
+        _ => return (StatusCode::UNPROCESSABLE_ENTITY, "Choose an account.").into_response(),
+    };
+    if let Some(issuer) = platform.issuer() {
+        target.query_pairs_mut().append_pair("iss", &issuer);
+    }
+    (StatusCode::FOUND, [(header::LOCATION, String::from(target))]).into_response()
+}
+
+async fn give<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
+    if let Some(fault) = Fault::unless_form(&headers) {
+        return platform.refusal(fault);
+    }
+    let mut oauth = platform.oauth();
+    let rules = oauth.rules;
+    match oauth.token(&headers, &params, platform.now()) {
+        Ok(grant) => Json(platform.tokens(grant, &rules)).into_response(),
+        Err(fault) => platform.refusal(fault),
+    }
+}
+
+async fn end<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
+    let mut oauth = platform.oauth();
+    let token = params.text("token").ok_or_else(|| Fault::Missing("token".to_owned()));
+    let revoked = oauth.client(&headers, &params).and_then(|app| oauth.revoke(&app, &token?));
+    match revoked {
+        Ok(()) => Json(json!({})).into_response(),
+        Err(fault) => platform.refusal(fault),
+    }
+}

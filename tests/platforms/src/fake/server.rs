@@ -1,0 +1,137 @@
+//! The state that every fake has: its clock, its memory, the apps that it knows, and what a test has ordered.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use chrono::{DateTime, Utc};
+use domain::clock::Clock;
+use platforms::conformance::stage::ORIGIN;
+
+use super::echo::{self, Echo};
+use super::front::{self, Front};
+use super::injected_faults::InjectedFaults;
+use super::oauth::{App, HasOAuth, OAuth, Rules};
+use super::request_log::{self, RequestLog};
+use super::wire;
+
+/// A fake with the memory `M`, as its handlers see it. `K` does not change after the start.
+pub(crate) struct FakeServer<M, K = ()> {
+    /// The platform's name in the registry.
+    name: &'static str,
+    pub(crate) kind: K,
+    pub(crate) clock: Clock,
+    pub(crate) address: SocketAddr,
+    /// The app of the service. Unused where the platform has no OAuth.
+    pub(crate) app: App,
+    pub(crate) request_log: RequestLog,
+    oauth: Mutex<OAuth>,
+    memory: Mutex<M>,
+    troubles: Mutex<InjectedFaults>,
+    echo: Echo,
+}
+
+impl<M: Send + 'static> FakeServer<M>
+where
+    Self: Front,
+{
+    /// Starts a fake on a free port. `name` is the platform's name in the registry, and so in the redirect URI.
+    pub(crate) async fn serve(
+        name: &'static str,
+        clock: Clock,
+        rules: Rules,
+        memory: M,
+        routes: Router<Arc<Self>>,
+    ) -> Arc<Self> {
+        Self::serve_as((), name, clock, rules, memory, routes, |server| server).await
+    }
+}
+
+impl<M: Send + 'static, K: Send + Sync + 'static> FakeServer<M, K>
+where
+    Self: Front,
+{
+    /// Like `serve`, for a platform with variants, or with a layer of its own that calls in trouble pass as well.
+    pub(crate) async fn serve_as(
+        kind: K,
+        name: &'static str,
+        clock: Clock,
+        rules: Rules,
+        memory: M,
+        routes: Router<Arc<Self>>,
+        layer: impl FnOnce(Router) -> Router,
+    ) -> Arc<Self> {
+        let (listener, address) = wire::listen().await;
+        let mut oauth = OAuth::new(rules);
+        let app = oauth.register(&format!("{ORIGIN}/connect/callback/{name}"));
+        let here = Arc::new(Self {
+            name,
+            kind,
+            clock,
+            address,
+            app,
+            request_log: RequestLog::default(),
+            oauth: Mutex::new(oauth),
+            memory: Mutex::new(memory),
+            troubles: Mutex::default(),
+            echo: Echo::default(),
+        });
+        let server = front::around(routes, Arc::clone(&here)).with_state(Arc::clone(&here));
+        let server = echo::around(layer(server), &here.echo);
+        wire::serve_on(listener, request_log::around(server, &here.request_log));
+        here
+    }
+
+    /// From now on refusals repeat the request. False where they have no messages.
+    pub(crate) fn repeat_requests(&self) -> bool {
+        self.echo.store(true, Ordering::Relaxed);
+        Self::HAS_MESSAGES
+    }
+
+    /// From now on the messages of refusals are in another language. False where no message may be.
+    pub(crate) fn translate_refusals(&self) -> bool {
+        self.troubles().translate();
+        !Self::TRANSLATED.is_empty()
+    }
+}
+
+// After a panic the test has failed anyway.
+impl<M, K> FakeServer<M, K> {
+    pub(crate) fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn memory(&self) -> MutexGuard<'_, M> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn troubles(&self) -> MutexGuard<'_, InjectedFaults> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Without a slash at the end.
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl<M, K> AsRef<Mutex<InjectedFaults>> for FakeServer<M, K> {
+    fn as_ref(&self) -> &Mutex<InjectedFaults> {
+        &self.troubles
+    }
+}
+
+impl<M: Send + 'static, K: Send + Sync + 'static> HasOAuth for FakeServer<M, K> {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth()
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn platform(&self) -> &str {
+        self.name
+    }
+}

@@ -1,0 +1,99 @@
+//! Answers over HTTP/1.1, and connections that are cut instead.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::response::Response;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt;
+
+pub use super::cut::Cut;
+use super::exchanges;
+
+/// A client that goes where it is told and nowhere else: redirects are its
+/// user's to follow.
+pub fn browser() -> reqwest::Client {
+    // Another test of this process may have installed the same provider before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        // Nothing here speaks TLS, and to read the machine's certificates takes its time.
+        .tls_certs_only([])
+        .build()
+        .expect("a client can be made")
+}
+
+/// Serves on a free port of loopback for as long as the runtime lives.
+pub async fn serve(router: Router) -> SocketAddr {
+    let (listener, address) = listen().await;
+    serve_on(listener, router);
+    address
+}
+
+/// A free port of loopback, for a server that has to know its address before it serves.
+pub async fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
+    let address = listener.local_addr().expect("a bound socket has an address");
+    (listener, address)
+}
+
+/// Like `serve`, on this port.
+pub fn serve_on(listener: TcpListener, router: Router) {
+    let router = exchanges::around(router);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer(stream, router.clone()));
+        }
+    });
+}
+
+/// Answers what comes over one connection, one request after the other.
+async fn answer(stream: TcpStream, router: Router) {
+    // A small answer would otherwise wait for the client's acknowledgement.
+    stream.set_nodelay(true).ok();
+    let service = service_fn(|request: Request<Incoming>| {
+        let router = router.clone();
+        async move {
+            let answered: Result<Response, Infallible> = router.oneshot(request).await;
+            match answered {
+                // With an error for an answer, hyper drops the connection before the status line.
+                Ok(response) if response.extensions().get::<Cut>().is_some() => Err(Cut),
+                Ok(response) => Ok(response),
+                Err(never) => match never {},
+            }
+        }
+    });
+    // The result is left aside: it is an error whenever a client goes away or is cut
+    // off. A date is only sent where the fake does so, by the test's clock.
+    http1::Builder::new().auto_date_header(false).serve_connection(TokioIo::new(stream), service).await.ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_cut_connection_delivers_not_even_a_status() {
+        let cut = || async { (http::StatusCode::CREATED, axum::Extension(Cut), "never read") };
+        let address = serve(Router::new().route("/cut", get(cut)).route("/well", get(|| async { "well" }))).await;
+        let client = browser();
+
+        let well = client.get(format!("http://{address}/well")).send().await;
+        let lost = client.get(format!("http://{address}/cut")).send().await;
+        let again = client.get(format!("http://{address}/well")).send().await;
+
+        assert_eq!(well.unwrap().status(), 200);
+        let lost = lost.unwrap_err();
+        assert!(lost.is_request() && lost.status().is_none(), "{lost:?}");
+        assert_eq!(again.unwrap().status(), 200);
+    }
+}
