@@ -17,9 +17,7 @@ pub struct Answer {
     pub request: String,
     /// The method of the request.
     pub method: Method,
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body.
     pub text: String,

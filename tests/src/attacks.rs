@@ -59,7 +59,6 @@ macro_rules! attacks {
     };
 }
 
-/// All of them.
 pub fn attacks() -> Vec<Attack> {
     let mut all: Vec<_> = [
         bodies::attacks(),

@@ -40,13 +40,11 @@ impl Root {
         answer(self.request(Method::POST, &path, "lambda").body(event.to_string()), function).await
     }
 
-    /// Removes an object from a bucket.
     pub async fn remove_object(&self, bucket: &str, key: &str) -> Result {
         answer(self.request(Method::DELETE, &format!("/{bucket}/{key}"), "s3"), key).await?;
         Ok(())
     }
 
-    /// Puts an object into a bucket.
     pub async fn put_object(&self, bucket: &str, key: &str, bytes: &'static [u8]) -> Result {
         answer(self.request(Method::PUT, &format!("/{bucket}/{key}"), "s3").body(bytes), key).await?;
         Ok(())

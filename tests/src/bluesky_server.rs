@@ -64,7 +64,6 @@ impl ConfidentialClient {
 pub struct BlueskyAccount {
     /// Its identifier, `did:plc:…`.
     pub did: String,
-    /// Its handle.
     pub handle: String,
     /// What the person signs in with.
     pub password: String,
@@ -132,7 +131,6 @@ impl BlueskyServer {
         &self.directory
     }
 
-    /// The account that it has.
     pub fn account(&self) -> &BlueskyAccount {
         &self.account
     }

@@ -20,11 +20,8 @@ use crate::{
 pub struct Page {
     /// Where it was found after all redirects.
     pub url: Url,
-    /// Its status.
     pub status: StatusCode,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its HTML.
     pub html: String,
 }
 
@@ -38,12 +35,10 @@ impl Page {
         })
     }
 
-    /// The form with a field of this name.
     pub fn form_with_field(&self, name: &str) -> Option<Form> {
         self.forms().into_iter().find(|form| form.fields.iter().any(|it| it.name == name))
     }
 
-    /// All forms.
     pub fn forms(&self) -> Vec<Form> {
         html::forms(&self.html)
     }
@@ -70,7 +65,6 @@ pub struct Cookie {
 #[derive(Clone)]
 pub struct Browser {
     http: Client,
-    /// The cookies it has.
     pub cookies: Vec<Cookie>,
 }
 
@@ -80,7 +74,6 @@ impl Browser {
         Self { http, cookies: Vec::new() }
     }
 
-    /// Opens an address.
     pub async fn open(&mut self, address: &str) -> Result<Page> {
         self.follow(Method::GET, Url::parse(address)?, None).await
     }

@@ -30,7 +30,6 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Reads a ready file.
     pub fn read(file: &Path) -> Result<Self> {
         let ready: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
         Ok(Self {

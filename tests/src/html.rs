@@ -130,9 +130,7 @@ pub struct Form {
     pub action: String,
     /// `get` or `post`.
     pub method: String,
-    /// Its fields.
     pub fields: Vec<Field>,
-    /// Its buttons.
     pub buttons: Vec<Button>,
 }
 

@@ -36,7 +36,6 @@ impl ProxyPort {
         Ok(Self { listener, address })
     }
 
-    /// Its number.
     pub fn number(&self) -> u16 {
         self.address.port()
     }

@@ -25,10 +25,8 @@ use crate::{
 /// seconds.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The user.
 pub(crate) const USER: &str = "@keeper:localhost";
 
-/// Their password.
 pub(crate) const PASSWORD: &str = "eight bells, all's well";
 
 /// A running homeserver; it ends when this is dropped.

@@ -12,13 +12,11 @@ use crate::{
 
 /// One named check.
 pub struct Check {
-    /// What it is about.
     pub area: &'static str,
     /// What holds when it passes.
     pub name: &'static str,
     /// Checks of one lane run one after the other; those without, at any time.
     pub lane: Option<&'static str>,
-    /// The check itself.
     pub run: fn(Arc<Deployment>) -> BoxFuture<'static, Result>,
 }
 

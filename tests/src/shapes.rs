@@ -92,7 +92,6 @@ fn more(rest: &str) -> Option<usize> {
     Some(number + 1)
 }
 
-/// Checks an id.
 pub fn check_id(value: &Value, name: &str) -> Result<i64> {
     let id = integer(value, name)?;
     ensure!(0 < id && id < TOO_BIG, "{name} {id} is not between 1 and 2^53");

@@ -16,7 +16,6 @@ use crate::{
 
 pub use steps::{ROOT, functions::FUNCTIONS};
 
-/// A template.
 #[derive(Clone, Debug)]
 pub struct Template(Value);
 
@@ -38,7 +37,6 @@ impl Template {
         Ok(Self(json(&documents.remove(0))?))
     }
 
-    /// All of it.
     pub fn json(&self) -> &Value {
         &self.0
     }

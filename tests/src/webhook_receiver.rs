@@ -26,7 +26,6 @@ pub struct Got {
     pub at: DateTime<Utc>,
     /// By which path below the endpoint's name.
     pub behavior: String,
-    /// Its headers.
     pub headers: HeaderMap,
     /// Its payload, byte for byte.
     pub body: String,
@@ -40,7 +39,6 @@ pub fn got(name: &str) -> Vec<Got> {
     GOT.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default()
 }
 
-/// The routes.
 pub fn router() -> Router {
     Router::new().route("/webhooks/{name}/{behavior}", post(receive))
 }

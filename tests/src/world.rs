@@ -23,7 +23,6 @@ use crate::{
     moment,
 };
 
-/// All scopes there are.
 pub const SCOPES: [&str; 8] = [
     "user:read",
     "connections:read",

@@ -6,7 +6,6 @@ use askama::Template;
 use domain::name::ClientName;
 use domain::scope::Scopes;
 
-/// What asks.
 pub(crate) enum Asker {
     /// Something that shows a code.
     Device(Device),

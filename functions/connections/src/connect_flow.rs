@@ -311,7 +311,6 @@ impl App {
         Ok(self.plan_limit_and_connections(user).await?.map(|it| it.0))
     }
 
-    /// The same, and what there is.
     async fn plan_limit_and_connections(
         &self,
         user: UserId,

@@ -251,7 +251,6 @@ impl Harness {
         LimitSubject::requests_of_user(self.user.user_id)
     }
 
-    /// Releases them.
     pub(crate) async fn release_permits(&self) {
         for holder in ["a", "b", "c"] {
             self.api.store.release_permit(&self.requests(), holder).await.unwrap();

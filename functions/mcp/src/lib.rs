@@ -94,7 +94,6 @@ pub struct App {
 /// Why there is no function.
 #[derive(Debug, Error)]
 pub enum AppError {
-    /// The origin is none.
     #[error("the origin cannot be called: {0}")]
     Origin(#[from] InvalidBase),
     /// It cannot be named in a header.
@@ -140,7 +139,6 @@ impl App {
     }
 }
 
-/// The routes.
 pub fn router(app: App) -> Router {
     let (cors, front) = (app.cors.clone(), app.front.clone());
     let routes = Router::new()

@@ -64,7 +64,6 @@ pub(crate) async fn try_again(
     Ok(Redirect::to("/account/posts?done=tried_again"))
 }
 
-/// The post that a form of this session is about.
 pub(crate) async fn found(app: &App, session: &SignedIn, csrf: &str, post: &str) -> PageResult<Post> {
     session.check(csrf)?;
     find(app, session, post).await

@@ -68,13 +68,11 @@ struct PostsPage<'a> {
     after: Option<u32>,
 }
 
-/// The posts of a day.
 struct Day {
     title: String,
     posts: Vec<Row>,
 }
 
-/// Shows the posts, by day.
 pub(crate) async fn show_posts(
     State(app): State<App>,
     session: SignedIn,

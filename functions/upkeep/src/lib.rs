@@ -17,7 +17,6 @@ pub struct Errand {
     pub erase_user: Option<UserId>,
 }
 
-/// An id that somebody can have.
 fn of_somebody<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserId>, D::Error> {
     let id: u64 = Deserialize::deserialize(deserializer)?;
     UserId::new(id).map(Some).ok_or_else(|| D::Error::custom("not the id of a user"))

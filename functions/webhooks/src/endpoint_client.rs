@@ -14,7 +14,6 @@ const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION")
 /// What an endpoint is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Where to.
     pub url: EndpointUrl,
     /// `webhook-id`.
     pub id: MessageId,

@@ -19,7 +19,6 @@ pub enum WebhooksError {
     /// What was kept is no secret.
     #[error("a kept secret cannot be read")]
     Unreadable,
-    /// The queue.
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// The bus.

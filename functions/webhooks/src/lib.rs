@@ -62,7 +62,6 @@ pub struct App {
     pub sealer: Arc<dyn Sealer>,
     /// Which addresses may be endpoints.
     pub egress: Egress,
-    /// Calls endpoints.
     pub calls: Arc<dyn EndpointClient>,
     /// Brings notices when they are to be tried.
     pub queue: Arc<dyn WebhookQueue>,

@@ -9,7 +9,6 @@ use crate::App;
 /// The fields of a new endpoint.
 pub(crate) const FIELDS: &[&str] = &["url", "events"];
 
-/// Those of a change.
 pub(crate) const CHANGES: &[&str] = &["url", "events", "disabled"];
 
 /// Reads `url`: an address that may be called.

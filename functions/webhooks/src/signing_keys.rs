@@ -26,7 +26,6 @@ impl SigningKeys {
         Self { store, sealer, found: Arc::default() }
     }
 
-    /// The key.
     pub(crate) async fn key(&self) -> Result<&SigningKey, WebhooksError> {
         self.found.get_or_try_init(|| self.find_or_make()).await
     }

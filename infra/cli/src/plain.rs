@@ -6,7 +6,6 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|it| if it.is_control() || is_mark(it) { ' ' } else { it }).collect()
 }
 
-/// The same, with its lines.
 pub(crate) fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }

@@ -21,7 +21,6 @@ struct Profiles {
     profiles: BTreeMap<String, Profile>,
 }
 
-/// One of them.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Profile {
     /// The origin of the deployment.

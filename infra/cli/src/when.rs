@@ -21,23 +21,18 @@ pub(crate) enum InvalidTime {
     /// There is a day and no time.
     #[error("{0:?} is a day; at which time?")]
     NoTime(String),
-    /// There is no such zone.
     #[error("{0:?} is no time zone; write one like Europe/Berlin, UTC or +01:00")]
     NoZone(String),
     /// The clocks of a zone leave it out.
     #[error("{at} does not exist in {zone}: its clocks are set forward then")]
     Skipped {
-        /// The time.
         at: NaiveDateTime,
-        /// The zone.
         zone: String,
     },
     /// The clocks of a zone show it twice.
     #[error("{at} is twice in {zone}, whose clocks are set back then; say which: {first} or {second}")]
     Twice {
-        /// The time.
         at: NaiveDateTime,
-        /// The zone.
         zone: String,
         /// The earlier of the two, with its offset.
         first: String,

@@ -39,7 +39,6 @@ pub(crate) fn access_key_of(function: &str) -> String {
     format!("local-{function}")
 }
 
-/// The function with this access key.
 pub(crate) fn function_of(access_key: &str) -> Option<&'static str> {
     ACCESS_KEYS.into_iter().find(|it| *it == access_key)?.strip_prefix("local-")
 }

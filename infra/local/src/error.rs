@@ -13,7 +13,6 @@ pub enum LocalError {
     /// The port is taken.
     #[error("port {port} cannot be listened on ({source}); stop what uses it, or give another with {option}")]
     Port {
-        /// Which.
         port: u16,
         /// What chooses another.
         option: &'static str,

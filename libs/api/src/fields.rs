@@ -9,10 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::error::ApiError;
 
-/// What was given for a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldValue<T> {
-    /// The field was not given.
     Absent,
     /// `null`, or for a query parameter also the empty text.
     Null,
@@ -67,7 +65,6 @@ impl Fields {
         self.values.get(name).is_some_and(|it| !it.is_null())
     }
 
-    /// A text.
     pub fn text(&mut self, name: &str) -> FieldValue<String> {
         self.take(name, "must be a string", |value| match value {
             Value::String(text) => Some(text),
@@ -75,7 +72,6 @@ impl Fields {
         })
     }
 
-    /// A text that must be given.
     pub fn required_text(&mut self, name: &str) -> Option<String> {
         match self.text(name) {
             FieldValue::Value(text) => Some(text),

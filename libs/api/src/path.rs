@@ -31,7 +31,6 @@ pub fn path_id<T: PathId>(raw: &str) -> Result<T, ApiError> {
     T::read(raw).ok_or(ApiError::NotFound)
 }
 
-/// The only id in the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Id<T>(pub T);
 

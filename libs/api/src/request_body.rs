@@ -19,7 +19,6 @@ use crate::params::Params;
 /// The largest body that is read, in bytes.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// The body of a request.
 #[derive(Clone, Debug)]
 pub struct RequestBody {
     is_json: bool,

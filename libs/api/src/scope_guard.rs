@@ -5,7 +5,6 @@ use domain::scope::Scope;
 
 /// A scope that a route needs.
 pub trait Needs: Send + Sync + 'static {
-    /// The scope.
     const SCOPE: Scope;
 }
 

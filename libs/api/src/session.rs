@@ -31,7 +31,6 @@ const LIFETIME: TimeDelta = TimeDelta::days(14);
 /// to the sign-in, which leads back to the page; a form is answered with 401.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// The user who is signed in.
     pub user: UserId,
     person: Arc<User>,
     hash: String,

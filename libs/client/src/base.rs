@@ -13,7 +13,6 @@ pub struct Base(Url);
 /// Why something is no address of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidBase {
-    /// It is no URL.
     #[error("{0:?} is not a URL such as https://social.example")]
     NotUrl(String),
     /// Its scheme is neither http nor https.

@@ -31,7 +31,6 @@ pub enum Error {
 /// What the API said when it refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
-    /// The status.
     pub status: u16,
     /// The code for programs, where there is one, like `has_pending_posts`.
     pub code: Option<String>,
@@ -58,7 +57,6 @@ struct Body {
 const MAX_FOREIGN: usize = 200;
 
 impl Refusal {
-    /// Reads a refusal.
     pub(crate) fn read(status: u16, request_id: Option<String>, json: String) -> Self {
         let body: Body = serde_json::from_str(&json).unwrap_or_default();
         let message = body.message.or(body.error_description).unwrap_or_else(|| {

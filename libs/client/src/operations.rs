@@ -36,7 +36,6 @@ pub struct ListPosts {
     pub direction: Option<String>,
 }
 
-/// Which deliveries are listed.
 #[derive(Clone, Debug, Default)]
 pub struct ListDeliveries {
     /// How many, 1 to 100; 15 without.

@@ -35,7 +35,6 @@ impl From<DateTime<Utc>> for Timestamp {
 pub enum PostTime {
     /// At once.
     Now,
-    /// At this time.
     At(Timestamp),
 }
 

@@ -20,7 +20,6 @@ enum Says {
     Status(u16),
     /// 429, and to come back in so many seconds.
     Limit(u64),
-    /// With a post.
     Post,
     /// Not at all: the connection is cut.
     Nothing,

@@ -50,7 +50,6 @@ pub enum Event {
     WebhookChanged,
     /// Its secret was replaced.
     WebhookRotated,
-    /// It was removed.
     WebhookRemoved,
     /// A user's plan did not allow something.
     PlanRefused,
@@ -110,7 +109,6 @@ impl<'a> Entry<'a> {
         Self { event, user: None, claimed: None, token: None, connection: None, address: None, why: None }
     }
 
-    /// Whose it is.
     pub const fn user(mut self, user: UserId) -> Self {
         self.user = Some(user);
         self

@@ -30,10 +30,8 @@ pub use self::parts::PutError;
 /// How long one attempt of a call may take: a part of a file is a few megabytes.
 const ATTEMPT: Duration = Duration::from_secs(30);
 
-/// Where the bucket is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BucketSettings {
-    /// Its name.
     pub name: String,
     /// The URL of a store other than AWS; the bucket is then a part of the path.
     pub endpoint: Option<String>,
@@ -59,7 +57,6 @@ impl BucketError {
 /// One upload that a user may make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresignedPut {
-    /// Where to.
     pub url: String,
     /// What the PUT must send beside the bytes: they are part of the signature.
     pub headers: BTreeMap<String, String>,

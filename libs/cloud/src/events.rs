@@ -17,11 +17,9 @@ pub struct EventError(pub String);
 /// Where events go.
 #[async_trait]
 pub trait EventBus: Send + Sync {
-    /// Puts all; on an error some may have been put.
     async fn put(&self, events: &[Event]) -> Result<(), EventError>;
 }
 
-/// EventBridge.
 pub struct EventBridge {
     client: aws_sdk_eventbridge::Client,
     bus: String,

@@ -18,12 +18,10 @@ use crate::queue::QueueError;
 pub enum PictureResult {
     /// The picture, within the bounds. JPEG or PNG.
     Picture {
-        /// Its type.
         mime_type: MimeType,
         /// The file.
         bytes: Bytes,
     },
-    /// There will be none.
     Refused {
         /// Why, for the user.
         reason: String,
@@ -60,7 +58,6 @@ impl Pictures for NoPictures {
     }
 }
 
-/// SQS.
 pub struct SqsPictures {
     client: aws_sdk_sqs::Client,
     url: String,

@@ -15,9 +15,7 @@ use crate::error_chain::chain;
 /// A hint that a delivery wants to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryMessage {
-    /// The user whose delivery it is.
     pub user_id: UserId,
-    /// The post that is delivered.
     pub post_id: PostId,
     /// The target of that post.
     pub target_id: TargetId,
@@ -96,7 +94,6 @@ pub trait Queue: Send + Sync {
     async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError>;
 }
 
-/// SQS.
 pub struct SqsQueue {
     client: aws_sdk_sqs::Client,
     url: String,
@@ -104,7 +101,6 @@ pub struct SqsQueue {
 }
 
 impl SqsQueue {
-    /// The queue at this URL.
     pub fn new(client: aws_sdk_sqs::Client, url: String, clock: Clock) -> Self {
         Self { client, url, clock }
     }

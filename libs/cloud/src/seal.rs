@@ -53,7 +53,6 @@ pub trait Sealer: Send + Sync {
     /// The sealed form of `plain`.
     async fn seal(&self, plain: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError>;
 
-    /// What was sealed in the same context.
     async fn open(&self, sealed: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError>;
 }
 

@@ -7,13 +7,11 @@ use std::str::FromStr;
 /// A variable that is missing or wrong.
 #[derive(thiserror::Error)]
 pub enum SettingsError {
-    /// It has to be there.
     #[error("the environment variable {0} is not set")]
     Missing(&'static str),
     /// It cannot be read.
     #[error("the environment variable {name} is not valid: {reason}")]
     Invalid {
-        /// Which.
         name: &'static str,
         /// What is expected.
         reason: String,

@@ -13,7 +13,6 @@ use crate::queue::{MAX_DELAY_S, QueueError};
 /// A hint that a notice wants to be looked at, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookDeliveryMessage {
-    /// Which.
     pub name: WebhookDeliveryId,
     /// When; a time in the past means at once.
     pub at: DateTime<Utc>,
@@ -35,7 +34,6 @@ pub trait WebhookQueue: Send + Sync {
     async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError>;
 }
 
-/// SQS.
 pub struct SqsWebhookQueue {
     client: aws_sdk_sqs::Client,
     url: String,
@@ -46,7 +44,6 @@ pub struct SqsWebhookQueue {
 const BATCH: usize = 10;
 
 impl SqsWebhookQueue {
-    /// The queue at this URL.
     pub fn new(client: aws_sdk_sqs::Client, url: String, clock: Clock) -> Self {
         Self { client, url, clock }
     }

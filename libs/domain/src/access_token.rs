@@ -59,7 +59,6 @@ const RANDOM_LEN: usize = 44;
 const CHECK_LEN: usize = 6;
 
 impl AccessToken {
-    /// A new token for this user.
     pub fn mint(owner: UserId) -> Self {
         let mut body = String::from(PREFIX);
         body.push_str(&base62(u128::from(owner.get()), OWNER_LEN));

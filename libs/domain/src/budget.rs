@@ -98,11 +98,9 @@ impl fmt::Display for Month {
 /// The share of a month's budget that a target takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
-    /// Of which month.
     pub month: Month,
     /// How much it is.
     pub cost: MilliDollars,
-    /// The budget as it was then.
     pub budget: MilliDollars,
 }
 
@@ -111,7 +109,6 @@ pub struct Charge {
 pub struct BudgetKey {
     /// The platform's name.
     pub platform: String,
-    /// The month.
     pub month: Month,
 }
 

@@ -10,7 +10,6 @@ use crate::rules::Rules;
 /// An account on a platform that a user connected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connection {
-    /// Whose.
     pub user_id: UserId,
     /// Ours; kept when the account is connected again.
     pub connection_id: ConnectionId,

@@ -264,7 +264,6 @@ impl Delivery {
         }
     }
 
-    /// When it is given up.
     pub fn gives_up_at(&self) -> DateTime<Utc> {
         self.opens_at.map_or(self.publish_at + RETRY_WINDOW, |it| it + FINAL_RETRY_WINDOW)
     }

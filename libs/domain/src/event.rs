@@ -32,7 +32,6 @@ impl Event {
         self.detail["id"].as_str().unwrap_or_default()
     }
 
-    /// Whose event it is.
     pub fn user(&self) -> Option<UserId> {
         UserId::parse(self.detail["user_id"].as_str()?)
     }
@@ -61,7 +60,6 @@ impl Event {
         Self::of_target("target.published", post, target)
     }
 
-    /// A target has failed.
     pub fn target_failed(post: &Post, target: &Target) -> Self {
         Self::of_target("target.failed", post, target)
     }

@@ -84,7 +84,6 @@ impl MediaId {
 pub struct UniqueNumber(u64);
 
 impl UniqueNumber {
-    /// The number.
     pub const fn get(self) -> u64 {
         self.0
     }

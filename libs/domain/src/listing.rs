@@ -29,7 +29,6 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     scheduled_at: Option<DateTime<Utc>>,
-    /// The post.
     pub post_id: PostId,
 }
 
@@ -99,15 +98,10 @@ impl Listing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Counts {
-    /// Drafts.
     pub draft: u64,
-    /// Scheduled.
     pub scheduled: u64,
-    /// Publishing.
     pub publishing: u64,
-    /// Published.
     pub published: u64,
-    /// Failed.
     pub failed: u64,
 }
 

@@ -74,7 +74,6 @@ impl ClientName {
         shown(raw, |_, chars| chars < MAX_CLIENT_NAME_CHARS).map(Self)
     }
 
-    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

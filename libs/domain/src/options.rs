@@ -12,7 +12,6 @@ pub use spec::{AddressForm, OptionKind, OptionSpec, Required, TextForm, Vocabula
 /// The most options of a target.
 pub const MAX_OPTIONS: usize = 30;
 
-/// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OptionValue {
@@ -85,7 +84,6 @@ impl Options {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The value of one.
     pub fn get(&self, name: &str) -> Option<&OptionValue> {
         self.0.get(name)
     }

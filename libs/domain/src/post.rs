@@ -46,12 +46,10 @@ pub const MAX_ENTRIES: usize = 300;
 /// for the rest of the post.
 pub const MAX_TEXT_BYTES: usize = 300_000;
 
-/// A post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
     /// The user it belongs to.
     pub user_id: UserId,
-    /// Our id of the post.
     pub post_id: PostId,
     /// Counts the user's changes. Deliveries belong to one revision.
     pub revision: u64,
@@ -67,7 +65,6 @@ pub struct Post {
     /// When it goes out; `None` exactly for drafts.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub scheduled_at: Option<DateTime<Utc>>,
-    /// When it was created.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     /// When the user last changed it, or its status last changed.
@@ -121,7 +118,6 @@ impl Post {
         self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten())
     }
 
-    /// The target with this id.
     pub fn target(&self, id: TargetId) -> Option<&Target> {
         self.targets.iter().find(|it| it.target_id == id)
     }

@@ -128,7 +128,6 @@ impl Scopes {
         said.map(Scope::meaning).collect()
     }
 
-    /// Each.
     pub fn iter(&self) -> impl Iterator<Item = Scope> {
         self.0.iter().copied()
     }

@@ -28,7 +28,6 @@ impl SecretKind {
 /// What one secret is sealed for: it opens under no other kind and no other name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealContext {
-    /// Its kind.
     pub kind: SecretKind,
     /// Whose it is, such as `user:7/grant:mastodon`.
     pub name: String,

@@ -33,7 +33,6 @@ pub fn ids() -> Ids {
     Ids::new(Clock::manual(noon()))
 }
 
-/// A user.
 pub fn a_user() -> User {
     User::new(FRESH.fresh::<UserId>(), "Test User", "user@example.com", noon())
 }
@@ -94,7 +93,6 @@ pub fn an_attachment(size_bytes: u64) -> Attachment {
     }
 }
 
-/// A text.
 pub fn text(raw: &str) -> PostText {
     PostText::parse(raw).unwrap_or_else(|error| panic!("{raw:?}: {error}"))
 }
@@ -112,7 +110,6 @@ pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection
     }
 }
 
-/// A post.
 pub fn a_post(user: &User, scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> Post {
     let new = a_new_post(scheduled_at, connections);
     Post::create(new, &[], user, &accounts(connections), &ids(), noon()).unwrap_or_else(|faults| panic!("{faults:?}"))

@@ -47,7 +47,6 @@ impl PostText {
         Self("(missing)".to_owned())
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

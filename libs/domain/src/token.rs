@@ -54,7 +54,6 @@ pub struct UserCode(String);
 const CODE_LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 
 impl UserCode {
-    /// A random code.
     pub fn random() -> Self {
         let letters = std::iter::from_fn(|| Some(random_bytes::<1>()[0]))
             // 240 is the largest multiple of 20 in a byte: every letter is equally likely.

@@ -8,7 +8,6 @@ use crate::id::UserId;
 /// A person who signed in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct User {
-    /// Ours.
     pub user_id: UserId,
     /// As the issuer last told it.
     pub name: String,

@@ -15,7 +15,6 @@ pub(crate) struct Clients {
     build: fn() -> ClientBuilder,
     /// For URLs whose port has no exception.
     public: LazyClient,
-    /// For the ports that have one.
     by_port: HashMap<u16, ClientsOfPort>,
 }
 

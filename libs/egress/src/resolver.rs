@@ -19,7 +19,6 @@ pub(crate) struct CheckedResolver {
 /// Which addresses are let pass, of those that the policy permits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reach {
-    /// Public ones.
     Public,
     /// Public ones, and the exceptions with this port.
     AlsoExceptions { port: u16 },

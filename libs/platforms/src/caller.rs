@@ -10,7 +10,6 @@ use crate::publish_request::PublishRequest;
 pub(crate) struct Caller<'a> {
     /// Of the account.
     pub(crate) token: &'a SecretString,
-    /// The time of the call.
     pub(crate) now: DateTime<Utc>,
 }
 

@@ -185,9 +185,7 @@ pub enum ConnectError {
     /// An answer to a [`Field`] is wrong; it can be given again.
     #[error("{message}")]
     Field {
-        /// Which.
         name: &'static str,
-        /// What to do.
         message: String,
     },
     /// The platform did not play along.

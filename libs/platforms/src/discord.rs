@@ -148,7 +148,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Discord>, SetupError> {
     Ok(Some(Discord { api, oauth, bot }))
 }
 
-/// Discord.
 pub(crate) struct Discord {
     api: Api,
     /// Where it has our id and secret.

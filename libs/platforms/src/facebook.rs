@@ -126,7 +126,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Facebook>, SetupError> {
     Ok(Some(Facebook { graph, videos, login, scopes }))
 }
 
-/// Facebook.
 pub(crate) struct Facebook {
     graph: Graph,
     /// The same API where it takes videos.

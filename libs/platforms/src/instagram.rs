@@ -85,7 +85,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Instagram>, SetupError> {
     Ok(Some(Instagram { login: Login::new(setup, url.as_ref(), Chosen { by, scopes, config_id }) }))
 }
 
-/// Instagram.
 pub(crate) struct Instagram {
     login: Login,
 }

@@ -177,7 +177,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<LinkedIn>, SetupError> {
     Ok(Some(LinkedIn { api, version, oauth, pages, scopes, replay }))
 }
 
-/// LinkedIn.
 pub(crate) struct LinkedIn {
     api: Api,
     version: Version,

@@ -17,7 +17,6 @@ use crate::recognition::Claims;
 
 /// One target of one post, ready to be sent.
 pub struct PublishRequest<'a> {
-    /// The account.
     pub profile: &'a AccountInfo,
     /// To act for it.
     pub credentials: &'a Credentials,
@@ -43,7 +42,6 @@ pub struct PublishRequest<'a> {
     /// [`PublishRequest::settled_at`] on. A key that the platform keeps for a time counts from the
     /// beginning of the first call. Otherwise `now`.
     pub called_at: DateTime<Utc>,
-    /// Reads the files.
     pub files: &'a dyn MediaReader,
     /// Which posts of this account other deliveries have made.
     pub claims: &'a dyn Claims,
@@ -103,7 +101,6 @@ pub struct Picture {
 /// What came of asking for a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FittedPicture {
-    /// Here it is.
     Picture(Picture),
     /// There will be none; why, in words for the user.
     Refused(String),
@@ -112,7 +109,6 @@ pub enum FittedPicture {
 /// Reads the user's files, piece by piece, and has pictures made to fit.
 #[async_trait::async_trait]
 pub trait MediaReader: Send + Sync {
-    /// The bytes of one.
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError>;
 
     /// Those of a part of one; what lies behind its end is left out.

@@ -69,7 +69,6 @@ pub enum PostMatch {
 /// What an account has published.
 #[async_trait::async_trait]
 pub trait Timeline: Send + Sync {
-    /// A post of it.
     type Post: Listed;
     /// Why it was not read.
     type Error: Send;
@@ -114,10 +113,8 @@ impl Claims for NoOtherClaims {
     }
 }
 
-/// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is public.
     Public(Published),
     /// A post that looks the same is public, and no delivery has claimed it.
     Recognised(Published),

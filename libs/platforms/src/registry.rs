@@ -146,7 +146,6 @@ pub fn budgets(settings: &PlatformSettings) -> Result<Budgets, SetupError> {
 pub struct LeadTimesByPlatform(Arc<[(&'static str, LeadTimes)]>);
 
 impl Default for LeadTimesByPlatform {
-    /// Those of every platform that there is.
     fn default() -> Self {
         Self(LEADS.into())
     }

@@ -35,7 +35,6 @@ pub enum SetupError {
     /// A name that is not in the registry.
     #[error("there is no platform \"{name}\"; there are {}", known.join(", "))]
     Unknown {
-        /// The name that was given.
         name: String,
         /// The names in the registry.
         known: Vec<&'static str>,

@@ -108,7 +108,6 @@ const MAX_FILE_BYTES: u64 = 100_000_000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where it is.
     #[serde(default = "official")]
     url: Url,
 }
@@ -126,7 +125,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Slack>, SetupError> {
     Ok(Some(Slack { api, oauth }))
 }
 
-/// Slack.
 pub(crate) struct Slack {
     api: Api,
     oauth: OAuth2,

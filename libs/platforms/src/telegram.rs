@@ -112,7 +112,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Telegram>, SetupError> {
     Ok(Some(Telegram { api: Api::new(setup.http.clone(), url) }))
 }
 
-/// Telegram.
 pub(crate) struct Telegram {
     api: Api,
 }

@@ -65,7 +65,6 @@ const LINK_ATTACHMENT: &str = "link_attachment";
 /// What people can choose.
 const POLL_OPTIONS: &str = "poll_options";
 
-/// A topic.
 const TOPIC: TextForm = TextForm {
     pattern: "^[^.&]*[^.&#\\s][^.&]*$",
     has: |it| !container::topic(it).is_empty() && !it.contains(['.', '&']),
@@ -171,7 +170,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
     Ok(Some(Threads { graph, oauth }))
 }
 
-/// Threads.
 pub(crate) struct Threads {
     graph: Graph,
     oauth: OAuth2,

@@ -141,7 +141,6 @@ pub(crate) struct Wordpress {
 #[derive(Clone, Serialize, Deserialize)]
 struct Grant {
     root: Root,
-    /// Whose it is.
     user: String,
     /// The name under which the approval page made it; `None` where a person made it by hand.
     password_name: Option<String>,

@@ -88,7 +88,6 @@ const POLL_OPTIONS: &str = "poll_options";
 /// For how long they can.
 const POLL_DURATION: &str = "poll_duration_minutes";
 
-/// The address of a post.
 const POST_ADDRESS: AddressForm = AddressForm {
     starts: &["https://x.com/", "https://twitter.com/"],
     has: |it| post::quoted(it).is_some(),
@@ -213,7 +212,6 @@ struct Member {
     subscription_type: Option<String>,
 }
 
-/// X.
 pub(crate) struct X {
     /// For accounts that were connected with the operator's app.
     api: ApiClient,

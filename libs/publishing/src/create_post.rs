@@ -21,7 +21,6 @@ pub struct CreatePost {
     pub text: Option<PostText>,
     /// Where it goes.
     pub targets: Vec<NewTarget>,
-    /// When.
     pub scheduled_at: Option<DateTime<Utc>>,
     /// What it carries.
     pub media: Vec<NamedMedium>,
@@ -43,7 +42,6 @@ impl CreatePost {
 /// How it ended.
 #[derive(Debug)]
 pub enum Created {
-    /// This is the post.
     New(Box<Post>),
     /// The same request was answered with this before.
     Replayed(Box<Post>),

@@ -65,7 +65,6 @@ impl StoredCredentials {
 /// Whoever keeps credentials: opens them, renews them, and gives them up.
 #[derive(Clone)]
 pub struct CredentialService {
-    /// Where they are.
     pub store: Store,
     /// Seals and opens them.
     pub sealer: Arc<dyn Sealer>,

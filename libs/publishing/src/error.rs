@@ -15,7 +15,6 @@ pub enum PublishingError {
     /// The media bucket.
     #[error(transparent)]
     Bucket(#[from] cloud::bucket::BucketError),
-    /// The queue.
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// The event bus.

@@ -122,7 +122,6 @@ mod tests {
 
     use super::*;
 
-    /// What was asked for.
     #[derive(Default)]
     struct Asked(Mutex<Vec<PictureRequest>>);
 

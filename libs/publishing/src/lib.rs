@@ -94,7 +94,6 @@ pub struct Publishing {
     pub events: Arc<dyn EventBus>,
     /// The time.
     pub clock: Clock,
-    /// New ids.
     pub ids: Ids,
     /// How large media may be.
     pub media_limits: MediaLimits,

@@ -42,7 +42,6 @@ pub struct ConnectFlow {
     /// When it was completed or failed.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<DateTime<Utc>>,
-    /// What it connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_id: Option<ConnectionId>,
     /// The others that it connected, beside that one.
@@ -105,7 +104,6 @@ pub enum FlowState {
     ChoosingAccounts,
     /// An account is connected.
     Completed,
-    /// It is not.
     Failed,
 }
 

@@ -32,7 +32,6 @@ pub(crate) use refresh::{is_due, number, won};
 /// What acts for the accounts of one grant, sealed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CredentialsRecord {
-    /// Whose.
     pub user_id: UserId,
     /// Which grant: see [`grant_name`].
     pub grant_name: String,
@@ -105,7 +104,6 @@ pub fn grant_context(user: UserId, grant_name: &str) -> SealContext {
 }
 
 impl CredentialsRecord {
-    /// What they are sealed for.
     pub fn context(&self) -> SealContext {
         match self.beside {
             Some(connection) => credentials_context(self.user_id, connection, &self.provider),

@@ -12,7 +12,6 @@ use crate::schema::Table;
 /// How long a deletion can be asked about.
 const REMEMBERED: TimeDelta = TimeDelta::days(365);
 
-/// A deletion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deletion {
     /// The platform's name in the registry.

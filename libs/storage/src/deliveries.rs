@@ -27,7 +27,6 @@ pub(crate) const AS_READ: &str = "write_id = :write_id AND revision = :revision"
 /// Everything that taking a step with a delivery has to know.
 #[derive(Debug)]
 pub struct LoadedDelivery {
-    /// The delivery.
     pub delivery: Delivery,
     /// Its post; `None` when it was deleted.
     pub post: Option<Post>,
@@ -40,15 +39,11 @@ pub struct LoadedDelivery {
 /// An entry of the due index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueEntry {
-    /// Whose.
     pub user_id: UserId,
-    /// Of which post.
     pub post_id: PostId,
-    /// Which target.
     pub target_id: TargetId,
     /// By which account.
     pub connection_id: ConnectionId,
-    /// Of which revision.
     pub revision: u64,
     /// When its next step is to be taken.
     pub next_step_at: DateTime<Utc>,
@@ -97,7 +92,6 @@ impl Store {
         }))
     }
 
-    /// The deliveries of a post.
     pub async fn deliveries(&self, user: UserId, post: PostId) -> Result<Vec<Delivery>, StorageError> {
         let found = self
             .client

@@ -32,11 +32,9 @@ pub(crate) const KEY_IS_FREE: &str = "attribute_not_exists(#key) OR expires_at <
 /// A request that carries an idempotency key.
 #[derive(Clone, Debug)]
 pub struct IdempotencyUse {
-    /// Whose.
     pub user: UserId,
     /// Of which route, like `POST /posts`.
     pub route: &'static str,
-    /// The key.
     pub key: IdempotencyKey,
     /// Tells this request from another with the same key.
     pub body_hash: String,

@@ -67,7 +67,6 @@ pub struct InFlightCalls {
     write_id: Option<u64>,
     /// How often in a row a call was too slow.
     pub slow_calls: u32,
-    /// When that was last so.
     pub last_slow_call_at: Option<DateTime<Utc>>,
 }
 

@@ -12,7 +12,6 @@ use crate::error::StorageError;
 /// An item or its key.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// A string.
 pub(crate) fn s(value: impl Into<String>) -> AttributeValue {
     AttributeValue::S(value.into())
 }
@@ -34,7 +33,6 @@ pub(crate) fn ttl(expires_at: DateTime<Utc>) -> AttributeValue {
     n(expires_at.timestamp() + 86_400)
 }
 
-/// A record as an item.
 pub(crate) fn to_item<T: Serialize>(record: &T) -> Result<Item, StorageError> {
     Ok(serde_dynamo::to_item(record)?)
 }

@@ -35,9 +35,7 @@ const UNUSED_SHARDS: u64 = 4;
 /// A file that a user uploads or had fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Medium {
-    /// Whose.
     pub user_id: UserId,
-    /// Ours.
     pub media_id: MediaId,
     /// As declared; proven once `size_bytes` is known.
     pub mime_type: MimeType,

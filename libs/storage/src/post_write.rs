@@ -52,7 +52,6 @@ pub enum DeliveryWrite<'a> {
 /// How a write of a post ended. All but `Done` changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostWritten {
-    /// Written.
     Done,
     /// The post is not as it was read.
     PostChanged,

@@ -68,7 +68,6 @@ pub struct PostContext {
     pub kept: Option<StoredResponse>,
 }
 
-/// One page of posts.
 #[derive(Debug)]
 pub struct Page {
     /// In the order asked for.
@@ -78,7 +77,6 @@ pub struct Page {
 }
 
 impl Store {
-    /// One post.
     pub async fn post(&self, user: UserId, post: PostId) -> Result<Option<Post>, StorageError> {
         let found = self
             .client

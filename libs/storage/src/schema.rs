@@ -10,9 +10,7 @@ use aws_sdk_dynamodb::types::{
 
 use crate::error::StorageError;
 
-/// A table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the table at the top of the crate says what each is")]
 pub enum Table {
     Users,
     Grants,
@@ -43,18 +41,15 @@ pub struct Key {
 /// What an index holds beside its keys and the table's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Projection {
-    /// Nothing.
     Keys,
     /// These attributes.
     Include(&'static [&'static str]),
-    /// Everything.
     All,
 }
 
 /// A global secondary index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// Its name.
     pub name: &'static str,
     /// Its partition key.
     pub hash: Key,
@@ -67,13 +62,11 @@ pub struct Index {
 /// A table's keys and indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSchema {
-    /// Which.
     pub table: Table,
     /// Its partition key.
     pub hash: Key,
     /// Its sort key.
     pub range: Option<Key>,
-    /// Its indexes.
     pub indexes: &'static [Index],
     /// The attribute after whose time, in Unix seconds, an item may be removed.
     pub ttl: Option<&'static str>,
@@ -94,7 +87,6 @@ const fn index(name: &'static str, hash: Key, range: Key, projection: Projection
 const TTL: Option<&str> = Some("ttl");
 
 impl Table {
-    /// Every table.
     pub const ALL: [TableSchema; 15] = [
         TableSchema { table: Self::Users, hash: n("user_id"), range: None, indexes: &[], ttl: None },
         TableSchema {

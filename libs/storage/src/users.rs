@@ -51,7 +51,6 @@ pub enum Joined {
 }
 
 impl Store {
-    /// The user with this id.
     pub async fn user(&self, user: UserId) -> Result<Option<User>, StorageError> {
         self.user_item(user).await?.map(from_item).transpose()
     }
@@ -69,7 +68,6 @@ impl Store {
         Ok(found.item)
     }
 
-    /// The id of the user with this identity.
     pub async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StorageError> {
         let found = self
             .client

@@ -50,7 +50,6 @@ impl VaultKey {
         &self.entry
     }
 
-    /// What it is sealed for.
     pub fn context(&self) -> SealContext {
         SealContext::new(self.kind, format_args!("vault:{}", self.entry))
     }

@@ -18,7 +18,6 @@ use crate::write_outcome::WriteOutcome;
 /// An entry of the due index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueWebhookDelivery {
-    /// Which.
     pub name: WebhookDeliveryId,
     /// When its next attempt is to be made.
     pub next_step_at: DateTime<Utc>,

@@ -18,7 +18,6 @@ use crate::write_outcome::WriteOutcome;
 /// An endpoint as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointRecord {
-    /// The endpoint.
     pub endpoint: WebhookEndpoint,
     /// Its secrets, sealed for [`webhook_context`].
     pub secrets: WebhookSecrets,
@@ -27,7 +26,6 @@ pub struct EndpointRecord {
 /// How the addition of an endpoint ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointAdded {
-    /// It is there.
     Added,
     /// Its user has [`MAX_ENDPOINTS`] already, or its id was taken at this moment.
     Full,
@@ -38,7 +36,6 @@ pub enum EndpointAdded {
 pub enum CreatedBy<'a> {
     /// Those that the token with this hash created.
     Token(&'a str),
-    /// All.
     Anything,
 }
 
@@ -64,7 +61,6 @@ impl Store {
         found.items.unwrap_or_default().into_iter().map(read).collect()
     }
 
-    /// One endpoint.
     pub async fn webhook(&self, user: UserId, id: WebhookId) -> Result<Option<EndpointRecord>, StorageError> {
         let request = self.client.get_item().table_name(self.table(Table::Webhooks)).set_key(Some(key(user, id)));
         request.consistent_read(true).send().await?.item.map(read).transpose()

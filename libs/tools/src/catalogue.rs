@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::result::{ToolError, ToolResult};
 use crate::{Server, explain, input, reading, writing};
 
-/// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     ListPlatforms,
@@ -179,7 +178,6 @@ impl Tool {
         }
     }
 
-    /// Does it.
     pub(crate) async fn call(self, server: &Server, arguments: JsonObject) -> Result<ToolResult, ToolError> {
         let client = &server.client;
         match self {

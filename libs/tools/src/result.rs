@@ -12,14 +12,12 @@ pub(crate) struct ToolResult {
 
 /// Why a tool did not do it, in words by which an assistant can go on.
 pub(crate) enum ToolError {
-    /// The API did not.
     Api(Error),
     /// The arguments cannot be used.
     Input(String),
 }
 
 impl ToolResult {
-    /// A sentence with what it is about.
     pub(crate) fn of(sentence: impl Into<String>, value: &impl Serialize) -> Self {
         let json = serde_json::to_string(value).inspect_err(|error| tracing::error!(%error, "an answer is lost"));
         Self { sentence: sentence.into(), json: json.ok() }

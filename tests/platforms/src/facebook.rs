@@ -155,7 +155,6 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
         Self { request_log: here.request_log.clone(), here }
     }
 
-    /// The secret of our app.
     pub fn app_secret(&self) -> &str {
         &self.here.app.client_secret
     }

@@ -173,7 +173,6 @@ impl Products for CommunityWithOpenId {
     }
 }
 
-/// LinkedIn.
 pub struct LinkedIn<P = SelfServe> {
     here: Arc<Here>,
     /// What arrived.

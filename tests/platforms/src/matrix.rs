@@ -39,10 +39,8 @@ use crate::fake::limits::Limits;
 use crate::fake::oauth::press;
 use crate::fake::server;
 
-/// The user.
 pub const USER: &str = "@keeper:lighthouse.example";
 
-/// Their password.
 pub const PASSWORD: &str = "eight bells, all's well";
 
 /// A room that they have joined, and may post to.

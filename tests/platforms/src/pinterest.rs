@@ -47,7 +47,6 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-/// Pinterest.
 pub struct Pinterest {
     here: Arc<Here>,
     /// What arrived.

@@ -38,13 +38,11 @@ pub const PRIVATE: &str = "G0KEEPERSONLY";
 /// A public one to which it is not.
 pub const ELSEWHERE: &str = "C0ELSEWHERE";
 
-/// An archived one.
 pub const ARCHIVED: &str = "C0OLDLANTERN";
 
 /// The name of the workspace, as the person chooses it.
 const TEAM: &str = "Lighthouse";
 
-/// Its id.
 const TEAM_ID: &str = "T0LIGHTHOUSE";
 
 /// Its address.
@@ -89,7 +87,6 @@ impl Rotation for Rotating {
     const ON: bool = true;
 }
 
-/// Slack.
 pub struct Slack<R = Lasting> {
     here: Arc<Here>,
     rotation: PhantomData<R>,

@@ -50,7 +50,6 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-/// Threads.
 pub struct Threads {
     here: Arc<Here>,
     /// How much was called, as answers say it.

@@ -33,7 +33,6 @@ use crate::fake::server;
 /// The account's handle, by which the person chooses it.
 pub const HANDLE: &str = "keeper_ada";
 
-/// Its id.
 pub const ID: &str = "2244994945";
 
 /// What the documentation says of its OAuth.
@@ -48,7 +47,6 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-/// X.
 pub struct X {
     here: Arc<Here>,
     /// What arrived.

@@ -64,7 +64,6 @@ pub(crate) fn prepare_thread() {
     store::prepare_thread();
 }
 
-/// One deployment.
 pub(crate) struct Deployment {
     pub(crate) world: Arc<SimulatedWorld>,
     pub(crate) network: Network,

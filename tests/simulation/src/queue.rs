@@ -41,7 +41,6 @@ pub(crate) struct Taken {
     receives: u32,
 }
 
-/// The queue.
 pub(crate) struct SimulatedQueue {
     world: Arc<SimulatedWorld>,
     messages: Mutex<Messages>,
@@ -50,7 +49,6 @@ pub(crate) struct SimulatedQueue {
 
 #[derive(Default)]
 struct Messages {
-    /// The messages by the time from which on they can be taken.
     waiting: BTreeMap<(DateTime<Utc>, u64), Taken>,
     last_id: u64,
 }

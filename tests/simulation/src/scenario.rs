@@ -54,7 +54,6 @@ pub(crate) enum AccountAct {
     Connect,
 }
 
-/// A post.
 #[derive(Clone, Debug)]
 pub(crate) struct PostPlot {
     /// The accounts it goes to, by their index.

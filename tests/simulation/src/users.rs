@@ -32,9 +32,7 @@ pub(crate) const THEIRS: &str = "https://theirs.example/";
 pub(crate) struct Answer {
     /// When the answer came.
     pub(crate) at: DateTime<Utc>,
-    /// The post that it is about.
     pub(crate) post: PostId,
-    /// The act that it answers.
     pub(crate) act: PostAct,
     /// The words that the request gave the post, if any.
     pub(crate) text: Option<String>,

@@ -288,7 +288,6 @@ impl SimulatedWorld {
         self.faults.load(Ordering::Relaxed)
     }
 
-    /// Takes the trace.
     pub(crate) fn take_trace(&self) -> Trace {
         std::mem::take(&mut lock(&self.trace))
     }

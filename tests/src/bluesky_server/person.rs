@@ -48,7 +48,6 @@ pub struct Redirected {
 /// The page that the browser ended on.
 #[derive(Clone, Debug)]
 pub struct RedirectedPage {
-    /// Its status.
     pub status: u64,
     /// What can be read on it.
     pub text: String,

@@ -69,7 +69,6 @@ impl Emulator {
         }
     }
 
-    /// Its URL.
     pub(super) fn url(&self) -> String {
         format!("http://localhost:{}", self.port)
     }

@@ -109,7 +109,6 @@ impl Recorder {
         self.lock().programs = folder;
     }
 
-    /// Records a request and its answer.
     pub(super) fn note(&self, request: Request, status: StatusCode, answer: &[u8]) {
         let mut calls = self.lock();
         let Some(function) = calls.caller(&request.access_key) else {

@@ -40,7 +40,6 @@ struct Stand {
     world: Deployment,
     /// A room that the user has made.
     room: String,
-    /// One that is encrypted.
     encrypted: String,
     _local: Harness,
 }

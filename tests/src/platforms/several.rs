@@ -54,7 +54,6 @@ impl Everywhere<'_> {
 }
 
 impl Stand {
-    /// Starts it all.
     pub async fn start() -> Result<Self> {
         if let Some(folder) = Path::new(LOG_OF_PRICES).parent() {
             std::fs::create_dir_all(folder)?;

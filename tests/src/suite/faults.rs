@@ -78,7 +78,6 @@ impl<'a> Faulty<'a> {
         self.world.arm(&fault).await
     }
 
-    /// Disarms all its faults.
     async fn disarm(&self) -> Result {
         self.world.disarm(&self.account).await
     }

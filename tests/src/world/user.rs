@@ -18,7 +18,6 @@ use crate::{
 
 /// One person.
 pub struct User<'a> {
-    /// The deployment.
     pub world: &'a Deployment,
     /// The API with this person's token.
     pub api: Api,
@@ -26,7 +25,6 @@ pub struct User<'a> {
     pub browser: Browser,
     /// The address with which they signed in; empty when the token was given.
     pub email: String,
-    /// Their id.
     pub id: i64,
 }
 

@@ -25,7 +25,6 @@ pub fn build() -> Result<PathBuf> {
     Ok(target.join("release"))
 }
 
-/// The command that builds them.
 pub fn build_command() -> Command {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--release"]).current_dir(ROOT);

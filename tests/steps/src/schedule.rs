@@ -35,11 +35,9 @@ pub struct Place {
 /// What became of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
-    /// It ran.
     Ran {
         /// How long it waited for others.
         waited: Duration,
-        /// Its result.
         result: T,
     },
     /// It did not run, because a step that it needs did not pass.

@@ -59,7 +59,6 @@ impl WordpressProgram {
         Ok(program)
     }
 
-    /// Copies it to a folder that is not there yet.
     pub fn copy_to(&self, folder: &Path) -> Result {
         run(Command::new("cp").arg("-r").arg(self.folder.join("site")).arg(folder))?;
         fs::copy(Path::new(ROOT).join(SCRIPTS).join("wp-config.php"), folder.join("wp-config.php"))?;

@@ -12,7 +12,6 @@ use serde::Deserialize;
 /// Our secret at the issuer.
 #[derive(Clone)]
 pub enum ClientSecret {
-    /// This one.
     Given(SecretString),
     /// The one in a secret of AWS Secrets Manager, which holds
     /// `{"client_secret": "..."}`.
@@ -32,7 +31,6 @@ impl ClientSecret {
         Self::Kept(Arc::new(Secret::new(aws, id, form, Clock::System)))
     }
 
-    /// The secret itself.
     pub(crate) async fn get(&self) -> Result<SecretString, SecretError> {
         match self {
             Self::Given(secret) => Ok(secret.clone()),

@@ -31,7 +31,6 @@ struct Entry {
 pub(crate) enum What {
     /// It is about to be sent, with this body.
     Sending { body: Box<NewPost> },
-    /// It is this post.
     Posted { post: u64, status: PostStatus, scheduled_at: Option<Timestamp> },
     /// There is no post.
     Refused { field: String, message: String },
@@ -46,7 +45,6 @@ pub(crate) enum Before {
     Nothing,
     /// It was sent with this body, first at this time; how that ended is not known.
     UnderWay { body: Box<NewPost>, since: DateTime<Utc> },
-    /// It is posted.
     Posted,
 }
 

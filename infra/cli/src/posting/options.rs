@@ -13,7 +13,6 @@ pub(crate) struct PostOption {
 }
 
 impl PostOption {
-    /// Reads options.
     pub(crate) fn read_all(said: &[String]) -> Result<Vec<Self>, CliError> {
         said.iter().map(|it| Self::read(it)).collect()
     }

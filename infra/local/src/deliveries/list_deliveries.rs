@@ -28,7 +28,6 @@ struct DeliveriesPage {
     rows: Vec<Row>,
 }
 
-/// One delivery.
 struct Row {
     reference: String,
     words: String,

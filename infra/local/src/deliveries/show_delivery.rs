@@ -28,7 +28,6 @@ struct DeliveryPage {
     story: Vec<Entry>,
 }
 
-/// Shows one delivery.
 pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(reference): Path<String>) -> Response {
     let Some(reference) = Reference::parse(&reference) else { return pages::not_found() };
     let record = deliveries.history.record(reference);

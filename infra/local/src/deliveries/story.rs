@@ -13,7 +13,6 @@ use crate::sandbox::operation::Operation;
 /// How long before its second a delivery may begin to prepare.
 const PREPARES_BEFORE: TimeDelta = TimeDelta::minutes(2);
 
-/// Who did something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Service,

@@ -14,7 +14,6 @@ use platforms::{
 };
 use url::Url;
 
-/// The page of one fake.
 #[derive(Clone, Debug)]
 pub(super) struct FakePage(pub(super) Url);
 

@@ -47,7 +47,6 @@ struct FakeView {
     posts: usize,
 }
 
-/// A post there.
 struct PostView {
     id: String,
     text: String,
@@ -87,12 +86,10 @@ impl PostView {
     }
 }
 
-/// All of them.
 pub(super) async fn list_fakes(State(all): State<Fakes>) -> Response {
     pages::show(&ListPage { fakes: all.networks.iter().map(|it| FakeView::new(it.as_ref())).collect() })
 }
 
-/// One, with its posts, or with one of them.
 pub(super) async fn show_fake(
     State(all): State<Fakes>,
     Path(name): Path<String>,

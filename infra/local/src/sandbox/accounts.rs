@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::pages::{self, NO_SCRIPT};
 
-/// One of the accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub(crate) struct Account(&'static Profile);

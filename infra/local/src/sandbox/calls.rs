@@ -17,7 +17,6 @@ use super::operation::Operation;
 /// The latest calls that are remembered.
 const KEPT: usize = 20_000;
 
-/// One call.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Call {
     /// Counted from 1.
@@ -38,7 +37,6 @@ pub(crate) struct Call {
     pub(crate) end: Option<End>,
 }
 
-/// How a call ended.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct End {
     /// When it ended. If it ended with its process, when that was noticed.

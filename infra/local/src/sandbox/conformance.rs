@@ -197,7 +197,6 @@ fn operation(call: network::Call) -> Operation {
     }
 }
 
-/// The fault that is this trouble, where there is one.
 fn kind(call: network::Call, trouble: InjectedFault) -> Option<FaultKind> {
     use network::Call::{LookUp, Publish, Refresh, Upload};
 

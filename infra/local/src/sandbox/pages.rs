@@ -12,7 +12,6 @@ pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; img-src '
 /// For files that are shown by themselves.
 pub(crate) const NO_SCRIPT: &str = "default-src 'none'; media-src 'self'; sandbox";
 
-/// The page as a response.
 pub(crate) fn show(page: &impl Template) -> Response {
     match page.render() {
         Ok(html) => (headers(), Html(html)).into_response(),

@@ -28,7 +28,6 @@ struct SwitchesPage<'a> {
     wrong: Option<String>,
 }
 
-/// The page with the switches.
 pub(super) async fn show_switches(State(sandbox): State<Sandbox>) -> Response {
     switches_page(&sandbox, OrderForm::default(), None)
 }
@@ -124,7 +123,6 @@ pub(super) struct OffForm {
     order: Option<u64>,
 }
 
-/// Switches off.
 pub(super) async fn switch_off(State(sandbox): State<Sandbox>, form: Result<Form<OffForm>, FormRejection>) -> Response {
     let Ok(Form(form)) = form else { return incomplete() };
     if !is_ours(&sandbox, &form.csrf) {

@@ -130,7 +130,6 @@ fn newest(world: &SandboxState, account: Option<Account>, before: Option<usize>)
         .collect()
 }
 
-/// One post by itself.
 pub(super) async fn show_post(State(sandbox): State<Sandbox>, Path(id): Path<String>) -> Response {
     let post = id.parse().ok().and_then(|id| {
         let ledger = sandbox.ledger();

@@ -119,7 +119,6 @@ impl SandboxState {
         &self.comments
     }
 
-    /// The post with this id.
     pub(super) fn post(&self, id: usize) -> Option<&Post> {
         self.posts.get(id.checked_sub(1)?)
     }

@@ -17,7 +17,6 @@ impl Part {
     /// All of them, as they are listed.
     pub const ALL: [Self; 4] = [Self::Posts, Self::Connections, Self::Webhooks, Self::Access];
 
-    /// Where it is.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Access => "/account",

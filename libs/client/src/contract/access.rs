@@ -43,7 +43,6 @@ pub struct TokenRequest {
     pub device_code: SecretString,
 }
 
-/// The token, and whose it is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AccessTokenBody {
     /// What every other request carries.
@@ -51,11 +50,9 @@ pub struct AccessTokenBody {
     pub access_token: SecretString,
     /// Always `Bearer`.
     pub token_type: String,
-    /// Whose it is.
     pub user: TokenUser,
 }
 
-/// Whose a token is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUser {
     /// A number, written as a string.

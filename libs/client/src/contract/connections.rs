@@ -44,7 +44,6 @@ pub struct ConnectionDetails {
 /// Something that is known of a connection, such as `max_text`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetaEntry {
-    /// What.
     pub name: String,
     /// A string, a number, a list of strings, or null; `yes` where it only matters that there is an entry.
     pub value: Value,
@@ -58,7 +57,6 @@ pub struct MetaEntry {
 pub struct RuleCondition {
     /// In entries of a post with this option
     pub option: String,
-    /// of one of these values,
     pub is: Vec<Value>,
     /// and in those without the option, if this is true.
     pub or_absent: bool,
@@ -111,14 +109,12 @@ pub struct Choice {
     pub label: String,
 }
 
-/// The platforms that there are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlatformList {
     /// By name.
     pub data: Vec<Platform>,
 }
 
-/// A platform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Platform {
     /// As in [`Client::begin_connection`](crate::Client::begin_connection).
@@ -140,7 +136,6 @@ pub struct Platform {
 /// Something that a platform asks of a post.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlatformRule {
-    /// What.
     pub name: String,
     /// A number or a list of strings; `yes` where it only matters that there is an entry.
     pub value: Value,
@@ -155,7 +150,6 @@ pub struct PlatformRule {
 /// Something that a person is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlatformField {
-    /// Its name.
     pub name: String,
     /// As it stands beside the field.
     pub label: String,

@@ -24,9 +24,7 @@ pub struct CreateMedium {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum MediumView {
-    /// Where to upload to.
     Presigned(PresignedUpload),
-    /// What was fetched.
     Fetched(FetchedMedium),
 }
 
@@ -40,7 +38,6 @@ impl MediumView {
     }
 }
 
-/// Where to upload to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PresignedUpload {
     /// Takes one PUT of the file's bytes.
@@ -53,7 +50,6 @@ pub struct PresignedUpload {
     pub expires_in: u64,
 }
 
-/// What was fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FetchedMedium {
     /// The reference by which a post names the file.

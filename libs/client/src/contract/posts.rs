@@ -6,10 +6,8 @@ use serde_json::{Map, Value};
 use super::present;
 use crate::{PostTime, Timestamp};
 
-/// A post.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Post {
-    /// Its id.
     pub id: u64,
     /// Grows with each change that the user makes.
     pub revision: u64,
@@ -81,7 +79,6 @@ pub struct PostPlatform {
     pub id: u64,
     /// The connection.
     pub connected_account_id: u64,
-    /// The platform.
     pub provider: String,
     /// The account's handle.
     #[serde(default)]
@@ -142,7 +139,6 @@ impl TargetStatus {
 /// A picture or video of a post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostMedia {
-    /// Its id.
     pub id: u64,
     /// Works for at least an hour.
     pub url: String,
@@ -158,7 +154,6 @@ pub struct PostMedia {
 /// A page of posts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PostList {
-    /// The posts.
     pub data: Vec<Post>,
     /// Where the page stands.
     pub meta: PageMeta,

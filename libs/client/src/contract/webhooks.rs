@@ -10,7 +10,6 @@ use crate::Timestamp;
 /// An endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
-    /// Its id.
     pub id: u64,
     /// Where messages are sent.
     pub url: String,
@@ -79,7 +78,6 @@ pub struct WebhookWithSecret {
 /// The endpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookList {
-    /// All of them.
     pub data: Vec<Webhook>,
 }
 
@@ -167,7 +165,6 @@ impl DeliveryStatus {
 /// An attempt to deliver an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookAttempt {
-    /// When.
     pub at: Timestamp,
     /// The status that was answered.
     #[serde(default)]

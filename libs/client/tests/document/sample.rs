@@ -16,7 +16,6 @@ pub(crate) struct Operation {
     pub(crate) description: Value,
 }
 
-/// Every operation.
 pub(crate) fn operations() -> Vec<Operation> {
     let document = document();
     let paths = document["paths"].as_object().unwrap();

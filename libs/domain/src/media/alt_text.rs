@@ -40,7 +40,6 @@ impl AltText {
         Ok(Self(raw.to_owned()))
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

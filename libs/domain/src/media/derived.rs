@@ -57,7 +57,6 @@ impl PictureBounds {
         Self { types: PictureTypes::Jpeg, ..self }
     }
 
-    /// The same with borders.
     #[must_use]
     pub const fn with_borders(self, borders: Borders) -> Self {
         Self { borders: Some(borders), ..self }

@@ -41,7 +41,6 @@ pub enum VideoCodec {
     Vp9,
     /// AV1.
     Av1,
-    /// Any other.
     #[serde(other)]
     Other,
 }
@@ -65,7 +64,6 @@ impl Pixels {
         (0 < width && 0 < height).then_some(Self { width, height })
     }
 
-    /// All of them.
     pub fn count(self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }

@@ -19,9 +19,7 @@ pub const MAX_FETCHED_PICTURE_BYTES: u64 = 4 * MIB;
 pub struct MediaLimits {
     /// Pictures other than GIFs.
     pub image: u64,
-    /// GIFs.
     pub gif: u64,
-    /// Videos.
     pub video: u64,
     /// Videos that we fetch. They pass through a function, which has less time
     /// than a user's own upload.

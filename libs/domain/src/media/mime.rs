@@ -34,7 +34,6 @@ pub enum MimeType {
 pub enum FileType {
     /// A picture, GIFs included.
     Image,
-    /// A video.
     Video,
 }
 

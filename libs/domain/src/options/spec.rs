@@ -35,7 +35,6 @@ pub struct OptionSpec {
 pub enum Required {
     /// It may be left out.
     Never,
-    /// It has to.
     Always,
     /// It has to where another option has one of some values.
     When {
@@ -61,7 +60,6 @@ pub enum OptionKind {
         /// The words that it may not contain, in lower-case ASCII.
         words: &'static [&'static str],
     },
-    /// One of these.
     OneOf(&'static [&'static str]),
     /// A whole number.
     Number {
@@ -99,7 +97,6 @@ pub enum OptionKind {
     TextsOf {
         /// How many there may be.
         most: usize,
-        /// The form of each.
         form: &'static TextForm,
     },
     /// `true` or `false`.
@@ -125,7 +122,6 @@ impl OptionSpec {
         Self { name, about, kind, required: Required::Never, needs: None, not_with: None }
     }
 
-    /// It has to be given.
     #[must_use]
     pub const fn required(self) -> Self {
         Self { required: Required::Always, ..self }
@@ -373,7 +369,6 @@ impl Vocabulary {
         self.0.iter().copied()
     }
 
-    /// Those of this platform.
     pub fn options(&self, platform: &str) -> &'static [OptionSpec] {
         self.0.iter().find(|(it, _)| *it == platform).map_or(&[], |(_, options)| options)
     }

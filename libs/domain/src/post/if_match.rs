@@ -9,7 +9,6 @@ use super::Post;
 pub enum IfMatch {
     /// `*`: any revision.
     Any,
-    /// One of these revisions.
     Revisions(BTreeSet<u64>),
 }
 

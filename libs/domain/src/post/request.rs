@@ -92,7 +92,6 @@ pub struct NewPost {
 /// What a client changes in a post. `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The new text.
     pub text: Option<PostText>,
     /// The accounts that it goes to, in place of all it had.
     pub targets: Option<Vec<NewTarget>>,

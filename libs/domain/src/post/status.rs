@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The status of a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PostStatus {
@@ -20,7 +19,6 @@ pub enum PostStatus {
 }
 
 impl PostStatus {
-    /// Every status.
     pub const ALL: [Self; 5] = [Self::Draft, Self::Scheduled, Self::Publishing, Self::Published, Self::Failed];
 
     /// The name of the status, as clients write it.
@@ -46,7 +44,6 @@ impl PostStatus {
     }
 }
 
-/// The status of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetStatus {

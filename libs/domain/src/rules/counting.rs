@@ -12,7 +12,6 @@ use crate::rich_text::Shown;
 /// How a platform counts the length of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counting {
-    /// The unit in which it counts.
     pub unit: Unit,
     /// How many units a link counts that is written with `http` or `https`,
     /// whatever its length. `None` where links count as they are written.
@@ -153,7 +152,6 @@ impl Counting {
         Self { warnings: true, ..self }
     }
 
-    /// The length of a text.
     pub fn length(self, text: &str) -> u64 {
         let text = &*self.unit.normalized(text);
         if self.short_links {

@@ -24,7 +24,6 @@ pub struct Depending {
 pub struct When {
     /// The option's name.
     pub option: String,
-    /// Its values.
     pub is: Vec<OptionValue>,
     /// Whether they hold as well where the option is left out, because what it is
     /// then is among them.
@@ -33,7 +32,6 @@ pub struct When {
 }
 
 impl When {
-    /// Where this option has one of these values.
     pub fn option<V: Into<OptionValue>>(name: impl Into<String>, is: impl IntoIterator<Item = V>) -> Self {
         Self { option: name.into(), is: is.into_iter().map(Into::into).collect(), or_absent: false }
     }

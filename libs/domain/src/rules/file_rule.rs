@@ -28,12 +28,10 @@ pub enum FileRule {
     },
     /// How many pictures of a video have to be shown in a second.
     MinFrameRate {
-        /// Of them.
         min: u32,
     },
     /// How many pictures of a video may be shown in a second.
     MaxFrameRate {
-        /// Of them.
         max: u32,
     },
     /// How long a video runs at least.
@@ -80,7 +78,6 @@ pub enum FileRule {
     },
     /// What videos may be coded with.
     VideoCodecs {
-        /// Each of them.
         codecs: Vec<VideoCodec>,
     },
     /// How large an image goes out: a larger one is made smaller by us, so this

@@ -16,12 +16,10 @@ use crate::options::Options;
 pub enum PostRule {
     /// How many images a post needs. GIFs count as images.
     MinImages {
-        /// Of them.
         min: u32,
     },
     /// How many videos a post needs.
     MinVideos {
-        /// Of them.
         min: u32,
     },
     /// An option among these cannot be given in a post with images or videos.
@@ -31,7 +29,6 @@ pub enum PostRule {
     },
     /// How many bytes the images and videos may have together.
     MaxAllBytes {
-        /// Of them.
         max: u64,
     },
     /// How long the text must be at least.
@@ -67,7 +64,6 @@ pub enum PostRule {
     },
     /// How many different links a post may have.
     MaxLinks {
-        /// Of them.
         max: u32,
         /// An option whose link counts as well.
         #[serde(default)]

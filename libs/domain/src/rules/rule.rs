@@ -45,12 +45,10 @@ pub enum Rule {
     },
     /// How many images a post may have.
     MaxImages {
-        /// Of them.
         max: u32,
     },
     /// How many videos a post may have.
     MaxVideos {
-        /// Of them.
         max: u32,
     },
     /// A post may not have both images and videos.

@@ -53,7 +53,6 @@ impl EndpointUrl {
         Ok(Self(url))
     }
 
-    /// The URL.
     pub fn url(&self) -> &Url {
         &self.0
     }

@@ -37,7 +37,6 @@ const EARLY: TimeDelta = TimeDelta::seconds(1);
 /// Names a notice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookDeliveryId {
-    /// Whose.
     pub user_id: UserId,
     /// To which endpoint.
     pub webhook_id: WebhookId,
@@ -87,7 +86,6 @@ pub struct Attempt {
 /// One event on its way to one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookDelivery {
-    /// Whose.
     pub user_id: UserId,
     /// To which endpoint.
     pub webhook_id: WebhookId,
@@ -143,7 +141,6 @@ impl WebhookDelivery {
         }
     }
 
-    /// Its name.
     pub fn name(&self) -> WebhookDeliveryId {
         let Self { user_id, webhook_id, message, .. } = self;
         WebhookDeliveryId { user_id: *user_id, webhook_id: *webhook_id, message_id: message.id.clone() }

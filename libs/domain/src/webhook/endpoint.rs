@@ -80,11 +80,8 @@ pub struct Creator {
 /// Where a user wants to be told of events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookEndpoint {
-    /// Whose.
     pub user_id: UserId,
-    /// Its id.
     pub webhook_id: WebhookId,
-    /// Where it is.
     pub url: EndpointUrl,
     /// What it is told of; empty is everything.
     pub events: Vec<EventKind>,

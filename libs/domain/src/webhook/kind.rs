@@ -14,7 +14,6 @@ pub enum EventKind {
     PostFailed,
     /// A target is public.
     TargetPublished,
-    /// A target has failed.
     TargetFailed,
     /// An account was connected.
     ConnectionCreated,

@@ -54,7 +54,6 @@ impl fmt::Display for MessageId {
 /// An event for an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookMessage {
-    /// Its id.
     #[serde(rename = "message_id")]
     pub id: MessageId,
     /// What happened.

@@ -18,7 +18,6 @@ const BYTES: usize = 32;
 pub struct WebhookSecret(SecretString);
 
 impl WebhookSecret {
-    /// A new one.
     pub fn random() -> Self {
         let bytes = Zeroizing::new(random_bytes::<BYTES>());
         Self(format!("{PREFIX}{}", STANDARD.encode(*bytes)).into())

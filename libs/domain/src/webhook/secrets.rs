@@ -12,7 +12,6 @@ pub const MAX_REPLACED: usize = 4;
 /// The secrets of an endpoint, sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookSecrets {
-    /// The newest.
     pub newest: Vec<u8>,
     /// Those before it, the latest first.
     pub replaced: Vec<ReplacedSecret>,
@@ -21,7 +20,6 @@ pub struct WebhookSecrets {
 /// A secret that another has replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplacedSecret {
-    /// The secret, sealed.
     pub sealed: Vec<u8>,
     /// Until when it signs.
     pub until: DateTime<Utc>,

@@ -17,7 +17,6 @@ const PUBLIC_PREFIX: &str = "whpk_";
 pub struct SigningKey(SecretString);
 
 impl SigningKey {
-    /// A new one.
     pub fn random() -> Self {
         let seed = Zeroizing::new(random_bytes::<32>());
         Self(format!("{PREFIX}{}", STANDARD.encode(*seed)).into())

@@ -28,7 +28,6 @@ impl fmt::Debug for ExtraSecretsSpec {
 #[error("{0}")]
 pub struct InvalidExtraSecrets(String);
 
-/// That there are none.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoExtraSecrets {}

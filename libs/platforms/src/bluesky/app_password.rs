@@ -117,7 +117,6 @@ pub(super) async fn sign_in(
 const OWN_PASSWORD: &str = "This is the password of the account itself, which nobody else should have. Make an app password under Settings, \
      App passwords, and type that one.";
 
-/// New tokens for a refresh token.
 pub(super) async fn refresh(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshError> {
     let reply = as_bearer(http, pds, "com.atproto.server.refreshSession", token, REFRESH_WITHIN).await?;
     if reply.status.is_success() {

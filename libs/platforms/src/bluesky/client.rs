@@ -70,7 +70,6 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// The one at loopback.
     pub(super) fn at_loopback(redirect_uri: &str, extent: Extent) -> Self {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("redirect_uri", redirect_uri)

@@ -79,7 +79,6 @@ impl Directory {
         Self { http: http.clone(), plc: plc.clone(), resolver: resolver.clone() }
     }
 
-    /// Who has this name.
     pub(super) async fn find(&self, name: &Name) -> Result<Identity, Unknown> {
         let (did, typed) = match name {
             Name::Did(did) => (did.clone(), None),

@@ -107,7 +107,6 @@ impl NewTokens {
 /// The page on which the person decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Page {
-    /// Here it is.
     At(Url),
     /// There is none for such a scope; the server's words.
     NotFor(String),

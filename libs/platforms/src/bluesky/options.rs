@@ -10,7 +10,6 @@ pub(super) const QUOTE: &str = "quote_url";
 /// The option that switches cards and quotes of links off.
 pub(super) const PREVIEW: &str = "link_preview";
 
-/// The address of a post.
 const POST: AddressForm = AddressForm {
     starts: &["https://bsky.app/", "at://"],
     has: |it| PostAddress::parse(it).is_some(),
@@ -20,7 +19,6 @@ const POST: AddressForm = AddressForm {
     ],
 };
 
-/// All of them.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("language", OptionKind::Language, "The language it is written in."),
     OptionSpec::new(

@@ -30,7 +30,6 @@ impl Pds<'_> {
         self.send(Method::GET, method, |request| Some(request.query(parameters))).await
     }
 
-    /// Does something.
     pub(super) async fn procedure(
         &self,
         method: &str,

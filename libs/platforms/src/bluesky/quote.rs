@@ -23,7 +23,6 @@ use super::record::COLLECTION;
 use super::repository::{self, NotRead};
 use crate::publish_request::PublishRequest;
 
-/// For looking it up.
 const LOOK_UP: Duration = Duration::from_secs(10);
 
 /// The longest hash that is accepted.

@@ -9,7 +9,6 @@ use super::pds::address;
 use super::reply::Reply;
 use crate::http_clients::HttpClients;
 
-/// A record that is there.
 #[derive(Deserialize)]
 pub(super) struct Record {
     /// The hash of what it says.
@@ -20,7 +19,6 @@ pub(super) struct Record {
 /// Why a record was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NotRead {
-    /// It is not there.
     Nothing,
     /// The reason.
     Unclear(String),

@@ -29,13 +29,11 @@ pub(super) struct Session {
     pub(super) kind: Kind,
 }
 
-/// How it was given.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(super) enum Kind {
     /// On the server's own page.
     Oauth(Box<Grant>),
-    /// With an app password.
     AppPassword,
 }
 

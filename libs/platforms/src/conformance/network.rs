@@ -230,7 +230,6 @@ pub trait Network: Send + Sync {
 pub enum Decision {
     /// Yes.
     Allow,
-    /// No.
     Deny,
 }
 
@@ -322,7 +321,6 @@ pub struct PublicPost {
 pub struct PublicMedium {
     /// As it was uploaded.
     pub mime_type: MimeType,
-    /// Its bytes.
     pub bytes: Vec<u8>,
     /// What it shows, in words.
     pub alt_text: Option<String>,

@@ -7,7 +7,6 @@ pub fn options(pairs: &[(&str, OptionValue)]) -> Options {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
-/// A text.
 pub fn text(value: &str) -> OptionValue {
     OptionValue::Text(value.to_owned())
 }

@@ -14,7 +14,6 @@ use crate::publish_request::{FittedPicture, Picture};
 pub struct Sample {
     /// As a post carries it.
     pub attachment: Attachment,
-    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 

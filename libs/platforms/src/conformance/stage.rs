@@ -205,7 +205,6 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    /// The account, connected.
     pub async fn connect(&self) -> Account {
         if !self.network.has_page() {
             return self.connect_by_typing().await.unwrap();

@@ -33,7 +33,6 @@ impl Api {
         Self(ApiClient::known(http, base_url, &OF_A_WEBHOOK).with_header(header::USER_AGENT, user_agent))
     }
 
-    /// What a webhook is.
     pub(super) async fn webhook(&self, key: &Key, now: DateTime<Utc>) -> Result<Webhook, CallError> {
         self.call(Method::GET, key, now).read().await
     }

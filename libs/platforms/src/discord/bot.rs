@@ -113,7 +113,6 @@ pub(super) struct Overwrite {
     pub(super) deny: String,
 }
 
-/// Threads.
 #[derive(Deserialize)]
 pub(super) struct Threads {
     pub(super) threads: Vec<Channel>,
@@ -153,7 +152,6 @@ impl BotAccount {
 }
 
 impl Bot<'_> {
-    /// The bot itself.
     pub(super) async fn me(self) -> Result<User, CallError> {
         self.get(&["users", "@me"], &[]).await
     }
@@ -185,7 +183,6 @@ impl Bot<'_> {
         self.get(&["channels", &channel.to_string(), "messages"], &query).await
     }
 
-    /// A message.
     pub(super) async fn message(self, channel: Snowflake, message: Snowflake) -> Result<Listed, CallError> {
         self.get(&["channels", &channel.to_string(), "messages", &message.to_string()], &[]).await
     }

@@ -5,10 +5,8 @@ use serde_json::{Map, Value};
 use super::TITLE;
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable, Reset};
 
-/// There is no such message.
 pub(super) const UNKNOWN_MESSAGE: &[&str] = &["10008"];
 
-/// There is no such channel.
 pub(super) const UNKNOWN_CHANNEL: &[&str] = &["10003"];
 
 /// The bot is there, and may not do this.

@@ -16,7 +16,6 @@ const SUPPRESS_EMBEDS: u32 = 1 << 2;
 /// Nobody gets a push or desktop notification (`SUPPRESS_NOTIFICATIONS`).
 const SUPPRESS_NOTIFICATIONS: u32 = 1 << 12;
 
-/// A message.
 pub(super) struct Message<'a> {
     payload: Value,
     files: Vec<File<'a>>,

@@ -18,16 +18,13 @@ pub(super) enum Form<'a> {
     Post(&'a [Attachment]),
     /// A video on the Page.
     Video(&'a Attachment),
-    /// A reel.
     Reel(&'a Attachment),
     /// A story of a picture.
     PhotoStory(&'a [Attachment]),
-    /// A story of a video.
     VideoStory(&'a Attachment),
 }
 
 impl<'a> Form<'a> {
-    /// That of a job.
     pub(super) fn of(job: &PublishRequest<'a>) -> Result<Self, AttemptError> {
         let is_video = |it: &Attachment| it.mime_type.file_type() == FileType::Video;
         let refused = |reason: &str| Err(AttemptError::Refused { reason: reason.to_owned() });

@@ -61,7 +61,6 @@ struct Uploaded {
 }
 
 impl Progress {
-    /// That of a job.
     pub(super) fn stored(job: &PublishRequest<'_>) -> Self {
         job.progress()
     }
@@ -84,7 +83,6 @@ impl Progress {
     }
 }
 
-/// One step.
 pub(super) async fn step(of: &Facebook, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
     let (mut progress, form) = (Progress::of(job), Form::of(job)?);
     if progress.is_whole(form) {
@@ -101,7 +99,6 @@ pub(super) async fn step(of: &Facebook, job: &PublishRequest<'_>) -> Result<Step
     Ok(Step::Again { progress: progress.store(), at })
 }
 
-/// With the file that it is about.
 fn placed(job: &PublishRequest<'_>, file: &Attachment, setback: AttemptError) -> AttemptError {
     let place = job.place(file);
     setback.map_reason(|it| if it.starts_with(&place) { it.clone() } else { format!("{place}: {it}") })

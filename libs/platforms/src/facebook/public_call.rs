@@ -128,7 +128,6 @@ async fn photo_story(of: &Facebook, job: &PublishRequest<'_>, progress: &Progres
     }
 }
 
-/// A video that is there.
 async fn publish_video(
     of: &Facebook,
     job: &PublishRequest<'_>,

@@ -57,10 +57,8 @@ enum Way {
         start: u64,
         end: u64,
     },
-    /// To this address.
     Address {
         url: Url,
-        /// When all of it was there.
         #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
         there_at: Option<DateTime<Utc>>,
         /// Whether it can be published.

@@ -70,7 +70,6 @@ impl<'a> Auth<'a> {
         Self { token: None, user: None, now, may_have_published: false }
     }
 
-    /// With the credentials of an account.
     pub(crate) fn account(credentials: &'a Credentials, now: DateTime<Utc>) -> Self {
         Self::token(credentials.of_the_account(), now)
     }

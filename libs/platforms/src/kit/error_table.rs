@@ -104,7 +104,6 @@ impl ErrorRule {
         Self { is_true: Some(pointer), ..Self::ANY }
     }
 
-    /// And one of these codes.
     pub(crate) const fn and_codes(self, codes: &'static [&'static str]) -> Self {
         Self { codes, ..self }
     }

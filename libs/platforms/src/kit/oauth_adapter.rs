@@ -56,7 +56,6 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    /// For one account.
     pub(crate) fn of_one(profile: AccountInfo, rules: Rules) -> Self {
         Self { name: None, accounts: vec![AccountDetails { profile, rules }] }
     }

@@ -163,7 +163,6 @@ impl Api {
         self.rest(auth, Method::GET, path).max_bytes(MAX_RESPONSE_BYTES)
     }
 
-    /// A video of this owner.
     pub(super) fn video(&self, auth: Auth<'_>, owner: &str, urn: &str) -> Call {
         self.get(auth, &format!("videos/{}", encoded(urn))).errors(errors::of(owner))
     }

@@ -18,7 +18,6 @@ use crate::recognition::{ClaimsError, PostMatch};
 /// How many posts a page of a list has.
 const PAGE: usize = 50;
 
-/// Where members look.
 pub(super) const OF_A_MEMBER: &str = "LinkedIn does not let an app read what a member has posted; look at your posts at \
      https://www.linkedin.com/in/me/recent-activity/all/ before you post it again";
 

@@ -16,7 +16,6 @@ const DEFAULT: &str = "202608";
 /// How long before its end an operator is told.
 const WARNING: TimeDelta = TimeDelta::days(60);
 
-/// A version.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Version {

@@ -12,11 +12,9 @@ pub(super) enum Software {
     Mastodon,
     /// `GoToSocial`.
     GoToSocial,
-    /// Pleroma.
     Pleroma,
     /// Akkoma, a fork of Pleroma.
     Akkoma,
-    /// Pixelfed.
     Pixelfed,
     /// Anything else that speaks the API.
     Other,

@@ -153,7 +153,6 @@ pub(super) struct Messages {
     pub(super) end: Option<String>,
 }
 
-/// A message.
 #[derive(Deserialize)]
 pub(super) struct Said {
     #[serde(deserialize_with = "event_id")]
@@ -259,7 +258,6 @@ impl Api {
         call.json(&json!({})).read().await.map(|_: Value| ())
     }
 
-    /// Whose device it is.
     pub(super) async fn who_am_i(&self, device: Device<'_>) -> Result<String, CallError> {
         let call = self.call(device, Method::GET, &["_matrix", "client", "v3", "account", "whoami"]);
         let WhoAmI { user_id } = call.read().await?;

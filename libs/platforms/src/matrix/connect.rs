@@ -135,7 +135,6 @@ impl Matrix {
         self.sso_homeservers.iter().any(|it| it.base().origin() == server.base().origin())
     }
 
-    /// The account of who comes back from there.
     pub(super) async fn come_back(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, ConnectError> {
         let Some(grant) = callback.adapter_state.as_ref().and_then(Grant::read) else {
             return Err(ConnectError::Refused("what was begun is not known any more; connect again".to_owned()));

@@ -34,7 +34,6 @@ impl Grant {
         kept.ok_or_else(|| AttemptError::Unauthorized { reason: "which homeserver it is has been lost".to_owned() })
     }
 
-    /// As it was stored.
     pub(super) fn read(stored: &SecretString) -> Option<Self> {
         serde_json::from_str(stored.expose_secret()).ok()
     }

@@ -66,7 +66,6 @@ pub(crate) trait Containers: Send + Sync {
 pub(crate) struct Calls {
     /// Makes a container; and lists what the account has published.
     pub(crate) media: &'static str,
-    /// Publishes one.
     pub(crate) publish: &'static str,
     /// How much may be published.
     pub(crate) limit: &'static str,
@@ -127,7 +126,6 @@ struct Pause {
 struct Made {
     /// Meta's id of it.
     id: GraphId,
-    /// When it was made.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     at: DateTime<Utc>,
     /// Whether it is known that it can be used.
@@ -139,7 +137,6 @@ struct Made {
 }
 
 impl Progress {
-    /// That of a job.
     fn stored(job: &PublishRequest<'_>) -> Self {
         job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
     }

@@ -107,7 +107,6 @@ impl FacebookLogin {
 
 /// What a person has granted.
 pub(crate) struct Granted {
-    /// Who it is.
     person: String,
     pub(crate) permissions: Permissions,
     /// A token of the person that lasts: it lists all of their Pages and gives them back.

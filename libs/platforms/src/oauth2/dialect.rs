@@ -19,7 +19,6 @@ pub struct Dialect {
     pub pkce: bool,
     /// What the page on which the person decides is told beside the usual.
     pub page: &'static [(&'static str, &'static str)],
-    /// A token for a code.
     pub code: TokenCall,
     /// A token that lasts, for the one that a code brought.
     pub lengthening: Option<TokenCall>,
@@ -88,7 +87,6 @@ pub enum ClientAuth {
     Secret,
     /// The id alone: our app has no secret (RFC 6749, section 2.1).
     Public,
-    /// Not at all.
     None,
 }
 
@@ -202,7 +200,6 @@ impl TokenCall {
 }
 
 impl Of {
-    /// That one of these.
     pub(crate) fn token(self, credentials: &Credentials) -> Option<&SecretString> {
         match self {
             Self::Access => Some(&credentials.access_token),

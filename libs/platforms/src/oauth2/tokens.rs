@@ -44,7 +44,6 @@ impl fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    /// Reads an answer.
     pub fn read(answer: &[u8]) -> Result<Self, NoTokens> {
         serde_json::from_slice(answer).map_err(|_| NoTokens)
     }

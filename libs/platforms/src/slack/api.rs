@@ -214,7 +214,6 @@ impl Api {
         Self { client: ApiClient::known(http, url, &ERRORS).with_upload_hosts(UPLOAD_HOSTS), base_url }
     }
 
-    /// Where its OAuth is.
     pub(super) fn oauth(&self) -> Endpoints {
         Endpoints {
             authorization: format!("{}/oauth/v2/authorize", self.base_url),
@@ -324,7 +323,6 @@ impl Api {
         Ok(first.map_or(Sharing::NotYet, |Posted { ts }| Sharing::Shared { ts: ts.0 }))
     }
 
-    /// Deletes a file.
     pub(super) async fn delete(&self, bot: Bot<'_>, file: &str) -> Result<(), CallError> {
         let call = self.post(bot, "files.delete").form(&[("file", file)]).effect(Effect::Private);
         call.timeout(SHARING).read().await.map(|Done {}| ())

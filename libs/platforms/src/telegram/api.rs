@@ -82,7 +82,6 @@ impl<'a> Bot<'a> {
     }
 }
 
-/// A bot.
 #[derive(Deserialize)]
 pub(super) struct Me {
     pub(super) id: i64,
@@ -131,7 +130,6 @@ impl Api {
         Self(ApiClient::known(http, base_url, &ERRORS))
     }
 
-    /// The bot itself.
     pub(super) async fn me(&self, bot: Bot<'_>) -> Result<Me, CallError> {
         self.ask(bot, "getMe", &json!({})).await
     }

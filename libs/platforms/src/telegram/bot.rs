@@ -39,13 +39,11 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    /// The one of these credentials.
     pub(super) fn of(credentials: &Credentials) -> Result<Self, AttemptError> {
         let kept = credentials.extra.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
         kept.ok_or_else(|| AttemptError::Unauthorized { reason: "which chat it is has been lost".to_owned() })
     }
 
-    /// The credentials with this chat.
     pub(super) fn kept_with(self, credentials: Credentials) -> Credentials {
         Credentials { extra: Some(json!(self).to_string().into()), ..credentials }
     }

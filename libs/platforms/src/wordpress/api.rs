@@ -171,14 +171,12 @@ impl Api {
         call.read().await.map(|Ignored {}| ())
     }
 
-    /// The draft with this slug.
     pub(super) async fn draft(&self, caller: Caller<'_>, slug: &str) -> Result<Option<Post>, CallError> {
         let query = [("slug", slug), ("status", "draft"), ("_fields", OF_A_POST)];
         let found: Vec<Post> = self.call(caller, Method::GET, "wp/v2/posts", &query).read().await?;
         Ok(found.into_iter().find(|it| it.slug == slug))
     }
 
-    /// A post.
     pub(super) async fn post(&self, caller: Caller<'_>, id: u64) -> Result<Post, CallError> {
         let query = [("context", "edit"), ("_fields", OF_A_POST)];
         self.get(caller, &format!("wp/v2/posts/{id}"), &query).read().await

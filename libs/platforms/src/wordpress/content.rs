@@ -41,7 +41,6 @@ fn cut(line: &str) -> String {
     format!("{}…", whole_words.filter(|it| end / 2 < it.len()).unwrap_or(start))
 }
 
-/// A text and files, as blocks.
 pub(super) fn blocks<'a>(text: &str, files: impl Iterator<Item = Shown<'a>>) -> String {
     let text = text.replace("\r\n", "\n");
     let lines: Vec<&str> = text.lines().collect();

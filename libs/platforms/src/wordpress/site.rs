@@ -104,7 +104,6 @@ impl Root {
         self.0.as_str()
     }
 
-    /// Its host.
     pub(super) fn host(&self) -> &str {
         &self.0[Position::BeforeHost..Position::AfterPort]
     }

@@ -45,7 +45,6 @@ pub(super) enum Occasion {
 
 /// How a renewal ended.
 pub(super) enum Renewed {
-    /// These are the new credentials, and their record.
     Now(Box<(Credentials, CredentialsRecord)>),
     /// The grant is gone, and its user was told. What the platform said.
     Gone(String),

@@ -113,7 +113,6 @@ pub(crate) struct Network {
     pub(crate) steps: Mutex<VecDeque<Result<Step, AttemptError>>>,
     /// Happens during each preparation.
     pub(crate) on_step: Option<Box<dyn Fn() + Send + Sync>>,
-    /// What each preparation was given.
     pub(crate) prepared: Mutex<Vec<Option<String>>>,
     /// What follows a publication.
     pub(crate) follow_ups: Vec<&'static str>,

@@ -20,7 +20,6 @@ use crate::transaction::Transacted;
 pub enum Disconnected {
     /// It is gone.
     Deleted {
-        /// What it was.
         connection: Box<Connection>,
         /// The credentials that went with it, because it was the last of its
         /// grant that this user had.
@@ -28,7 +27,6 @@ pub enum Disconnected {
     },
     /// So many targets of scheduled and publishing posts name it.
     Pending(u32),
-    /// There is none.
     NotThere,
 }
 

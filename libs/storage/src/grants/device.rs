@@ -28,7 +28,6 @@ pub struct DeviceGrant {
     /// What it calls itself. Whoever asks chooses it, so it proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_name: Option<ClientName>,
-    /// Where it asked from.
     pub asked_from: IpAddr,
     /// When it asked.
     #[serde(with = "ts_milliseconds")]

@@ -16,7 +16,6 @@ use crate::{Store, Table};
 /// A browser that is signed in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionGrant {
-    /// Who.
     pub owner: UserId,
     /// Where the browser was then.
     pub address: IpAddr,
@@ -37,12 +36,10 @@ impl Store {
         Ok(())
     }
 
-    /// The session with this hash.
     pub async fn session(&self, hash: &str) -> Result<Option<SessionGrant>, StorageError> {
         self.grant(session_key(hash)).await
     }
 
-    /// Ends a session of this user.
     pub async fn end_session(&self, owner: UserId, hash: &str) -> Result<WriteOutcome, StorageError> {
         let deleted = self
             .client

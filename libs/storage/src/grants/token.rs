@@ -25,9 +25,7 @@ const DELETIONS: usize = 10;
 /// An access token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenGrant {
-    /// Whose.
     pub owner: UserId,
-    /// What it may do.
     pub scopes: Scopes,
     /// What its client calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +62,6 @@ impl TokenGrant {
         }
     }
 
-    /// When it ends if it is used at this time.
     pub fn ends(&self, lifetime: TokenLifetime, used_at: DateTime<Utc>) -> DateTime<Utc> {
         let lifetime = if self.client_id.is_some() { lifetime.for_client() } else { lifetime };
         lifetime.ends(self.created_at, used_at)

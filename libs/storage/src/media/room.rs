@@ -19,7 +19,6 @@ const MAX_WRITES: usize = 100;
 pub struct Room {
     /// For the bytes of all files together.
     pub bytes: u64,
-    /// For files.
     pub files: u64,
 }
 

@@ -11,7 +11,6 @@ pub(super) const MAIN_PASSWORD: &str = "correct-horse-battery-staple";
 
 /// Somebody who can be mentioned.
 pub(super) const OTHER_HANDLE: &str = "bob.test";
-/// Their DID.
 pub(super) const OTHER_DID: &str = "did:plc:zdq3gnhvtbs4ow5vkxhzxfqd";
 
 /// What changes about the account.

@@ -41,7 +41,6 @@ impl Jwt {
         self.header["alg"] == "ES256" && public.verify(self.signed.as_bytes(), &self.signature).is_ok()
     }
 
-    /// A claim that is a string.
     pub(super) fn text(&self, claim: &str) -> Option<&str> {
         self.claims[claim].as_str()
     }

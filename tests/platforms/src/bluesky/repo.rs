@@ -114,7 +114,6 @@ async fn delete(State(world): State<Shared>, caller: Caller, input: Input) -> Re
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-/// All of them or none.
 async fn apply_writes(State(world): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
     let writes = input.0["writes"].as_array();
     let writes = writes.filter(|it| it.len() <= 200).ok_or_else(|| Refusal::invalid("Too many writes. Max: 200"))?;

@@ -24,7 +24,6 @@ pub(super) fn around(world: &Shared, realm: Realm, server: Router<Shared>) -> Ro
     front::around(server, Arc::new(Server { world: world.clone(), realm })).with_state(world.clone())
 }
 
-/// One of the servers.
 struct Server {
     world: Shared,
     realm: Realm,

@@ -260,7 +260,6 @@ impl Authorizes for Here {
     }
 }
 
-/// The bits of a permission as they are told.
 fn told_bits(permissions: u64) -> Value {
     json!(bits(permissions))
 }

@@ -67,7 +67,6 @@ impl<const APP: bool> Network for Discord<APP> {
         }
     }
 
-    /// They do not end.
     fn end_access_tokens(&self) {}
 
     fn public(&self) -> Vec<PublicPost> {

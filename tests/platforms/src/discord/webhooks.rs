@@ -15,7 +15,6 @@ use super::{CHANNEL, GUILD, Here, Memory, NAME, Webhook, oauth};
 use crate::fake::front::Front;
 
 impl Memory {
-    /// The webhook with this id and token, if it is there.
     pub(super) fn called(&mut self, id: &str, token: &str) -> Result<&mut Webhook, Refusal> {
         if id.parse::<u64>().is_err() {
             let message = format!("Value \"{id}\" is not snowflake.");

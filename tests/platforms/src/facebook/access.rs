@@ -24,7 +24,6 @@ const LASTS: TimeDelta = TimeDelta::days(60);
 /// How many entries a page of a list has at most here.
 const AT_ONCE: usize = 2;
 
-/// The portfolio that there is.
 const PORTFOLIO: &str = "577001";
 
 /// A Page, and what the person may do with it.

@@ -32,7 +32,6 @@ const KEPT: TimeDelta = TimeDelta::hours(24);
 /// The longest title.
 const MAX_TITLE: usize = 255;
 
-/// A video.
 #[derive(Clone, Debug)]
 pub(super) struct Video {
     pub(super) page: String,
@@ -47,7 +46,6 @@ pub(super) struct Video {
     /// How many bytes it is to have, once that was said.
     size: Option<u64>,
     begun_at: DateTime<Utc>,
-    /// When all of it was there.
     there_at: Option<DateTime<Utc>>,
     /// When it was published.
     finished_at: Option<DateTime<Utc>>,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// A limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     /// What is counted together.
@@ -13,7 +12,6 @@ pub struct Limit {
     pub most: u64,
     /// Within which time.
     pub period: TimeDelta,
-    /// When that begins.
     pub begins: Begins,
 }
 
@@ -33,7 +31,6 @@ pub struct Limits(BTreeMap<(&'static str, TimeDelta, String), (DateTime<Utc>, u6
 /// How far a limit is used up.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
-    /// The most.
     pub most: u64,
     /// What is left.
     pub remaining: u64,

@@ -78,7 +78,6 @@ pub enum Pkce {
 /// Whether there are refresh tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// None.
     None,
     /// One that is good for as long as its grant.
     Lasting,
@@ -126,7 +125,6 @@ pub struct Code {
     redirect_uri: String,
     /// What was agreed to.
     pub scopes: Vec<String>,
-    /// For which account.
     pub account: String,
     challenge: Option<String>,
     ends_at: DateTime<Utc>,

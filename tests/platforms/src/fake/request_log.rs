@@ -25,7 +25,6 @@ const MOST: usize = 4_000;
 pub struct RecordedRequest {
     /// `POST /api/v1/statuses?x=y`
     pub asked: String,
-    /// All headers.
     pub headers: HeaderMap,
     /// The beginning of the body, where it is text.
     pub body: String,
@@ -45,7 +44,6 @@ impl RequestLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The latest request of this method to this path.
     pub fn latest(&self, method_and_path: &str) -> Option<RecordedRequest> {
         let is_it = |it: &RecordedRequest| it.asked.split('?').next() == Some(method_and_path);
         self.all().into_iter().rfind(is_it)

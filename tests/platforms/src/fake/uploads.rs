@@ -10,7 +10,6 @@ use super::oauth::secret;
 pub struct Upload {
     /// Its name.
     pub id: String,
-    /// The account that it is of.
     pub account: String,
     /// As it was announced.
     pub mime_type: String,

@@ -38,7 +38,6 @@ const USER: Node = Node {
     unasked: &[],
 };
 
-/// Where its picture is.
 pub(super) const PICTURE: &str = "https://scontent.cdninstagram.com/v/ada.jpg";
 
 /// The id of the account for this app alone, which no call takes.

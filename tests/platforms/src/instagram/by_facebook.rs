@@ -42,7 +42,6 @@ impl Page {
         Self { id: id.to_owned(), account, tasks, token: format!("EAAP{}", secret()) }
     }
 
-    /// That of the account that there is.
     pub(super) fn of_the_account() -> Self {
         Self::new("108824017345866", Some((ID, HANDLE)), &["CREATE_CONTENT", "MANAGE"])
     }

@@ -37,7 +37,6 @@ const READ_LAG: TimeDelta = TimeDelta::seconds(6);
 /// The scopes of uploads.
 const SCOPES: &[&str] = &["w_member_social", "w_organization_social"];
 
-/// A file.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub(super) owner: String,

@@ -30,7 +30,6 @@ const MAX_TITLE: usize = 400;
 /// How long the same is not taken twice. Clients report 24 to 48 hours.
 const REMEMBERED: TimeDelta = TimeDelta::hours(24);
 
-/// A post.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
     pub(super) urn: String,

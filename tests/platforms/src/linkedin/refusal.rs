@@ -15,7 +15,6 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// This status with this body.
     pub(super) fn with(status: StatusCode, body: Value) -> Self {
         Self { status, body }
     }

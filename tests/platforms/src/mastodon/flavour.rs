@@ -30,7 +30,6 @@ pub enum Flavour {
 
 /// A flavour as a type, for the suite, which starts a server by its type alone.
 pub trait Known: Send + Sync + 'static {
-    /// Which one.
     const FLAVOUR: Flavour;
 }
 

@@ -24,7 +24,6 @@ use crate::fake::request_log::RequestLog;
 pub(crate) struct Instance {
     /// What it does in its own way.
     pub(crate) differences: &'static Differences,
-    /// Its clock.
     pub(crate) clock: Clock,
     /// Whether its refusals repeat the request.
     pub(crate) echo: Echo,

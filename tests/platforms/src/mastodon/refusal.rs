@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::fake::oauth::Fault;
 
-/// A refusal.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// The API's JSON.

@@ -12,13 +12,11 @@ pub struct Asked<'a> {
     pub base_url: &'a str,
     /// The user's id.
     pub user: &'a str,
-    /// Their password.
     pub password: &'a str,
     /// A room that they have joined, which is not encrypted.
     pub room: &'a str,
 }
 
-/// An answer.
 struct Answer {
     status: u16,
     body: Value,

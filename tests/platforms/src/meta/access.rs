@@ -45,7 +45,6 @@ pub fn accept<'a>(
     }
 }
 
-/// The grant of a token that lives.
 pub fn living<'a>(oauth: &'a OAuth, token: &str, now: DateTime<Utc>) -> Result<&'a Grant, GraphError> {
     let grant = oauth.grants.iter().find(|it| it.access_token == token);
     let grant =

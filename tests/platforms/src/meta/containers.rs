@@ -17,7 +17,6 @@ pub const WORK: [TimeDelta; 3] = [TimeDelta::seconds(1), TimeDelta::seconds(5), 
 /// A container that has `T` in it.
 #[derive(Clone, Debug)]
 pub struct Container<T> {
-    /// What is in it.
     pub content: T,
     made_at: DateTime<Utc>,
     /// When the work on it ends.
@@ -137,7 +136,6 @@ impl<T> Containers<T> {
         id
     }
 
-    /// One of them.
     pub fn get(&self, id: &str) -> Option<&Container<T>> {
         self.0.get(id)
     }

@@ -60,7 +60,6 @@ impl GraphError {
         Self::json(StatusCode::BAD_REQUEST, body)
     }
 
-    /// The same with a subcode.
     #[must_use]
     pub fn subcode(mut self, subcode: i64) -> Self {
         self.0.subcode = Some(subcode);
@@ -165,7 +164,6 @@ impl GraphError {
         Self::new(1, "An unknown error occurred").status(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// Its code.
     pub const fn code(&self) -> i64 {
         self.0.code
     }

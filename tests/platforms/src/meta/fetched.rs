@@ -20,7 +20,6 @@ const MAX_ADDRESS_LENGTH: usize = 200;
 pub struct Fetched {
     /// What its bytes show it to be.
     pub mime_type: MimeType,
-    /// All of them.
     pub bytes: Vec<u8>,
     /// What it says of itself.
     pub facts: Facts,
@@ -84,13 +83,11 @@ pub async fn fetch(address: &str, refused_hosts: &[String]) -> Result<Fetched, N
 /// What a platform takes of pictures and videos.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The types.
     pub types: &'static [MimeType],
     /// The most bytes.
     pub max_bytes: usize,
     /// The narrowest, as width and height.
     pub narrowest: (u32, u32),
-    /// The widest.
     pub widest: (u32, u32),
     /// The longest and the shortest that a video runs, in milliseconds.
     pub runs: (u64, u64),
@@ -99,7 +96,6 @@ pub struct Limits {
 /// What is wrong with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// Its type.
     Type,
     /// How many bytes it has.
     Size,

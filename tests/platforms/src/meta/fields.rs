@@ -25,7 +25,6 @@ impl Fields {
         Self::read(query.unwrap_or_default(), "", &[])
     }
 
-    /// Those of a query, and of a body of this type.
     pub fn read(query: &str, content_type: &str, body: &[u8]) -> Result<Self, GraphError> {
         let mut fields = Self::default();
         fields.add_form(query.as_bytes())?;
@@ -75,12 +74,10 @@ impl Fields {
         Ok(())
     }
 
-    /// One, if it is there.
     pub fn text(&mut self, name: &str) -> Option<String> {
         self.given.remove(name)
     }
 
-    /// A file that has to be there.
     pub fn file(&mut self, name: &str) -> Result<Bytes, GraphError> {
         self.files.remove(name).ok_or_else(|| GraphError::missing(name))
     }
@@ -108,7 +105,6 @@ impl Fields {
         number.map(Some).ok_or_else(|| GraphError::param(&words()))
     }
 
-    /// One of these.
     pub fn one_of(&mut self, name: &str, values: &[&str]) -> Result<Option<String>, GraphError> {
         match self.text(name) {
             Some(text) if !values.contains(&text.as_str()) => {
@@ -118,7 +114,6 @@ impl Fields {
         }
     }
 
-    /// A JSON value.
     pub fn json(&mut self, name: &str) -> Result<Option<Value>, GraphError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         serde_json::from_str(&text).map(Some).map_err(|_| GraphError::param(&format!("Param {name} must be JSON")))

@@ -9,7 +9,6 @@ use super::error::GraphError;
 pub struct Node {
     /// Its name in errors.
     pub kind: &'static str,
-    /// All its fields.
     pub fields: &'static [&'static str],
     /// Those that come when none are named. `id` always comes.
     pub unasked: &'static [&'static str],

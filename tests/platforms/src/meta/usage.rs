@@ -12,10 +12,8 @@ use serde_json::{Value, json};
 
 use crate::fake::wire::Cut;
 
-/// About our app.
 const OF_THE_APP: HeaderName = HeaderName::from_static("x-app-usage");
 
-/// About an account.
 const OF_THE_ACCOUNT: HeaderName = HeaderName::from_static("x-business-use-case-usage");
 
 /// How much of what our app may call was called.

@@ -18,7 +18,6 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Reads them, and the headers.
     pub(super) async fn read(request: Request) -> Result<(Self, HeaderMap), Refusal> {
         let (head, body) = request.into_parts();
         let body = to_bytes(body, usize::MAX).await.map_err(|_| Refusal::new("request_timeout"))?;

@@ -33,7 +33,6 @@ const TICKET_LIVES: TimeDelta = TimeDelta::minutes(30);
 /// says so.
 const TAKES: TimeDelta = TimeDelta::seconds(7);
 
-/// A file.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     name: String,

@@ -64,7 +64,6 @@ impl Fields {
         }
     }
 
-    /// A file.
     pub(super) fn take_file(&mut self, name: &str) -> Option<Bytes> {
         self.files.remove(name)
     }

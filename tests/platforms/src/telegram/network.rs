@@ -46,7 +46,6 @@ impl Network for Telegram {
         self.here.memory().is_kicked = true;
     }
 
-    /// They do not end.
     fn end_access_tokens(&self) {}
 
     fn public(&self) -> Vec<PublicPost> {

@@ -18,7 +18,6 @@ use crate::meta::lists::Page;
 use crate::meta::select::Node;
 use crate::meta::time;
 
-/// A post.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
     pub(super) id: String,

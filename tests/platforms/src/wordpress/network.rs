@@ -64,7 +64,6 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
         self.here.memory().passwords.clear();
     }
 
-    /// They do not end.
     fn end_access_tokens(&self) {}
 
     fn posts_by_hand(&self, text: &str) {

@@ -22,7 +22,6 @@ pub(super) struct Asked {
     pub(super) body: Bytes,
 }
 
-/// Who asks.
 #[derive(Clone)]
 pub(super) struct Member {
     pub(super) role: Role,

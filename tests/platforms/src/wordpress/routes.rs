@@ -16,7 +16,6 @@ use super::request::{Asked, Member};
 use super::site::Password;
 use super::{Here, Oddity, USER, authorize, library, posts, terms};
 
-/// Every request.
 pub(super) async fn answer(State(here): State<Arc<Here>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();

@@ -15,7 +15,6 @@ impl Fields {
         }
     }
 
-    /// A text, if it is there.
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
         match self.0.remove(name) {
             None => Ok(None),
@@ -29,7 +28,6 @@ impl Fields {
         self.text(name)?.ok_or_else(|| Refusal::invalid(&format!("$.{name}: is missing but it is required")))
     }
 
-    /// Fields of their own, if they are there.
     pub(super) fn object(&mut self, name: &str) -> Result<Option<Self>, Refusal> {
         match self.0.remove(name) {
             None => Ok(None),

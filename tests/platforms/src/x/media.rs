@@ -43,7 +43,6 @@ const UNSUPPORTED: &str = "Unsupported video format";
 /// The most characters of a description.
 const MAX_ALT_TEXT: usize = 1_000;
 
-/// A file.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     /// By what posts name it.
@@ -92,7 +91,6 @@ impl Category {
 }
 
 impl File {
-    /// All of it.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.parts.values().flat_map(|it| it.to_vec()).collect()
     }

@@ -109,7 +109,6 @@ pub(crate) struct Client {
     nonces: Mutex<HashMap<String, String>>,
 }
 
-/// The id of a client on loopback.
 pub(crate) fn loopback_id(redirect: &str, scope: &str) -> String {
     let query = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("redirect_uri", redirect)

@@ -17,7 +17,6 @@ async fn stage() -> (Stage<Slack>, Account) {
     (stage, account)
 }
 
-/// To this channel.
 fn to(channel: &str) -> Options {
     [("channel".to_owned(), OptionValue::Text(channel.to_owned()))].into_iter().collect()
 }

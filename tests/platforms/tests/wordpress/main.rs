@@ -22,12 +22,10 @@ async fn stage() -> (Stage<Wordpress>, Account) {
     (stage, account)
 }
 
-/// These options.
 fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
     given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Words in a list.
 fn list(words: &[&str]) -> OptionValue {
     OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect())
 }

@@ -19,7 +19,6 @@ fn answers(id: &str, secret: &str) -> FieldValues {
     [("client_id", id), ("client_secret", secret)].map(|(name, value)| (name.to_owned(), value.into())).into()
 }
 
-/// The account, connected with this app.
 async fn connected(stage: &Stage<X>, app: &FieldValues) -> Result<Account, ConnectError> {
     let (departure, callback) = stage.depart(app).await?;
     let AuthorizeStep::Redirect { url, memory: Some(_) } = departure else { panic!("{departure:?}") };

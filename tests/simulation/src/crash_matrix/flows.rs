@@ -6,7 +6,6 @@ use chrono::TimeDelta;
 use crate::network::PlatformFate;
 use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
 
-/// A flow.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) name: &'static str,
@@ -15,7 +14,6 @@ pub(super) struct Flow {
     pub(super) pairs: bool,
 }
 
-/// All flows.
 pub(super) fn all() -> Vec<Flow> {
     let soon = || created(at(20));
     let flow = |name, platforms: &[&'static str], acts| Flow {

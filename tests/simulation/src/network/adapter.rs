@@ -33,7 +33,6 @@ use crate::world::Call;
 /// public call.
 const BY_HAND: f64 = 0.3;
 
-/// An adapter.
 pub(super) struct Adapter {
     pub(super) network: Network,
     pub(super) spec: Spec,

@@ -27,7 +27,6 @@ pub(crate) enum Certainty {
     Listed,
     /// It lists the public posts, but they all look the same.
     Recognised,
-    /// Nothing.
     Blind,
 }
 
@@ -50,7 +49,6 @@ pub(crate) enum PlatformBehavior {
     Lagging,
 }
 
-/// A platform.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spec {
     /// The name that connections have for it.

@@ -7,7 +7,6 @@ use super::Ms;
 /// A message on the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Message {
-    /// The post that it is about.
     pub(super) post: u32,
     /// How often it was received so far.
     pub(super) receives: u8,
@@ -40,7 +39,6 @@ pub(super) enum Event {
     Visible(Message),
     /// The event source may be able to receive more than before.
     Receive,
-    /// The batching window of a batch ends.
     WindowEnds { batch: u32, number: u32 },
     /// A batch is invoked.
     Begin { batch: u32 },

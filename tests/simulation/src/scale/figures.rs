@@ -69,7 +69,6 @@ pub struct Scale {
     pub late_p99_ms: Ms,
     /// The same of the users whose platforms are not slow.
     pub others_late_p99_ms: Ms,
-    /// The same of all.
     pub late_most_ms: Ms,
     /// Half of the posts were public no later than this after their second.
     pub public_p50_ms: Ms,

@@ -18,9 +18,7 @@ pub struct Operation {
     pub place: String,
     /// Which key decides its partition.
     pub by: PartitionBy,
-    /// Read units.
     pub read_units: f64,
-    /// Write units.
     pub write_units: f64,
 }
 

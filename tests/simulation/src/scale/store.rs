@@ -75,7 +75,6 @@ impl Store {
         }
     }
 
-    /// The call that these operations are.
     pub(super) fn call(&mut self, operations: &[Operation]) -> Call {
         let charge = |it: &Operation| Charge {
             place: self.place(&it.place, it.by),

@@ -243,7 +243,6 @@ pub(crate) fn is_followed(table: Table) -> bool {
     )
 }
 
-/// A key as text, the same for the same key.
 pub(crate) fn text_of(key: &Attributes) -> String {
     let mut parts: Vec<_> = key.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
     parts.sort();

@@ -9,9 +9,7 @@ use super::request::Request;
 pub(crate) struct Charge {
     /// The table, or table/index, without the deployment's prefix.
     pub(crate) place: String,
-    /// Read units.
     pub(crate) read_units: f64,
-    /// Write units.
     pub(crate) write_units: f64,
 }
 

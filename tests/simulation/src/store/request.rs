@@ -135,7 +135,6 @@ fn put(table: &str, item: &Attributes) -> Written {
     Written { after: Some(item.clone()), ..written("put", table, item) }
 }
 
-/// The table with this name.
 pub(crate) fn table_named(name: &str) -> Table {
     let known = Table::ALL.into_iter().find(|it| it.table.as_str() == short(name));
     known.unwrap_or_else(|| panic!("a table {name}")).table

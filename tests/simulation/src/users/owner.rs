@@ -101,7 +101,6 @@ impl Account {
     }
 }
 
-/// The owner of an account.
 pub(super) struct Owner {
     people: Arc<People>,
     account: Account,

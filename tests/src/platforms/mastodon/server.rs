@@ -113,7 +113,6 @@ impl MastodonServer {
         Ok(all)
     }
 
-    /// A status.
     pub(super) async fn status(&self, id: &str) -> Result<Value> {
         Ok(self.send(self.http.get(self.url(&format!("{STATUSES}/{id}")))).await?.json().await?)
     }

@@ -2,7 +2,6 @@ use domain::testing::{a_connection, a_post, a_user, accounts, noon, text};
 
 use super::*;
 
-/// A post that has failed on its only account.
 fn a_failed_post(account: &Connection) -> Post {
     let mut post = a_post(&a_user(), Some(noon()), std::slice::from_ref(account));
     post.status = PostStatus::Failed;

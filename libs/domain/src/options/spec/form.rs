@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 /// The longest address.
 pub(super) const MAX_ADDRESS: usize = 2048;
 
-/// The form of an address.
 #[derive(Clone, Copy, Debug)]
 pub struct AddressForm {
     /// What it begins with: one of these.

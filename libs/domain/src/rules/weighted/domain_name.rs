@@ -43,7 +43,6 @@ pub(super) struct Found {
 }
 
 impl<'t> Run<'t> {
-    /// The run of this range.
     pub(super) fn of(text: &'t str, range: Range<usize>) -> Self {
         let mut labels: Vec<Label> = Vec::new();
         let mut start = range.start;

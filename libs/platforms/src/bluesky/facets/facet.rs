@@ -12,7 +12,6 @@ pub(in crate::bluesky) struct Facet {
     pub(in crate::bluesky) leads_to: LeadsTo,
 }
 
-/// Where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::bluesky) enum LeadsTo {
     /// A page, with its scheme.

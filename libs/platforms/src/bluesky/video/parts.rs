@@ -37,7 +37,6 @@ const LEAST_BYTES: u64 = 16 << 20;
 const IN_A_STEP: usize = 6;
 const AT_A_TIME: usize = 3;
 
-/// For one part.
 const PART: Duration = Duration::from_secs(15);
 
 /// The most parts that a file is cut into.

@@ -30,7 +30,6 @@ pub(in crate::bluesky) struct VideoService<'a> {
 }
 
 impl VideoService<'_> {
-    /// A call of one of its methods.
     pub(super) fn call(&self, http_method: Method, method: &str) -> Result<RequestBuilder, Silence> {
         Ok(self.pds.http.to_known(http_method, address(self.base, method))?)
     }
@@ -63,7 +62,6 @@ impl VideoService<'_> {
     }
 }
 
-/// A request with a token.
 pub(super) fn with(request: RequestBuilder, token: &SecretString) -> RequestBuilder {
     request.bearer_auth(token.expose_secret())
 }

@@ -29,7 +29,6 @@ use crate::registry::LeadTimesByPlatform;
 pub struct Post<'a> {
     /// The account that publishes it.
     pub account: &'a Account,
-    /// Its text.
     pub text: String,
     /// Its files.
     pub media: Vec<Sample>,

@@ -73,7 +73,6 @@ impl File<'_> {
         self.picture.as_ref().map_or(self.attachment.size_bytes, |it| it.bytes.len() as u64)
     }
 
-    /// All bytes.
     pub(crate) async fn open(&self, job: &PublishRequest<'_>) -> Result<MediaBytes, CallError> {
         match &self.picture {
             Some(picture) => {
@@ -89,7 +88,6 @@ impl File<'_> {
 pub(crate) enum UploadStep<U> {
     /// The platform has it.
     Uploaded(U),
-    /// It is uploaded in the parts of this state.
     Parts(UploadState),
     /// The platform processes it: [`PublishAdapter::upload_status`] is called next, after this pause where it names one.
     Processing(UploadState, Option<TimeDelta>),

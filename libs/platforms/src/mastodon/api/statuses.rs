@@ -82,7 +82,6 @@ pub(crate) struct NewStatus<'a> {
     pub(crate) content_type: Option<&'static str>,
 }
 
-/// A status.
 #[derive(Deserialize)]
 pub(crate) struct Status {
     #[serde(deserialize_with = "id")]

@@ -84,7 +84,6 @@ impl Source {
     }
 }
 
-/// One step.
 pub(crate) async fn prepare(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
     deadline::step(of.graph().title(), job, step(of, job)).await
 }

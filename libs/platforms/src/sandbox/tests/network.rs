@@ -61,7 +61,6 @@ impl Network {
         adapter_at(&self.run().await)
     }
 
-    /// Runs it; where it is.
     pub(super) async fn run(&self) -> String {
         let routes = Router::new()
             .route("/sandbox/oauth/token", post(form))

@@ -12,7 +12,6 @@ use crate::bluesky::refusal::Refusal;
 /// How long an access token works.
 pub(in crate::bluesky) const ACCESS_LIVES: TimeDelta = TimeDelta::minutes(60);
 
-/// A grant.
 #[derive(Debug)]
 pub(in crate::bluesky) struct Grant {
     client_id: String,

@@ -28,7 +28,6 @@ impl Default for Parts {
     }
 }
 
-/// One upload.
 pub(in crate::bluesky) struct Upload {
     size_bytes: u64,
     part_bytes: u64,

@@ -17,7 +17,6 @@ pub const GENERAL: &str = "345626669224982402";
 /// An announcement channel.
 pub const NEWS: &str = "345626669224982403";
 
-/// A forum.
 pub const FORUM: &str = "345626669224982404";
 
 /// A text channel that not everybody sees.

@@ -59,7 +59,6 @@ impl Network for DiscordBot {
         self.here.memory().is_in = false;
     }
 
-    /// They do not end.
     fn end_access_tokens(&self) {}
 
     /// By another program with the same bot.

@@ -19,7 +19,6 @@ pub const HISTORY: u64 = 1 << 16;
 /// What the page was asked for, and so what the bot's role has.
 pub(super) const PERMISSIONS: u64 = 117_760;
 
-/// What everybody has.
 pub(super) const OF_EVERYBODY: u64 = VIEW | HISTORY;
 
 /// What a role or a member has in one channel other than elsewhere.

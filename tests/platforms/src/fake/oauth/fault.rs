@@ -65,7 +65,6 @@ impl Fault {
         }
     }
 
-    /// In words.
     pub fn words(&self) -> String {
         match self {
             Self::Missing(name) => format!("{name} is missing"),

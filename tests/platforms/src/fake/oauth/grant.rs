@@ -8,7 +8,6 @@ use super::{App, OAuth, Refresh, Rules, secret};
 /// What an app may do for an account, and its tokens for that.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// Whose it is.
     pub client_id: String,
     /// The account; empty for the app's own token.
     pub account: String,

@@ -15,10 +15,8 @@ use crate::fake::wire::browser;
 /// A request that the person can be asked about.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Who asks.
     pub app: App,
     redirect_uri: String,
-    /// What for.
     pub scopes: Vec<String>,
     challenge: Option<String>,
     state: Option<String>,

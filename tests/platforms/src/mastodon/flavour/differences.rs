@@ -171,7 +171,6 @@ pub(crate) enum Counting {
 /// What the second version of uploading does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SecondUpload {
-    /// It is not there.
     Absent,
     /// Pictures are processed at once and answered with 200, other files later and
     /// answered with 202.

@@ -4,7 +4,6 @@ use chrono::{DateTime, Utc};
 
 use super::Memory;
 
-/// A status.
 #[derive(Clone)]
 pub(crate) struct Status {
     pub(crate) id: u64,

@@ -8,7 +8,6 @@ use tests::{
     lambda::Function,
 };
 
-/// One start.
 pub(super) struct Start {
     /// How long it took.
     pub(super) took: Duration,

@@ -61,7 +61,6 @@ impl Log {
         format!("{}\n     (all of it: {})", lines[from..].join("\n"), self.file.display())
     }
 
-    /// A command that only builds.
     pub(crate) fn build(&self, command: &mut Command) -> Result {
         let started = Instant::now();
         let ended = self.command(command, BUILD_LIMIT);
