@@ -25,10 +25,7 @@ pub(crate) enum InvalidTime {
     NoZone(String),
     /// The clocks of a zone leave it out.
     #[error("{at} does not exist in {zone}: its clocks are set forward then")]
-    Skipped {
-        at: NaiveDateTime,
-        zone: String,
-    },
+    Skipped { at: NaiveDateTime, zone: String },
     /// The clocks of a zone show it twice.
     #[error("{at} is twice in {zone}, whose clocks are set back then; say which: {first} or {second}")]
     Twice {

@@ -21,9 +21,13 @@ pub(crate) struct CheckedResolver {
 pub(crate) enum Reach {
     Public,
     /// Public ones, and the exceptions with this port.
-    AlsoExceptions { port: u16 },
+    AlsoExceptions {
+        port: u16,
+    },
     /// Only the exceptions with this port, because the call is not encrypted.
-    OnlyExceptions { port: u16 },
+    OnlyExceptions {
+        port: u16,
+    },
 }
 
 impl CheckedResolver {

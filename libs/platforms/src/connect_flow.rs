@@ -184,10 +184,7 @@ pub enum ConnectError {
     Denied,
     /// An answer to a [`Field`] is wrong; it can be given again.
     #[error("{message}")]
-    Field {
-        name: &'static str,
-        message: String,
-    },
+    Field { name: &'static str, message: String },
     /// The platform did not play along.
     #[error("the platform refused: {0}")]
     Refused(String),

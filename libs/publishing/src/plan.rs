@@ -118,10 +118,7 @@ impl Publishing {
             let place = |(index, it): (usize, &DueEntry)| {
                 let roll_up_at = put_off.as_ref().map(|it| it.place(count + index));
                 let needs_permit = self.concurrency_limits.unchecked() < crowds.join(it);
-                Outgoing {
-                    message: DeliveryMessage { roll_up_at, needs_permit, ..message(it) },
-                    at: it.next_step_at,
-                }
+                Outgoing { message: DeliveryMessage { roll_up_at, needs_permit, ..message(it) }, at: it.next_step_at }
             };
             let messages: Vec<_> = due.entries.iter().enumerate().map(place).collect();
             self.queue.send(&messages).await?;

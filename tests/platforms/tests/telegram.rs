@@ -219,11 +219,11 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
     for (status, expected) in [
-        (400, "Busy"),
-        (401, "Busy"),
-        (403, "Busy"),
-        (404, "Busy"),
-        (413, "Busy"),
+        (400, "RetryLater"),
+        (401, "RetryLater"),
+        (403, "RetryLater"),
+        (404, "RetryLater"),
+        (413, "RetryLater"),
         (408, "Unknown { may_still_run: true"),
         (409, "Unknown { may_still_run: true"),
         (499, "Unknown { may_still_run: true"),

@@ -30,12 +30,23 @@ struct Entry {
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(crate) enum What {
     /// It is about to be sent, with this body.
-    Sending { body: Box<NewPost> },
-    Posted { post: u64, status: PostStatus, scheduled_at: Option<Timestamp> },
+    Sending {
+        body: Box<NewPost>,
+    },
+    Posted {
+        post: u64,
+        status: PostStatus,
+        scheduled_at: Option<Timestamp>,
+    },
     /// There is no post.
-    Refused { field: String, message: String },
+    Refused {
+        field: String,
+        message: String,
+    },
     /// Nobody knows.
-    Unknown { message: String },
+    Unknown {
+        message: String,
+    },
 }
 
 /// What is known of a line from before.
@@ -44,7 +55,10 @@ pub(crate) enum Before {
     /// It was never sent, or refused.
     Nothing,
     /// It was sent with this body, first at this time; how that ended is not known.
-    UnderWay { body: Box<NewPost>, since: DateTime<Utc> },
+    UnderWay {
+        body: Box<NewPost>,
+        since: DateTime<Utc>,
+    },
     Posted,
 }
 

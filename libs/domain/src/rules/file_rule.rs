@@ -27,13 +27,9 @@ pub enum FileRule {
         max: u32,
     },
     /// How many pictures of a video have to be shown in a second.
-    MinFrameRate {
-        min: u32,
-    },
+    MinFrameRate { min: u32 },
     /// How many pictures of a video may be shown in a second.
-    MaxFrameRate {
-        max: u32,
-    },
+    MaxFrameRate { max: u32 },
     /// How long a video runs at least.
     MinDuration {
         /// In seconds.
@@ -77,9 +73,7 @@ pub enum FileRule {
         max: u64,
     },
     /// What videos may be coded with.
-    VideoCodecs {
-        codecs: Vec<VideoCodec>,
-    },
+    VideoCodecs { codecs: Vec<VideoCodec> },
     /// How large an image goes out: a larger one is made smaller by us, so this
     /// is never at fault.
     FittedImageBytes {

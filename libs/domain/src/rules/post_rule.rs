@@ -15,22 +15,16 @@ use crate::options::Options;
 #[serde(tag = "id", rename_all = "snake_case")]
 pub enum PostRule {
     /// How many images a post needs. GIFs count as images.
-    MinImages {
-        min: u32,
-    },
+    MinImages { min: u32 },
     /// How many videos a post needs.
-    MinVideos {
-        min: u32,
-    },
+    MinVideos { min: u32 },
     /// An option among these cannot be given in a post with images or videos.
     NotWithMedia {
         /// Their names.
         options: Vec<String>,
     },
     /// How many bytes the images and videos may have together.
-    MaxAllBytes {
-        max: u64,
-    },
+    MaxAllBytes { max: u64 },
     /// How long the text must be at least.
     MinText {
         /// The least length, in the unit of `counting`.

@@ -44,13 +44,9 @@ pub enum Rule {
         max: u32,
     },
     /// How many images a post may have.
-    MaxImages {
-        max: u32,
-    },
+    MaxImages { max: u32 },
     /// How many videos a post may have.
-    MaxVideos {
-        max: u32,
-    },
+    MaxVideos { max: u32 },
     /// A post may not have both images and videos.
     NotMixed,
     /// A GIF is the only file of its post, because it is shown as a video.

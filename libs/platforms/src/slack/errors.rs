@@ -123,9 +123,9 @@ mod tests {
     fn error_table_classifies_documented_codes() {
         for (codes, outcome) in [
             (INTERNAL, "Unknown { may_still_run: true"),
-            (&["ratelimited", "message_limit_exceeded", "org_login_required", "team_added_to_org"], "Busy"),
-            (&["invalid_auth", "token_revoked", "account_inactive", "missing_scope"], "Disconnected"),
-            (NO_SUCH_FILE, "Stale"),
+            (&["ratelimited", "message_limit_exceeded", "org_login_required", "team_added_to_org"], "RetryLater"),
+            (&["invalid_auth", "token_revoked", "account_inactive", "missing_scope"], "Unauthorized"),
+            (NO_SUCH_FILE, "PreparationExpired"),
             (&["not_in_channel", "is_archived", "msg_too_long", "restricted_action", "invalid_blocks"], "Refused"),
         ] {
             for code in codes {

@@ -190,9 +190,9 @@ async fn a_failure_of_the_upload_host_says_whether_it_is_final() {
     // The upload host marks `ProcessingFailedError` as final, and takes the same bytes later. Whether the token is
     // still good is said by the API.
     for (sent, (retriable, kind, expected)) in (1..).zip([
-        (true, "ProcessingFailedError", "Busy"),
-        (false, "ProcessingFailedError", "Stale"),
-        (false, "NotAuthorizedError", "Busy"),
+        (true, "ProcessingFailedError", "RetryLater"),
+        (false, "ProcessingFailedError", "PreparationExpired"),
+        (false, "NotAuthorizedError", "RetryLater"),
     ]) {
         stage.network.refuses("POST /video-upload", 400, failure(retriable, kind));
         let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);

@@ -35,7 +35,9 @@ async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
     let mut post = stage.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
     let published = stage.deliver(&mut post).await.unwrap().published;
-    for (status, outcome) in [(403, "Refused"), (404, "Busy"), (429, "Busy"), (400, "Refused"), (503, "Unknown")] {
+    for (status, outcome) in
+        [(403, "Refused"), (404, "RetryLater"), (429, "RetryLater"), (400, "Refused"), (503, "Unknown")]
+    {
         stage.network.refuses("/rest/socialActions", status, json!({ "status": status, "message": "no" }));
         let setback = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
         assert!(format!("{setback:?}").starts_with(outcome), "{status}: {setback:?}");

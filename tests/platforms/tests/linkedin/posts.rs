@@ -168,8 +168,8 @@ async fn refusals_are_told_in_linkedins_words() {
         (400, "INVALID_VALUE_FOR_FIELD", "no such field", "Refused"),
         (403, "ACCESS_DENIED", "fields [/author]", "Refused"),
         (404, "NOT_FOUND", "gone", "Refused"),
-        (409, "CONFLICT", "twice at once", "Busy"),
-        (401, "REVOKED_ACCESS_TOKEN", "revoked", "Disconnected"),
+        (409, "CONFLICT", "twice at once", "RetryLater"),
+        (401, "REVOKED_ACCESS_TOKEN", "revoked", "Unauthorized"),
         (504, "", "", "Unknown"),
     ] {
         let body = json!({ "status": status, "code": code, "message": message });

@@ -56,7 +56,7 @@ async fn of_the_same_words_since_the_call_the_key_says_whether_they_are_the_post
 
 #[tokio::test]
 async fn where_no_key_is_known_words_tell() {
-    for (other, said) in [("Ours", "Recognised"), ("Ours!", "Unclear"), ("Other", "NotThere")] {
+    for (other, said) in [("Ours", "Candidate"), ("Ours!", "Pending"), ("Other", "NotFound")] {
         for (answer, posts) in [
             asked_after::<GoToSocial>(SETTLED, other).await,
             asked_after::<Pleroma>(SETTLED, other).await,

@@ -139,7 +139,7 @@ async fn a_channel_that_cannot_be_read_to_its_end_proves_nothing() {
     let outside = stage.resolve(&post, since).await;
     assert!(matches!(&outside, Resolution::Pending { reason } if reason.contains("/invite")), "{outside:?}");
 
-    for (code, outcome) in [("internal_error", "Unclear"), ("missing_scope", "Disconnected")] {
+    for (code, outcome) in [("internal_error", "Pending"), ("missing_scope", "Unauthorized")] {
         stage.network.refuses("conversations.history", code);
         let answer = format!("{:?}", stage.resolve(&post, since).await);
         assert!(answer.starts_with(outcome), "{code}: {answer}");
