@@ -61,7 +61,7 @@ pub(crate) const STEPS: [Step; 19] = [
         "supply",
         // Its tools take minutes to build, at a low priority: nothing waits for it.
         Kind::Waits,
-        "licences and sources of what is depended on, unused dependencies, typing errors, NOTICE",
+        "licenses and sources of dependencies, unused dependencies, spelling, phrases, NOTICE",
         supply,
     ),
     step("advisories", Kind::Waits, "known vulnerabilities of what is depended on", advisories).after(&["supply"]),
@@ -206,6 +206,7 @@ fn supply(log: &Log) -> Result {
     log.run(CARGO_DENY.program()?, &["--offline", "check", "bans", "licenses", "sources"], LIMIT)?;
     log.run(CARGO_MACHETE.program()?, &["--with-metadata"], LIMIT)?;
     log.run(TYPOS.program()?, &[], LIMIT)?;
+    log.run("tests/prose", &[], LIMIT)?;
     log.run("tests/notice", &["--check"], LIMIT)
 }
 
