@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use axum::extract::Request;
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use http::{HeaderMap, Method, StatusCode, header};
 use url::{Origin, Url};
 
@@ -50,16 +50,30 @@ impl Hosts {
 
     /// Whether a request names this machine, and nothing else.
     pub(crate) fn name<B>(&self, request: &http::Request<B>) -> bool {
-        let mut named = request.headers().get_all(header::HOST).iter();
-        let (first, more) = (named.next().and_then(|it| it.to_str().ok()), named.next().is_some());
-        let uri = request.uri().authority().map(http::uri::Authority::as_str);
-        let host = match (first, uri) {
-            (Some(first), Some(uri)) if !first.eq_ignore_ascii_case(uri) => return false,
-            (first, uri) => first.or(uri).unwrap_or_default().to_ascii_lowercase(),
-        };
         let is_forwarded = FORWARDED.iter().any(|it| request.headers().contains_key(*it));
-        !more && self.names.contains(&host) && !(self.refuses_forwarded && is_forwarded)
+        let is_ours = host(request).is_some_and(|it| self.names.contains(&it));
+        is_ours && !(self.refuses_forwarded && is_forwarded)
     }
+}
+
+/// The host that a request names, in lower case; `None` for two different ones.
+fn host<B>(request: &http::Request<B>) -> Option<String> {
+    let mut named = request.headers().get_all(header::HOST).iter();
+    let (first, more) = (named.next().and_then(|it| it.to_str().ok()), named.next().is_some());
+    let uri = request.uri().authority().map(http::uri::Authority::as_str);
+    let is_contradictory = first.zip(uri).is_some_and(|(first, uri)| !first.eq_ignore_ascii_case(uri));
+    (!more && !is_contradictory).then(|| first.or(uri).unwrap_or_default().to_ascii_lowercase())
+}
+
+/// Where to send a browser that opened a page by a loopback address: cookies, links and redirect URIs belong to `origin`,
+/// which is on `localhost`. `None` for programs, and for anything but a page.
+pub(crate) fn redirect_to_origin<B>(request: &http::Request<B>, origin: &str) -> Option<Response> {
+    let host = host(request)?;
+    let is_loopback = host.starts_with("127.0.0.1") || host.starts_with("[::1]");
+    let accepted = request.headers().get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let is_page = matches!(*request.method(), Method::GET | Method::HEAD) && accepted.contains("text/html");
+    let path = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    (is_loopback && is_page).then(|| Redirect::temporary(&format!("{origin}{path}")).into_response())
 }
 
 /// The answer to a request that does not name this machine.
@@ -132,6 +146,23 @@ mod tests {
         for host in others {
             assert!(!names(&hosts, host), "{host}");
         }
+    }
+
+    #[test]
+    fn a_page_opened_by_a_loopback_address_is_redirected_to_localhost() {
+        let redirected = |method, host, accept| {
+            let request = http::Request::builder().method(method).uri("/account?a=b").header("host", host);
+            let response =
+                redirect_to_origin(&request.header("accept", accept).body(()).unwrap(), "http://localhost:3000");
+            response.map(|it| it.headers()[header::LOCATION].to_str().unwrap().to_owned())
+        };
+        let page = "text/html,application/xhtml+xml";
+        for host in ["127.0.0.1:3000", "[::1]:3000"] {
+            assert_eq!(redirected("GET", host, page).as_deref(), Some("http://localhost:3000/account?a=b"));
+        }
+        assert_eq!(redirected("GET", "localhost:3000", page), None);
+        assert_eq!(redirected("GET", "127.0.0.1:3000", "*/*"), None, "a program");
+        assert_eq!(redirected("POST", "127.0.0.1:3000", page), None);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod meter;
 mod options;
 mod pictures;
 mod queue;
+mod request_log;
 mod s3;
 pub mod sandbox;
 mod sealing_key;

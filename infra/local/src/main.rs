@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
 use local::{Options, Running, start};
@@ -14,7 +14,8 @@ use tracing_subscriber::EnvFilter;
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    let filter = EnvFilter::try_from_env("LOG_LEVEL").unwrap_or_else(|_| EnvFilter::new("warn,dynoxide=error"));
+    let filter =
+        EnvFilter::try_from_env("LOG_LEVEL").unwrap_or_else(|_| EnvFilter::new("warn,request=info,dynoxide=error"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -34,9 +35,26 @@ async fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "cargo dev: {error}");
         return ExitCode::FAILURE;
     }
-    // Nothing is to be saved at the end: data are on disk before each answer.
+    if options.opens_browser() && std::io::stdout().is_terminal() {
+        open_browser(&running.origin);
+    }
+    // Nothing is saved at the end: all data are on disk before a response is sent.
     let _ = tokio::signal::ctrl_c().await;
     ExitCode::SUCCESS
+}
+
+/// Opens the start page where the machine has a desktop. A failure is no error: the address is on the terminal.
+fn open_browser(origin: &str) {
+    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|it| std::env::var_os(it).is_some());
+    let program = match (cfg!(target_os = "macos"), has_desktop) {
+        (true, _) => "open",
+        (false, true) => "xdg-open",
+        (false, false) => return,
+    };
+    let opened = Command::new(program).arg(origin).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if let Err(error) = opened {
+        tracing::debug!(%error, program, "the start page was not opened");
+    }
 }
 
 fn announce(options: &Options, running: &Running) -> std::io::Result<()> {
@@ -54,18 +72,19 @@ fn announce(options: &Options, running: &Running) -> std::io::Result<()> {
                 "secret": it.secret.expose_secret(),
             })),
         });
-        // Written elsewhere and renamed, so that whoever waits for the file never
-        // reads half of it.
+        // Written to another file and renamed, so that a waiting program never reads half of it.
         let part = path.with_extension("part");
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
         file.write_all(ready.to_string().as_bytes())?;
         std::fs::rename(part, path)?;
     }
-    // GNU's program and BSD's are told it differently.
+    // GNU and BSD spell it differently.
     let in_ten_seconds = if cfg!(target_os = "macos") { "date -u -v+10S" } else { "date -u -d '+10 seconds'" };
     let text = format!(
         "\
-The service is ready.
+The service is ready. Start here:
+
+  {origin}/
 
   API        {base_url}
   Docs       {origin}/docs
@@ -74,31 +93,31 @@ The service is ready.
   Faults     {origin}/sandbox/switches
   Deliveries {origin}/sandbox/deliveries
 
-A token of the demo user:
+An access token of the demo user:
 
   {token}
 
-Publish a post in ten seconds. The first line prints a link: open it, choose an
+Publish a post in ten seconds. The first command prints a link: open it, choose an
 account, press Allow, and sign in as demo@example.com. Then run the other two.
 
   T={token}; curl -s -X POST -H \"Authorization: Bearer $T\" {base_url}/connections/connect/sandbox
   C=$(curl -s -H \"Authorization: Bearer $T\" {base_url}/connections | grep -o '\"id\":[0-9]*' | head -1 | cut -d: -f2)
   curl -s -X POST -H \"Authorization: Bearer $T\" -H 'content-type: application/json' {base_url}/posts -d \"{{\\\"content\\\":\\\"Hello\\\",\\\"platforms\\\":[{{\\\"connected_account_id\\\":$C}}],\\\"scheduled_at\\\":\\\"$({in_ten_seconds} +%Y-%m-%dT%H:%M:%SZ)\\\"}}\"
 
-The post appears at {origin}/sandbox. End with Ctrl-C.
+The post appears at {origin}/sandbox. Press Ctrl-C to stop.
 "
     );
     let mut out = std::io::stdout();
     out.write_all(text.as_bytes())?;
     if options.fakes {
-        writeln!(out, "\nImitations of platforms, and what to type to connect them: {origin}/fakes")?;
+        writeln!(out, "\nFake platforms, and the values to connect them with: {origin}/fakes")?;
     }
     if let (Some(outside), Some(tunnel)) = (&options.origin, tunnel) {
         write!(
             out,
-            "\nFrom outside it is {outside}: let the tunnel lead to {tunnel}, and never to {origin}. Sign in there\n\
-             with a browser of this machine: the sign-in page, the sandbox, and what else is not deployed, are served\n\
-             to this machine alone.\n"
+            "\nFrom outside, the address is {outside}. Point the tunnel to {tunnel}, never to {origin}. Sign in\n\
+             with a browser on this machine: only this machine can open the sign-in page, the sandbox and the\n\
+             other pages that are not deployed.\n"
         )?;
     }
     if let Some(it) = stores {

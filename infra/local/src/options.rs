@@ -1,4 +1,4 @@
-//! What `cargo dev` can be told.
+//! The options of `cargo dev`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -19,81 +19,89 @@ pub struct Options {
     /// The port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 3000)]
     pub port: u16,
-    /// Listen at this address beside 127.0.0.1, for containers: that of the
-    /// machine on their network, such as 172.17.0.1.
+    /// Do not open the start page in a browser.
+    #[arg(long)]
+    pub no_open: bool,
+    /// Also listen at this address of this machine, for containers: its address on
+    /// their network, such as 172.17.0.1.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<IpAddr>,
     /// Let functions in other processes call the database at this port; 0 takes
-    /// a free one. They sign with the keys that are printed then.
+    /// a free one. They sign their calls with the keys that are then printed.
     #[arg(long, value_name = "PORT")]
     pub dynamodb_port: Option<u16>,
-    /// Where the service is reached from outside, such as by a tunnel: what
-    /// platforms are told. Open pages there; sign in on this machine.
+    /// The public address of the service, such as that of a tunnel. Platforms receive
+    /// it as redirect URI. Open pages there; sign in on this machine.
     #[arg(long, value_name = "URL")]
     pub origin: Option<String>,
-    /// The port to which the tunnel of --origin leads; the port after --port if it is not given. It serves what would be
-    /// deployed, and nothing else.
+    /// The port to which the tunnel of --origin points; by default the port after --port. It serves only what would be
+    /// deployed.
     #[arg(long, value_name = "PORT", requires = "origin")]
     pub origin_port: Option<u16>,
-    /// Where data are kept.
+    /// The folder of all data.
     #[arg(long, default_value = ".local")]
     pub data: PathBuf,
-    /// Keep nothing: all data are gone when the process ends.
+    /// Delete all data when the process ends.
     #[arg(long)]
     pub ephemeral: bool,
     /// Write a JSON file with origin, `base_url`, token and user when ready.
     #[arg(long)]
     pub ready_file: Option<PathBuf>,
-    /// How many requests a user or an address may make in a minute.
-    #[arg(long, default_value_t = 60)]
+    /// Requests per minute of one user or one address. A deployment permits 60 by default.
+    #[arg(long, default_value_t = 600)]
     pub requests_per_minute: u32,
-    /// How many uploads a user may ask for in a minute.
+    /// Uploads per minute of one user.
     #[arg(long, default_value_t = 30)]
     pub media_per_minute: u32,
-    /// How many calls requests may make to one host that users name, at a time.
+    /// Calls at the same time to one host that users name.
     #[arg(long, default_value_t = 10)]
     pub calls_per_host: u32,
-    /// Other platforms, or others of their settings, than those that need nothing
-    /// registered, as they are: `{"bluesky": {"plc": "http://localhost:2582"}}`.
+    /// Platforms to enable, or settings to change, in addition to the platforms that need
+    /// no registration: `{"bluesky": {"plc": "http://localhost:2582"}}`.
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub platforms: String,
-    /// A file with this service's ids and secrets at platforms:
+    /// A file with the client ids and secrets of this service at platforms:
     /// `{"slack": {"client_id": "…", "client_secret": "…"}}`.
     #[arg(long, value_name = "FILE")]
     pub platform_secrets: Option<PathBuf>,
-    /// An address and port that may be called although it is not public, for
-    /// files and platforms that users name; may be given several times.
+    /// Permit calls to this address that is not public, for files, platforms and webhooks
+    /// that users name. Can be repeated.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub allow_fetch_from: Vec<std::net::SocketAddr>,
-    /// Start an imitation of every platform, at which no account is needed, with pages
-    /// of what arrived there. Keeps nothing, like --ephemeral.
+    /// Start a fake of every platform, with pages that show what arrived there. No account
+    /// is needed. Deletes all data at the end, like --ephemeral.
     #[arg(long)]
     pub fakes: bool,
-    /// Let people who do not sign in connect their accounts for a user who sends
+    /// Let guests, who are not signed in, connect their accounts for the user who sent
     /// them the link.
     #[arg(long)]
     pub guest_hand_offs: bool,
-    /// Write here what functions ask of their stores.
+    /// Write the store calls of each function to this file.
     #[arg(long, value_name = "FILE")]
     pub log_calls: Option<PathBuf>,
-    /// Record each call of the store for `GET /dev/store-calls`.
+    /// Record each store call for `GET /dev/store-calls`.
     #[arg(long)]
     pub meter: bool,
 }
 
 impl Options {
-    /// Who may go on with a connect flow.
+    /// Who may continue a connect flow.
     pub(crate) fn guests(&self) -> Guests {
         if self.guest_hand_offs { Guests::Permitted } else { Guests::Denied }
     }
 
-    /// Whether data are to be gone when the process ends: what fakes granted is.
+    /// Whether to open the start page: not for programs that wait for the ready file.
+    pub fn opens_browser(&self) -> bool {
+        !self.no_open && self.ready_file.is_none()
+    }
+
+    /// Whether all data are deleted when the process ends. Grants of fakes end with them.
     pub(crate) fn keeps_nothing(&self) -> bool {
         self.ephemeral || self.fakes
     }
 
-    /// The platforms of the local stack, those of fakes before its own, with what
-    /// was said of them.
+    /// The platforms of the local stack: `--platforms` overrides fakes, and fakes override the
+    /// defaults.
     pub(crate) fn platform_settings(
         &self,
         origin: &str,
@@ -110,10 +118,10 @@ impl Options {
         Ok(settings)
     }
 
-    /// Our ids and secrets at platforms, by the platforms' names.
+    /// Client ids and secrets by platform.
     pub(crate) fn apps(&self) -> Result<BTreeMap<String, AppCredentials>, LocalError> {
         let Some(path) = &self.platform_secrets else { return Ok(BTreeMap::new()) };
-        // What is wrong is not said: it could be quoted from a secret.
+        // The error has no details: they could quote a secret.
         let read = std::fs::read(path).ok().and_then(|it| serde_json::from_slice(&it).ok());
         read.ok_or_else(|| LocalError::PlatformSecrets(path.clone()))
     }

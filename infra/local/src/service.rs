@@ -45,7 +45,10 @@ use crate::pictures::{self, LocalPictures};
 use crate::queue::{Lanes, LocalQueue};
 use crate::sandbox::{self, Sandbox};
 use crate::unread::read_to_the_end;
-use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, s3, sealing_key, webhook_queue};
+use crate::{
+    call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, request_log, s3, sealing_key,
+    webhook_queue,
+};
 
 /// How often the sweep looks; a minute in the cloud, where each look is paid.
 const TICK: Duration = Duration::from_secs(5);
@@ -405,11 +408,17 @@ fn oidc_settings(origin: &str) -> OidcSettings {
 }
 
 fn with_addresses(router: Router) -> Router {
-    router.layer(map_request(with_client_ip)).layer(from_fn(read_to_the_end))
+    router.layer(map_request(with_client_ip)).layer(from_fn(read_to_the_end)).layer(from_fn(request_log::log))
 }
 
 async fn by_name_alone(State((hosts, origin)): State<(Hosts, String)>, request: Request, next: Next) -> Response {
-    if hosts.name(&request) { next.run(request).await } else { hosts::misdirected(&origin) }
+    if !hosts.name(&request) {
+        return hosts::misdirected(&origin);
+    }
+    match hosts::redirect_to_origin(&request, &origin) {
+        Some(redirect) => redirect,
+        None => next.run(request).await,
+    }
 }
 
 /// Where our id and secret at each platform are.

@@ -130,6 +130,7 @@ impl Area {
     fn mutate(&self, options: &Options) -> Result {
         let changed = run(Command::new("git").args(["status", "--porcelain"]).current_dir(ROOT))?;
         ensure!(changed.is_empty(), "commit first: the sources are changed in place\n{changed}");
+        fs::create_dir_all(self.output())?;
         let mut command = Command::new(CARGO_MUTANTS.program()?);
         command.args(["mutants", "--in-place", "--package", self.package, "--output", &self.output()]);
         for file in self.files {
