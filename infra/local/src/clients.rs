@@ -33,8 +33,7 @@ impl Secret {
     }
 }
 
-/// The access key of a function, by which the calls that it signs are told from
-/// all others.
+/// The access key of a function. It distinguishes the calls that the function signs.
 pub(crate) fn access_key_of(function: &str) -> String {
     format!("local-{function}")
 }

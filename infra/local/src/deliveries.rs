@@ -53,8 +53,8 @@ pub(crate) fn router(deliveries: Deliveries) -> Router {
         .with_state(deliveries)
 }
 
-/// One delivery of one revision: what the service tells a platform to
-/// recognise it by, `{post}-{target}-{revision}`.
+/// One delivery of one revision: the key by which a platform can
+/// recognize it, `{post}-{target}-{revision}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reference {
     post: PostId,

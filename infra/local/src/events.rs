@@ -24,8 +24,8 @@ pub(crate) struct LocalEvents {
 }
 
 impl LocalEvents {
-    /// From now on endpoints are told.
-    pub(crate) fn tell(&self, webhooks: App) {
+    /// Connects the bus to the webhooks.
+    pub(crate) fn connect(&self, webhooks: App) {
         // Set once, at the start.
         let _ = self.webhooks.set(webhooks);
     }

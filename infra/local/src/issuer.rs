@@ -1,5 +1,5 @@
-//! A development OpenID Connect issuer: signs in whoever types an e-mail
-//! address, with one press. It is only in the local stack.
+//! An OpenID Connect issuer for development: signs in any e-mail address without a password.
+//! Only the local stack has it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -100,8 +100,7 @@ struct SignInPage<'a> {
 /// Its pages and endpoints at `origin`, for a service that is reached at
 /// `returns_to`.
 ///
-/// Whoever types an address is signed in under it, so that it must be served to
-/// this machine alone, under whatever name the service is reached.
+/// Any address can sign in without a password, so only this machine may be served.
 pub(crate) fn router(origin: String, returns_to: &str, clock: Clock) -> Router {
     let callback = format!("{returns_to}/sign-in/callback");
     Router::new()

@@ -1,6 +1,5 @@
-//! Counts what each call of the store costs, for the bench: stands between the
-//! SDK and the database, and asks for the consumed capacity that our own code
-//! does not need to know.
+//! Counts the cost of each store call, for the bench. It sits between the SDK and the database
+//! and requests the consumed capacity, which the service itself does not need.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,8 +21,8 @@ use serde_json::Value;
 /// Calls kept.
 const KEPT: usize = 10_000;
 
-/// How long a call takes at least, as it would across a network: without it,
-/// calls side by side could not be told from those that wait for each other.
+/// Minimum duration of a call, as across a network. Without it, the meter could not
+/// distinguish parallel calls from sequential ones.
 const LATENCY: Duration = Duration::from_millis(5);
 
 /// One call of the store.

@@ -99,10 +99,10 @@ impl LocalPictures {
         let worked = tokio::spawn(async move { ::pictures::fit(&bucket, &brought.request, &brought.coming).await });
         match worked.await {
             Ok(Ok(())) => {}
-            // Whoever asked asks again.
+            // The caller asks again.
             Ok(Err(error)) => tracing::error!(%error, "a picture was not answered"),
             Err(error) => {
-                tracing::error!(%error, "a picture ended whoever made it");
+                tracing::error!(%error, "the task that fits a picture panicked");
                 let pictures = self.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(COMES_AGAIN_AFTER).await;

@@ -142,7 +142,7 @@ impl Lanes {
     }
 }
 
-/// A place that a message has, given back even when its delivery panics.
+/// A slot of a message, released even when its delivery panics.
 struct Place {
     lanes: Arc<Lanes>,
     user: UserId,

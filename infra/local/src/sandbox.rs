@@ -1,9 +1,8 @@
-//! A small social network of our own, for trying the service without an
-//! account anywhere: OAuth with a consent page, an API, and a timeline.
+//! A small social network for trying the service without an account anywhere: OAuth with a
+//! consent page, an API, and a timeline.
 //!
-//! The service meets it over plain HTTP, like any other network, and it knows
-//! nothing of the service. Unlike most networks it never recognises a repeated
-//! post, so that a double publish is there for everyone to see.
+//! The service calls it over HTTP like any other platform. Unlike most platforms, it never
+//! recognizes a repeated post, so a double publish is visible.
 
 mod accounts;
 mod authorize;

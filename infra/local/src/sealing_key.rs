@@ -1,5 +1,5 @@
-//! The key under which credentials are sealed on a laptop: a file beside the
-//! data that only its owner can read.
+//! The key that seals credentials on a laptop: a file in the data folder that only its owner can
+//! read.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;

@@ -191,14 +191,14 @@ struct Stack {
     api: Api,
     stores: Stores,
     publishing: Publishing,
-    /// What the delivery function has: its calls of the store can be logged.
+    /// Of the delivery function: its store calls can be logged.
     delivering: Publishing,
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
     lanes: Arc<Lanes>,
-    /// What this machine is served: everything.
+    /// Everything, for this machine.
     here: Router,
-    /// What others are served: what is deployed, and files.
+    /// The deployed routes and files, for others.
     outside: Router,
 }
 
@@ -282,8 +282,7 @@ impl Stack {
             .merge(webhooks::router(webhooks));
         let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
         let files = s3::router(&folder.join(FILES), secret)?;
-        // What the cloud serves too, and all that whoever comes from outside is
-        // answered from.
+        // The deployed routes, the only ones that callers from outside reach.
         let assistants = mcp::App::new(mcp_config(&api, origin, proof))?;
         let public = api::finish(deployed, api.clone()).merge(mcp::router(assistants)).merge(match log {
             Some(log) => log.watch_links(files),
@@ -343,7 +342,7 @@ fn deliveries_app(api: &Api, history: History, network: &Sandbox, fakes: &Fakes)
     }
 }
 
-/// What may be called beside the public Internet.
+/// Private addresses that may be called.
 fn reachable(options: &Options, fakes: &Fakes) -> AddressPolicy {
     AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(fakes.addresses()).collect())
 }

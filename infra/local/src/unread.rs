@@ -1,4 +1,4 @@
-//! What nobody has read of a request when it is answered.
+//! Reads the rest of a request body after an early response.
 //!
 //! A server that answers early and closes the connection leaves a client that is
 //! still sending with a broken pipe: it may never see why it was refused. API

@@ -48,7 +48,7 @@ impl WebhookQueue for LocalWebhookQueue {
             let delay = Duration::from_secs(hint.delay_s(self.clock.now()).into());
             tokio::spawn(async move {
                 tokio::time::sleep(delay).await;
-                // Nobody takes it any more when the process ends.
+                // The receiver is gone when the process ends.
                 let _ = coming.send(hint);
             });
         }
@@ -71,7 +71,7 @@ pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &Loca
         held_permits: publishing::HeldPermits::default(),
         api,
     };
-    bus.tell(app.clone());
+    bus.connect(app.clone());
     work(app.clone(), out);
     app
 }

@@ -1,4 +1,4 @@
-//! A delivery's calls in one line: what was tried, and what came of it.
+//! A delivery's calls in one line: each attempt and its result.
 
 use crate::sandbox::calls::{Call, How};
 use crate::sandbox::operation::Operation;
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_answer_is_told_in_one_line() {
+    fn a_lost_response_is_one_line() {
         let calls =
             [call(Operation::Publish, true, How::Cut), call(Operation::Look, false, answered(200, "found 1 post"))];
 

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_that_was_removed_says_so() {
+    fn a_removed_delivery_is_marked() {
         let history = History::default();
         let delivery = a_delivery();
         history.note(put(delivery.clone(), 0));

@@ -80,7 +80,7 @@ async fn a_delivery_is_listed_and_its_page_tells_its_steps_in_order() {
 
     assert!(overview.contains(&format!("/sandbox/deliveries/{}\"", Reference::of(&unknown))), "{overview}");
     assert!(overview.contains("not known yet"), "{overview}");
-    let places: Vec<_> = ["Planned for 12:00:00.000", "Attempt 1 begins", "Nobody knows how attempt 1 ended"]
+    let places: Vec<_> = ["Planned for 12:00:00.000", "Attempt 1 begins", "The outcome of attempt 1 is unknown"]
         .map(|it| page.find(it).unwrap_or_else(|| panic!("{it} is not in {page}")))
         .to_vec();
     assert!(places.is_sorted(), "{page}");
@@ -105,7 +105,7 @@ async fn a_page_of_what_has_ended_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_delivery_that_was_replaced_says_so() {
+async fn a_replaced_delivery_shows_its_replacement() {
     let rig = Rig::new().await;
     let planned = rig.plan().await;
     let newer = Delivery { revision: planned.revision + 1, ..planned.clone() };
@@ -117,7 +117,7 @@ async fn a_delivery_that_was_replaced_says_so() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_a_page_that_says_so() {
+async fn an_unknown_path_is_an_error_page() {
     let rig = Rig::new().await;
     for reference in ["1-2-3", "x", "1-2", "1-2-3-4"] {
         let (status, _) = rig.get(&format!("/sandbox/deliveries/{reference}")).await;

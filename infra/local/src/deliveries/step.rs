@@ -1,20 +1,19 @@
-//! A step of a delivery in words: what changed between two writes.
+//! A step of a delivery as text: the change between two writes.
 
 use chrono::{DateTime, Utc};
 use domain::delivery::{Delivery, FailureClass, Intent, State};
 
 use super::time;
 
-/// What the service did when it wrote `after` over `before` at this time;
-/// `None` when nothing changed that a reader could see.
+/// The step that wrote `after` over `before` at this time; `None` without a visible change.
 pub(super) fn words(before: Option<&Delivery>, after: &Delivery, at: DateTime<Utc>) -> Option<String> {
     let Some(before) = before else { return Some(first(after)) };
     match &after.state {
         State::Published(published) if before.state == State::Waiting => {
-            Some(format!("Noted as public: post {}.", published.platform_post_id))
+            Some(format!("Recorded as published: post {}.", published.platform_post_id))
         }
         State::Failed { reason, class } if before.state == State::Waiting => {
-            Some(format!("Noted as failed ({}): {}", class_words(*class), sentence(reason)))
+            Some(format!("Recorded as failed ({}): {}", class_words(*class), sentence(reason)))
         }
         State::Published(_) => followed(before, after),
         State::Failed { .. } => None,
@@ -38,44 +37,47 @@ fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
     let is_taken = after.lease_expires_at.is_some() && before.lease_expires_at != after.lease_expires_at;
     match (&before.intent, &after.intent) {
         (None, Some(intent)) => {
-            format!("Attempt {} begins. This is written before the call, so that nobody calls twice.", intent.attempt)
+            format!(
+                "Attempt {} begins. This is written before the call, so that no worker calls twice.",
+                intent.attempt
+            )
         }
-        (Some(intent), Some(_)) if is_taken => format!("Asks how attempt {} ended.", intent.attempt),
+        (Some(intent), Some(_)) if is_taken => format!("Looks up the outcome of attempt {}.", intent.attempt),
         (Some(_), Some(intent)) => {
-            format!("Nobody knows how attempt {} ended: {} Asks {then}.", intent.attempt, note(after))
+            format!("The outcome of attempt {} is unknown: {} Looks it up {then}.", intent.attempt, note(after))
         }
         (Some(intent), None) => {
             let attempt = intent.attempt;
-            format!("Attempt {attempt} made nothing public: {} Goes on {then}.", note(after))
+            format!("Attempt {attempt} made nothing public: {} Continues {then}.", note(after))
         }
-        (None, None) if is_taken => "Prepares: one file, or one look whether it is ready.".to_owned(),
+        (None, None) if is_taken => "Preparing: uploads a file, or checks whether an upload is ready.".to_owned(),
         (None, None) if after.is_prepared && !before.is_prepared => {
-            "Prepared. Only the public call is left.".to_owned()
+            "Prepared. Only the publish call is left.".to_owned()
         }
         (None, None) if after.progress != before.progress => {
-            format!("One more step of the preparation is done. Goes on {then}.")
+            format!("One preparation step is done. Continues {then}.")
         }
-        (None, None) => format!("Waits: {} Goes on {then}.", note(after)),
+        (None, None) => format!("Waits: {} Continues {then}.", note(after)),
     }
 }
 
-/// What became of what follows the publication.
+/// Progress of the first comment or other follow-up.
 fn followed(before: &Delivery, after: &Delivery) -> Option<String> {
     let first = before.follow_ups.as_ref()?;
     let name = first.first_name();
     match &after.follow_ups {
         Some(it) if it.names.len() == first.names.len() => match (first.call_begun_at, it.call_begun_at) {
             (None, Some(_)) => Some(format!(
-                "What follows begins: {name}. This is written before the call, so that nobody calls twice."
+                "Follow-up {name} begins. This is written before the call, so that no worker calls twice."
             )),
-            (Some(_), None) => Some(format!("What follows, {name}, goes on at {}.", time(after.next_step_at))),
+            (Some(_), None) => Some(format!("Follow-up {name} continues at {}.", time(after.next_step_at))),
             _ => None,
         },
-        _ => Some(format!("What follows, {name}, is over: done, or never tried again.")),
+        _ => Some(format!("Follow-up {name} has ended: done, or given up.")),
     }
 }
 
-/// An intent in words.
+/// An intent as text.
 pub(super) fn open(intent: &Intent) -> String {
     let running = if intent.may_still_run { "; it may still take effect" } else { "" };
     format!("attempt {} of {} not settled{running}", intent.attempt, time(intent.at))
@@ -125,10 +127,10 @@ mod tests {
 
         assert_eq!(words(None, &planned, noon()).unwrap(), "Planned for 12:00:00.000.");
         assert!(said(&planned, &begun).starts_with("Attempt 1 begins."));
-        let expected = "Nobody knows how attempt 1 ended: the answer was cut off. Asks at 12:00:02.000.";
+        let expected = "The outcome of attempt 1 is unknown: the answer was cut off. Looks it up at 12:00:02.000.";
         assert_eq!(said(&begun, &unknown), expected);
-        assert_eq!(said(&unknown, &asking), "Asks how attempt 1 ended.");
-        assert_eq!(said(&asking, &public), "Noted as public: post 7.");
+        assert_eq!(said(&unknown, &asking), "Looks up the outcome of attempt 1.");
+        assert_eq!(said(&asking, &public), "Recorded as published: post 7.");
         assert_eq!(words(Some(&public), &public.clone().finish_roll_up(), noon()), None);
     }
 
@@ -138,20 +140,20 @@ mod tests {
         let busy = AttemptError::RetryLater { retry_at: None, reason: "slow down".to_owned() };
         let again = begun.clone().record_publish(Err(busy), noon(), 0);
 
-        assert_eq!(said(&begun, &again), "Attempt 1 made nothing public: slow down. Goes on at 12:00:05.000.");
+        assert_eq!(said(&begun, &again), "Attempt 1 made nothing public: slow down. Continues at 12:00:05.000.");
     }
 
     #[test]
-    fn a_failure_is_told_with_its_class() {
+    fn a_failure_shows_its_class() {
         let begun = a_delivery().open_intent(noon());
         let failed =
             begun.clone().record_publish(Err(AttemptError::Refused { reason: "not wanted".to_owned() }), noon(), 0);
 
-        assert_eq!(said(&begun, &failed), "Noted as failed (refused for good): not wanted.");
+        assert_eq!(said(&begun, &failed), "Recorded as failed (refused for good): not wanted.");
     }
 
     #[test]
-    fn what_follows_is_told_from_its_beginning_to_its_end() {
+    fn a_follow_up_is_shown_from_begin_to_end() {
         let published = a_delivery().open_intent(noon()).record_publish(Ok(Published::new("7", noon())), noon(), 0);
         let published = published.with_follow_ups(vec!["first_comment".to_owned()], noon());
         let begun = published.clone().begin_follow_up(noon());
@@ -159,14 +161,14 @@ mod tests {
         let again = begun.clone().record_follow_up(Err(&busy), noon(), 0);
         let done = begun.clone().record_follow_up(Ok(()), noon(), 0);
 
-        assert!(said(&published, &begun).starts_with("What follows begins: first_comment."));
-        assert_eq!(said(&begun, &again), "What follows, first_comment, goes on at 12:00:30.000.");
-        assert!(said(&begun, &done).starts_with("What follows, first_comment, is over"));
+        assert!(said(&published, &begun).starts_with("Follow-up first_comment begins."));
+        assert_eq!(said(&begun, &again), "Follow-up first_comment continues at 12:00:30.000.");
+        assert!(said(&begun, &done).starts_with("Follow-up first_comment has ended"));
         assert_eq!(words(Some(&done), &done.clone().finish_roll_up(), noon()), None);
     }
 
     #[test]
-    fn preparation_is_told_step_by_step() {
+    fn preparation_is_shown_step_by_step() {
         let planned = Delivery { is_prepared: false, ..a_delivery() };
         let taken = planned.clone().lease(noon());
         let one = taken.clone().record_preparation(Some("1".to_owned()), Some(noon()));
@@ -176,9 +178,9 @@ mod tests {
         let failed = taken.clone().fail_preparation(busy, noon(), 0);
 
         assert!(words(None, &planned, noon()).unwrap().contains("files are sent from 12:00:00.000 on"));
-        assert!(said(&planned, &taken).starts_with("Prepares"));
-        assert_eq!(said(&taken, &one), "One more step of the preparation is done. Goes on at once.");
-        assert_eq!(said(&taken_again, &all), "Prepared. Only the public call is left.");
-        assert_eq!(said(&taken, &failed), "Waits: it answered 500. Goes on at 12:00:05.000.");
+        assert!(said(&planned, &taken).starts_with("Preparing"));
+        assert_eq!(said(&taken, &one), "One preparation step is done. Continues at once.");
+        assert_eq!(said(&taken_again, &all), "Prepared. Only the publish call is left.");
+        assert_eq!(said(&taken, &failed), "Waits: it answered 500. Continues at 12:00:05.000.");
     }
 }

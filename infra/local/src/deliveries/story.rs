@@ -56,7 +56,7 @@ impl Entry {
     }
 }
 
-/// What is known of a delivery, told in order.
+/// The history of a delivery, in order.
 pub(super) fn story(record: Option<&Record>, calls: &[Call], public: &[(usize, DateTime<Utc>)]) -> Vec<Entry> {
     let mut entries = Vec::new();
     if let Some(record) = record {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_in_one_millisecond_is_told_in_the_order_of_cause_and_effect() {
+    fn events_of_one_millisecond_are_ordered_by_cause() {
         let planned = a_delivery();
         let begun = planned.clone().open_intent(noon());
         let ended = begun.clone().record_publish(Ok(Published::new("7".to_owned(), noon())), noon(), 0);
@@ -186,7 +186,7 @@ mod tests {
             ("Network", "Call"),
             ("Network", "Post"),
             ("Network", "Answered"),
-            ("Service", "Noted"),
+            ("Service", "Recorded"),
         ];
         assert_eq!(words, expected);
         assert_eq!(story[2].fault, Some(FaultKind::Slow));

@@ -26,7 +26,7 @@ pub(super) enum Seen {
     Unseen,
 }
 
-/// How the verdict is coloured.
+/// The color of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Good,
@@ -46,7 +46,7 @@ impl Tone {
 }
 
 impl Verdict {
-    /// A few words, and their colour.
+    /// A short text and its color.
     pub(super) fn words(&self, now: DateTime<Utc>) -> (String, Tone) {
         match (self.posts().len(), &self.delivery) {
             (0, None) => ("not public".to_owned(), Tone::Quiet),
@@ -90,7 +90,7 @@ impl Verdict {
         Some((self.first_public_at()? - self.delivery.as_ref()?.publish_at).num_milliseconds())
     }
 
-    /// [`Verdict::late_ms`] in words.
+    /// [`Verdict::late_ms`] as text.
     pub(super) fn lateness(&self) -> String {
         match self.late_ms() {
             None => "–".to_owned(),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn too_early_says_so() {
+    fn an_early_post_is_marked() {
         assert_eq!(verdict(&[-3], a_delivery()).lateness(), "3 ms early");
     }
 

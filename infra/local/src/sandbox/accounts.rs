@@ -1,5 +1,4 @@
-//! The accounts of the network. There are always the same six, and whoever
-//! sits at the screen may be any of them.
+//! The six accounts of the sandbox. The person at the screen may use any of them.
 
 use axum::extract::Path;
 use axum::http::header;
@@ -18,7 +17,7 @@ struct Profile {
     handle: &'static str,
     name: &'static str,
     about: &'static str,
-    colour: &'static str,
+    color: &'static str,
     /// Shapes on a field of 64 × 64.
     drawing: &'static str,
 }
@@ -29,7 +28,7 @@ static PROFILES: [Profile; 6] = [
         handle: "harbour",
         name: "The Harbour",
         about: "Arrivals, departures and the tide in between.",
-        colour: "#1d6fa5",
+        color: "#1d6fa5",
         drawing: r##"<path d="M14 40h36l-6 10H20z" fill="#fff"/><path d="M31 12v24H17z" fill="#cfe8f7"/><path d="M34 18v18h13z" fill="#fff"/>"##,
     },
     Profile {
@@ -37,7 +36,7 @@ static PROFILES: [Profile; 6] = [
         handle: "lighthouse",
         name: "Lighthouse",
         about: "A light, every ten seconds.",
-        colour: "#b3402e",
+        color: "#b3402e",
         drawing: r##"<path d="M27 22h10l4 32H23z" fill="#fff"/><path d="M25.9 34h12.2l1 8H24.9z" fill="#b3402e"/><path d="M26 13h12v7H26z" fill="#ffe08a"/><path d="M41 15l14-5v13zM23 15L9 10v13z" fill="#ffe08a" opacity=".7"/>"##,
     },
     Profile {
@@ -45,7 +44,7 @@ static PROFILES: [Profile; 6] = [
         handle: "meadow",
         name: "Meadow",
         about: "What grows, what flies, what hums.",
-        colour: "#3f7d3a",
+        color: "#3f7d3a",
         drawing: r##"<path d="M31 34h2v18h-2z" fill="#cdebb0"/><g fill="#fff"><circle cx="32" cy="17" r="6"/><circle cx="32" cy="33" r="6"/><circle cx="24" cy="25" r="6"/><circle cx="40" cy="25" r="6"/></g><circle cx="32" cy="25" r="5" fill="#ffd24a"/>"##,
     },
     Profile {
@@ -53,7 +52,7 @@ static PROFILES: [Profile; 6] = [
         handle: "windmill",
         name: "Windmill",
         about: "Turning since the wind was invented.",
-        colour: "#6a4c93",
+        color: "#6a4c93",
         drawing: r##"<path d="M27 30h10l4 24H23z" fill="#fff"/><g stroke="#e3d4f7" stroke-width="4" stroke-linecap="round"><path d="M32 28L18 14M32 28l14-14M32 28L18 42M32 28l14 14"/></g><circle cx="32" cy="28" r="4" fill="#ffd24a"/>"##,
     },
     Profile {
@@ -61,7 +60,7 @@ static PROFILES: [Profile; 6] = [
         handle: "orchard",
         name: "Orchard",
         about: "Blossom first, then patience, then apples.",
-        colour: "#8a5a2b",
+        color: "#8a5a2b",
         drawing: r##"<path d="M29 36h6v18h-6z" fill="#e8d3b5"/><circle cx="32" cy="24" r="15" fill="#9cc97a"/><g fill="#e2574c"><circle cx="25" cy="21" r="3"/><circle cx="37" cy="18" r="3"/><circle cx="34" cy="30" r="3"/></g>"##,
     },
     Profile {
@@ -69,7 +68,7 @@ static PROFILES: [Profile; 6] = [
         handle: "ferry",
         name: "The Ferry",
         about: "Across and back, in any weather.",
-        colour: "#2f6b6b",
+        color: "#2f6b6b",
         drawing: r##"<path d="M10 38h44l-6 12H16z" fill="#fff"/><path d="M18 26h26v10H18z" fill="#d4ecec"/><path d="M36 14h5v10h-5z" fill="#ffd24a"/>"##,
     },
 ];
@@ -106,10 +105,10 @@ impl Account {
     }
 
     fn avatar(self) -> String {
-        let Profile { colour, drawing, .. } = self.0;
+        let Profile { color, drawing, .. } = self.0;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 64 64\">\
-             <rect width=\"64\" height=\"64\" rx=\"32\" fill=\"{colour}\"/>{drawing}</svg>"
+             <rect width=\"64\" height=\"64\" rx=\"32\" fill=\"{color}\"/>{drawing}</svg>"
         )
     }
 }

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_was_under_way_when_the_process_ended_says_so_afterwards() {
+    fn a_call_cut_off_by_the_end_of_the_process_is_marked() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calls");
         let at = DateTime::UNIX_EPOCH;

@@ -28,7 +28,7 @@ pub(super) struct NewComment {
     reference: String,
 }
 
-/// Adds a comment, every time anew: nothing here recognises a repetition.
+/// Adds a comment. A repeated request adds another one.
 pub(super) async fn create_comment(
     State(sandbox): State<Sandbox>,
     Extension(call): Extension<CallUnderWay>,

@@ -46,7 +46,7 @@ pub(super) struct NewPost {
     reference: String,
 }
 
-/// Makes a post public, every time anew: nothing here recognises a repetition.
+/// Publishes a post. A repeated request publishes another one.
 pub(super) async fn create_post(
     State(sandbox): State<Sandbox>,
     Extension(call): Extension<CallUnderWay>,

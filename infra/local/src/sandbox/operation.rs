@@ -28,8 +28,8 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// The operation of a request; `None` for one that is not of the API. A
-    /// renewal is taken for an exchange, because only its form tells them apart.
+    /// The operation of a request; `None` outside the API. A refresh counts as an exchange: only
+    /// the form in the body distinguishes them.
     pub(super) fn of(method: &Method, path: &str) -> Option<Self> {
         let path = path.strip_prefix("/sandbox/")?;
         match (method.as_str(), path) {
@@ -45,7 +45,7 @@ impl Operation {
         }
     }
 
-    /// What the network has to tell of such a call, worded to follow "it was".
+    /// The call as a participle, to follow "it was".
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Publish => "asked to publish",

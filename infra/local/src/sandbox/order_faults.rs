@@ -57,8 +57,8 @@ pub(super) async fn clear_faults(
     }
 }
 
-/// Arms a fault, and ends the access tokens if the fault needs that. An error is
-/// worded for whoever ordered it.
+/// Arms a fault, and ends the access tokens if the fault needs that. The error is a text for
+/// the page.
 pub(super) fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
     let (kind, account) = (order.kind, order.account);
     sandbox.faults().arm(order).map_err(|invalid| invalid.to_string())?;

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn calls_for_tokens_are_told_apart() {
+    async fn token_calls_are_classified() {
         let network = Network::new();
         let tokens = network.connect("meadow").await;
         network.refresh(&tokens.refresh).await;

@@ -28,7 +28,7 @@ pub(super) enum Refusal {
     TooLarge,
     /// Too many calls; the client is to wait.
     RateLimited { wait_seconds: u64 },
-    /// Not now, for other reasons; the client may be told how long to wait.
+    /// Temporarily unavailable, optionally with the seconds to wait.
     Busy { wait_seconds: Option<u64> },
     /// A file is still worked on.
     Processing { wait_seconds: u64 },

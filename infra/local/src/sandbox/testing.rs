@@ -148,7 +148,7 @@ impl Network {
         self.allow_with(handle, &[], None).await
     }
 
-    /// The same for others too.
+    /// Like `allow`, for several accounts.
     pub(super) async fn allow_several(&self, handle: &str, also: &[&str]) -> String {
         self.allow_with(handle, also, None).await
     }

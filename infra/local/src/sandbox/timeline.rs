@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_there_is_a_page_that_says_so() {
+    async fn an_unknown_path_is_an_error_page() {
         let network = Network::new();
         for path in ["posts/1", "posts/0", "posts/x", "@nobody", "media/x", "avatars/x.svg"] {
             let page = network.get(&format!("/sandbox/{path}")).await;

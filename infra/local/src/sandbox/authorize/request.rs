@@ -23,11 +23,11 @@ pub(super) struct AuthorizationRequest {
     pub(super) scope: String,
 }
 
-/// What is wrong with a request, and whom that may be told.
+/// An invalid authorization request, and who receives the error.
 #[derive(Debug)]
 pub(super) enum InvalidRequest {
-    /// The person, on a page: the client or its redirect URI is not known to be
-    /// right, so nobody may be sent there (section 4.1.2.1).
+    /// The user, on a page: client or redirect URI are invalid, so no redirect is made
+    /// (RFC 6749, section 4.1.2.1).
     TellPerson(&'static str),
     /// The client, by this redirect.
     TellClient(Url),

@@ -60,7 +60,7 @@ async fn deny_goes_back_with_the_state() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_be_trusted_is_told_on_a_page() {
+async fn an_untrusted_client_is_an_error_page() {
     let network = Network::new();
     for query in [
         without("client_id"),
