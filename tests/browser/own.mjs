@@ -47,7 +47,7 @@ export async function ownPosts(tools, token, account) {
   const rows = page.locator('main li.row');
   const comes = await rows.count();
   await leads(() => rows.first().getByRole('button', { name: 'Cancel' }).click());
-  await page.getByText('The post does not go out.').waitFor();
+  await page.getByText('Cancelled. The post is now a draft.').waitFor();
   ensure((await rows.count()) === comes - 1, 'the post that was cancelled still comes');
   await photograph('own-posts-cancelled');
 
@@ -68,7 +68,7 @@ export async function ownConnections(tools, token, account) {
   await until(tools, `/connections/${account.id}`, token, (it) => it.needs_reconnection);
   await page.goto(`${ready.origin}/account/posts`);
   await photograph('own-posts-waiting');
-  await leads(() => page.getByRole('link', { name: 'Connect again' }).first().click());
+  await leads(() => page.getByRole('link', { name: 'Reconnect' }).first().click());
   await photograph('own-connections-lost');
   await page.getByRole('button', { name: /^Reconnect/ }).first().click();
   await page.waitForURL((it) => it.pathname.includes('/sandbox/'));

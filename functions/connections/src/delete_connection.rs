@@ -32,7 +32,7 @@ use crate::App;
             description = "Scheduled or publishing posts name this account",
             example = json!({
                 "error": "has_pending_posts",
-                "error_description": "2 scheduled or publishing posts use this account. Unschedule or delete what is scheduled first.",
+                "error_description": "2 scheduled or publishing posts use this account. Unschedule or delete them first: GET /api/v1/posts?status=scheduled lists them.",
             }),
         ),
         Refused,
@@ -107,7 +107,7 @@ fn needed_by(count: u32) -> String {
         1 => "1 scheduled or publishing post uses".to_owned(),
         more => format!("{more} scheduled or publishing posts use"),
     };
-    format!("{posts} this account. Unschedule or delete what is scheduled first.")
+    format!("{posts} this account. Unschedule or delete them first: GET /api/v1/posts?status=scheduled lists them.")
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ struct PlatformView {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PlatformRule)]
 struct RuleView {
+    /// The name of the rule.
     #[schema(example = "max_text")]
     name: &'static str,
     /// A number or a list of strings; `yes` where it only matters that there is an entry.
@@ -70,10 +71,13 @@ struct RuleView {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PlatformField)]
 struct FieldView {
+    /// The name of the form field.
     #[schema(example = "server")]
     name: &'static str,
+    /// The label to show to the user.
     #[schema(example = "Your server")]
     label: String,
+    /// A value as an example.
     #[schema(example = "mastodon.social")]
     example: &'static str,
     /// Whether what is typed is hidden.

@@ -60,7 +60,7 @@ pub(crate) struct ConnectFlowStarted {
             description = "The platform is not known, or this deployment has no credentials for it",
             example = json!({
                 "error": "unsupported_platform",
-                "error_description": "There is no platform \"myspace\" here. Use one of: sandbox.",
+                "error_description": "There is no platform \"myspace\". Use one of: sandbox.",
             }),
         ),
         Refused,
@@ -156,13 +156,19 @@ async fn first_page(
 fn unsupported(app: &App, name: &str) -> ApiError {
     let shown: String = name.chars().take(50).collect();
     let usable = match app.platforms.names() {
-        names if names.is_empty() => "No platform is set up in this deployment.".to_owned(),
+        names if names.is_empty() => "No platform is set up here: ask the operator to add one.".to_owned(),
         names => format!("Use one of: {}.", names.join(", ")),
     };
     ApiError::OAuth {
         status: StatusCode::UNPROCESSABLE_ENTITY,
         error: "unsupported_platform",
-        description: format!("There is no platform \"{shown}\" here. {usable}"),
+        description: match platforms::platform_infos().iter().find(|it| it.name == name) {
+            Some(known) => format!(
+                "{} is not set up in this deployment: ask the operator to add its app, as /docs describes. {usable}",
+                known.title
+            ),
+            None => format!("There is no platform \"{shown}\". {usable}"),
+        },
     }
 }
 
@@ -180,7 +186,7 @@ mod tests {
         assert_eq!(answer.body["error"], "unsupported_platform");
         assert_eq!(
             answer.body["error_description"],
-            "There is no platform \"myspace\" here. Use one of: asking, elsewhere, plain."
+            "There is no platform \"myspace\". Use one of: asking, elsewhere, plain."
         );
     }
 

@@ -1,28 +1,25 @@
-//! This function's environment variables.
-
 use cloud::settings::{SettingsError, optional, parsed, required};
 use domain::media::FileKey;
 use platforms::{Publish, Registry};
 use publishing::FileAddresses;
 
-/// This function's settings beside those of every function that publishes.
+/// The settings of this function, next to those of every function that publishes.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `PICTURES_QUEUE_URL`: the queue of those who make pictures fit.
+    /// `PICTURES_QUEUE_URL`: the queue of the pictures function.
     pub pictures_queue_url: String,
-    /// From `FILE_SECRET`, `ORIGIN` and `EDGE_SERVES_FILES`: addresses of files that platforms
-    /// fetch. `EDGE_SERVES_FILES` is `true` where `CloudFront` serves them, videos included.
+    /// From `FILE_SECRET`, `ORIGIN` and `EDGE_SERVES_FILES`: the URLs of files that platforms
+    /// fetch. `EDGE_SERVES_FILES` is `true` if `CloudFront` serves the files, including videos.
     pub file_addresses: Option<FileAddresses>,
 }
 
 impl Config {
-    /// Reads the settings.
     pub fn from_env() -> Result<Self, SettingsError> {
         Ok(Self { pictures_queue_url: required("PICTURES_QUEUE_URL")?, file_addresses: file_addresses()? })
     }
 
-    /// Refuses platforms that fetch files where their files have no addresses: each of their
-    /// posts with a picture would wait in vain.
+    /// An error if an enabled platform fetches files and no URL can be given: each of its posts
+    /// with an image would wait in vain.
     pub fn check(&self, platforms: &Registry<dyn Publish>) -> Result<(), SettingsError> {
         let fetching = platforms.that_fetch_files();
         if self.file_addresses.is_some() || fetching.is_empty() {

@@ -1,4 +1,5 @@
-//! Delivery: takes the deliveries that the queue names to their platforms.
+//! The delivery function: makes the deliveries that the queue names. The protocol is in
+//! `libs/publishing`.
 
 pub mod config;
 
@@ -10,9 +11,9 @@ use futures::FutureExt;
 use platforms::{Publish, Registry};
 use publishing::Publishing;
 
-/// Handles the messages of a batch concurrently and answers which ones failed,
-/// so that the queue brings only those again. A message that cannot be read
-/// fails each time, until the queue moves it to the dead-letter queue.
+/// Handles the messages of a batch concurrently and returns those that failed, so that the queue
+/// delivers only these again. An unreadable message fails each time, until the queue moves it to
+/// the dead-letter queue.
 pub async fn deliver(publishing: &Publishing, platforms: &Registry<dyn Publish>, event: SqsEvent) -> SqsBatchResponse {
     let deliveries = event.records.into_iter().map(|it| deliver_one(publishing, platforms, it));
     let failed = futures::future::join_all(deliveries).await;
@@ -34,9 +35,9 @@ async fn deliver_one(
     by_itself(record.message_id.unwrap_or_default(), delivery).await
 }
 
-/// Runs one delivery so that a panic in it does not end the others: deliveries
-/// of several users share a batch. The queue brings its message again, and the
-/// next worker goes on from what is stored.
+/// Runs one delivery so that its panic does not end the others: a batch contains deliveries of
+/// several users. The queue delivers the message again, and the next worker continues from the
+/// stored state.
 async fn by_itself(message_id: String, delivery: impl Future<Output = Result<(), String>>) -> Option<BatchItemFailure> {
     let failure = match AssertUnwindSafe(delivery).catch_unwind().await {
         Ok(Ok(())) => return None,
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_in_one_delivery_ends_no_other() {
+    async fn panic_in_one_delivery_does_not_affect_the_others() {
         let delivered = AtomicU32::new(0);
         let deliver = async |number| {
             tokio::task::yield_now().await;

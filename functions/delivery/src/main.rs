@@ -1,4 +1,4 @@
-//! The delivery function, woken by the queue.
+//! The delivery function on Lambda, invoked by the queue.
 
 use std::sync::Arc;
 

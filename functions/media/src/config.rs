@@ -1,26 +1,23 @@
-//! This function's environment variables.
-
 use cloud::bucket::BucketSettings;
 use cloud::settings::{SettingsError, json, optional, required};
 use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
 
-/// This function's settings beside those of every function that speaks HTTP.
+/// The settings of this function, next to those of every function that serves HTTP.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `MEDIA_BUCKET`; for object storage outside AWS also `MEDIA_ENDPOINT`,
-    /// and `MEDIA_PUBLIC_ENDPOINT` where users reach it under another URL.
+    /// `MEDIA_BUCKET`; for object storage outside AWS also `MEDIA_ENDPOINT`, and
+    /// `MEDIA_PUBLIC_ENDPOINT` if users reach it at another URL.
     pub bucket: BucketSettings,
     /// `MEDIA_LIMITS`: the largest files in bytes, as JSON.
     pub limits: MediaLimits,
     /// `PLANS`: the plans by name, as JSON.
     pub plans: Plans,
-    /// `FILE_SECRET`: verifies the addresses of files that platforms fetch.
+    /// `FILE_SECRET`: verifies the URLs of files that platforms fetch.
     pub file_key: Option<FileKey>,
 }
 
 impl Config {
-    /// Reads the settings.
     pub fn from_env() -> Result<Self, SettingsError> {
         Ok(Self {
             bucket: BucketSettings {

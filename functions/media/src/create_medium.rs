@@ -1,5 +1,3 @@
-//! `POST /media`.
-
 use std::time::Duration;
 
 use api::openapi::{BadBody, MEDIA, Refused};
@@ -21,19 +19,19 @@ use crate::response::{Answer, FetchedView, MediumView, PresignedView};
 /// How long links are valid.
 pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
 
-/// How many ids are tried, in case one is taken already.
+/// How many ids are tried, in case one is in use.
 const TRIES: usize = 3;
 
-/// How long an upload may count with what it might have: it is looked at within a day
+/// How long an upload may count with its largest possible size: it is checked within a day
 /// (`publishing::unused_uploads`).
 const EXPECTED_FOR: Duration = Duration::from_hours(25);
 
 /// Upload a file, or have one fetched from a URL
 ///
-/// Without `source_url`, the answer names a URL that takes one PUT of the
-/// file, with the headers of the answer; with `size`, of exactly that many
-/// bytes. With `source_url`, the service fetches the file
-/// itself and answers when it is there. Either way `path` is how posts name it.
+/// Without `source_url`, the response contains an `upload_url`: PUT the file there with the
+/// `upload_headers`. With `size`, the file must have exactly that many bytes. With `source_url`,
+/// the service fetches the file and responds when it is stored. In both cases, name the file in a
+/// post by its `path`.
 #[utoipa::path(
     post,
     path = "/api/v1/media",
@@ -42,13 +40,13 @@ const EXPECTED_FOR: Duration = Duration::from_hours(25);
     request_body(content = CreateMediumBody, content_type = "application/json"),
     params((
         "idempotency-key" = Option<String>, Header,
-        description = "The same key and body within 24 hours answer the first response again, with the header idempotent-replayed: true",
+        description = "A repeated request with the same key and body within 24 hours returns the first response again, with the header idempotent-replayed: true. A key is 1 to 255 visible ASCII characters.",
         min_length = 1, max_length = 255, pattern = "^[!-~]+$",
     )),
     responses(
-        (status = 201, description = "Where to upload to, or what was fetched", body = MediumView,
-            headers(("idempotent-replayed" = String, description = "`true` when this is an earlier answer again"))),
-        (status = 409, description = "The first request with this idempotency key is still being answered",
+        (status = 201, description = "Where to upload the file, or the file that was fetched", body = MediumView,
+            headers(("idempotent-replayed" = String, description = "`true` if this is the response of an earlier request"))),
+        (status = 409, description = "The first request with this idempotency key is still in progress",
             body = api::ErrorBody, example = json!({ "message": crate::idempotent::RUNNING })),
         BadBody,
         Refused,
@@ -63,12 +61,11 @@ pub(crate) async fn create_medium(
 ) -> ApiResult<Answer> {
     app.check_plan(&caller).await?;
     let (request, key) = CreateMedium::parse(incoming, &headers, &app.limits)?;
-    // A handler is dropped when its client hangs up, which would leave half a
-    // file and a claimed idempotency key behind. A task of its own runs to its
-    // end.
+    // A handler is dropped when its client disconnects, which would leave half a file and a claimed
+    // idempotency key. So the work runs in a task of its own, to its end.
     let answer = async move { app.answer_once(caller.user, request, key).await };
     tokio::spawn(answer.in_current_span()).await.map_err(|error| {
-        tracing::error!(%error, "an upload was cut off");
+        tracing::error!(%error, "creating a media file panicked");
         ApiError::Internal
     })?
 }
@@ -82,7 +79,7 @@ impl App {
         if self.plans.named(user.plan.as_deref()).media {
             return Ok(());
         }
-        Err(caller.not_in_plan("Your plan does not include pictures and videos (media).".to_owned()))
+        Err(caller.not_in_plan("Your plan does not include images and videos (media). Post without them, or ask the operator for another plan.".to_owned()))
     }
 
     pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> ApiResult<MediumView> {
@@ -111,10 +108,9 @@ impl App {
         Ok(PresignedView { upload_url: put.url, upload_headers: put.headers, path, expires_in: LINKS_LAST.as_secs() })
     }
 
-    /// Writes the record of a file before the file exists: whatever happens
-    /// afterwards, the record leads to the file, which is removed when no post
-    /// uses it. The file counts with this many bytes until its size is known; if
-    /// its user has not as many left, the error is on `field`.
+    /// Writes the record of a file before the file exists: whatever happens later, the record leads
+    /// to the file, which is removed if no post uses it. The file counts with `bytes` until its
+    /// size is known. If that exceeds the user's storage limit, the error is on `field`.
     pub(crate) async fn expect_medium(
         &self,
         user: UserId,
@@ -139,11 +135,10 @@ impl App {
         Err(ApiError::Unavailable)
     }
 
-    /// Lets each upload that has arrived count with what it has, in place of what
-    /// it might have had.
+    /// Replaces the reserved size of each upload that has arrived by its real size.
     async fn count_arrived(&self, user: UserId) -> ApiResult<()> {
         let expected = self.api.store.expected_media(user, self.api.clock.now() - EXPECTED_FOR).await?;
-        // Not the oldest: keys are in the order of texts.
+        // Not the oldest: keys are sorted as text.
         let Some(first) = expected.iter().map(|it| it.path().to_string()).min() else { return Ok(()) };
         let sizes = self.bucket.sizes(&MediaPath::folder(user), &first).await.map_err(|it| unavailable(&it))?;
         let arrived = expected.into_iter().filter_map(|it| {
@@ -156,7 +151,7 @@ impl App {
     fn no_room(&self) -> String {
         let (bytes, files) = (human_size(self.limits.user_bytes), self.limits.user_files);
         format!(
-            "exceeds your storage: your files that are not part of a published post may be {files} and take {bytes} \
+            "exceeds your storage limit: files that are not part of a published post may be at most {files}, with {bytes} \
              together. Delete posts that you do not need, send the size of each upload, or wait: an upload that did \
              not arrive is removed after a day, and a file that no post uses after seven days"
         )
@@ -171,6 +166,6 @@ impl App {
 
 /// The error for a failed call of the bucket. The client may retry.
 pub(crate) fn unavailable(error: &cloud::bucket::BucketError) -> ApiError {
-    tracing::error!(%error, "a request failed on the media bucket");
+    tracing::error!(%error, "media bucket failed during a request");
     ApiError::Unavailable
 }

@@ -1,5 +1,4 @@
-//! Streams a file from a URL into the bucket. A file that cannot be used is
-//! removed again.
+//! Streams a file from a URL into the bucket. An unusable file is deleted again.
 
 use api::{ApiError, ApiResult};
 use bytes::{Bytes, BytesMut};
@@ -21,7 +20,7 @@ impl App {
         let mut body = self.fetcher.open(url, max_bytes).await.map_err(|it| refused(&it))?;
         let start = start(&mut body).await.map_err(|it| refused(&it))?;
         if !mime_type.matches(&start) {
-            return Err(fault(&format!("the file is not {}", mime_type.as_str())));
+            return Err(fault(&format!("the file is not of type {}; send its real mime_type", mime_type.as_str())));
         }
 
         let medium = self.expect_medium(user, mime_type, max_bytes, "mime_type").await?;
@@ -48,21 +47,21 @@ impl App {
         }
     }
 
-    /// Removes what was stored of a file. When that fails, the record stays,
-    /// and the file is removed later as one that no post uses.
+    /// Deletes what was stored of a file. If that fails, the record stays, and upkeep deletes the
+    /// file as unused.
     async fn discard(&self, medium: &Medium) {
         let path = medium.path();
         if let Err(error) = self.bucket.delete(&path.to_string()).await {
-            tracing::warn!(%error, %path, "a file that could not be used is left to the removal of unused ones");
+            tracing::warn!(%error, %path, "unusable file could not be deleted and was left to upkeep");
             return;
         }
         if let Err(error) = self.api.store.forget_medium(path).await {
-            tracing::warn!(%error, %path, "a record of no file is left to the removal of unused ones");
+            tracing::warn!(%error, %path, "record without a file could not be deleted and was left to upkeep");
         }
     }
 }
 
-/// Reads from the body until there are enough bytes to recognise the type.
+/// Reads from the body until there are enough bytes to recognize the type.
 async fn start(body: &mut FetchedBody) -> Result<Bytes, FetchError> {
     let mut start = BytesMut::new();
     while start.len() < SNIFF_BYTES {

@@ -1,6 +1,5 @@
-//! One answer for each idempotency key. A fetch takes long, so the key is
-//! claimed before the work begins. It is released when the request was
-//! refused.
+//! One response for each idempotency key. A fetch takes long, so the key is claimed before the work
+//! begins. It is released if the request fails.
 
 use api::{ApiError, ApiResult};
 use domain::id::UserId;
@@ -14,8 +13,9 @@ use crate::response::Answer;
 
 const ROUTE: &str = "POST /media";
 
-/// What a second request with the same key is told while the first one runs.
-pub(crate) const RUNNING: &str = "The first request with this idempotency-key is still being answered. Try again soon.";
+/// The message for a second request with the same key while the first one runs.
+pub(crate) const RUNNING: &str =
+    "The first request with this idempotency-key is still in progress. Try again in a few seconds.";
 
 impl App {
     pub(crate) async fn answer_once(
@@ -37,7 +37,7 @@ impl App {
             KeyClaim::Done(kept) => Ok(Answer::replayed(kept.response)),
             KeyClaim::Running => Err(ApiError::Conflict(RUNNING.to_owned())),
             KeyClaim::OtherBody => {
-                let faults = ValidationErrors::one("idempotency-key", "was used for another request; take a new key");
+                let faults = ValidationErrors::one("idempotency-key", "was used for another request; send a new key");
                 Err(ApiError::Invalid(faults))
             }
         }
@@ -46,21 +46,20 @@ impl App {
     async fn answer(&self, user: UserId, request: &CreateMedium) -> ApiResult<Answer> {
         let view = self.create(user, request).await?;
         Answer::new(&view).map_err(|error| {
-            tracing::error!(%error, "an answer is not JSON");
+            tracing::error!(%error, "response could not be serialized");
             ApiError::Internal
         })
     }
 
-    /// Stores the answer under the key, or releases the key. When that fails,
-    /// the request is answered all the same: nothing about the file changes any
-    /// more, and the claim on the key expires by itself.
+    /// Stores the response under the key, or releases the key. If that fails, the request still
+    /// gets its response: the file does not change any more, and the claim expires.
     async fn settle(&self, claimed: ClaimedKey, answer: &ApiResult<Answer>) {
         let settled = match answer {
             Ok(answer) => self.api.store.complete_idempotency(claimed, answer.json().to_owned()).await,
             Err(_) => self.api.store.release_idempotency(claimed).await,
         };
         if let Err(error) = settled {
-            tracing::error!(%error, "an idempotency key stays claimed");
+            tracing::error!(%error, "idempotency key could not be completed or released");
         }
     }
 }

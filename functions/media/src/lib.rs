@@ -1,5 +1,5 @@
-//! `POST /media`: a place to upload to, or a file fetched from a URL. `GET /files/…`: a file
-//! for platforms that fetch files themselves.
+//! `POST /media`: returns an upload URL, or fetches a file from a URL. `GET /files/…`: serves files
+//! to platforms that fetch them.
 
 pub mod config;
 mod create_medium;
@@ -20,22 +20,19 @@ use cloud::fetch::Fetcher;
 use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
 
-/// What the handlers need, the same for every request.
+/// What the handlers need. Created once per process.
 #[derive(Clone)]
 pub struct App {
-    /// What every function that speaks HTTP has.
     pub api: Api,
-    /// Where files are kept.
     pub bucket: Bucket,
-    /// Fetches from users' URLs.
+    /// Fetches from URLs that users name.
     pub fetcher: Fetcher,
-    /// How large a file may be.
     pub limits: MediaLimits,
-    /// Who may upload.
+    /// Which users may upload.
     pub plans: Plans,
-    /// Verifies addresses of files. Without it, none is served.
+    /// Verifies URLs of files. If `None`, no file is served.
     pub file_key: Option<FileKey>,
-    /// The largest file that is served: a response of Lambda is limited.
+    /// The largest file that is served: the size of a Lambda response is limited.
     pub max_file_bytes: u64,
 }
 
@@ -47,7 +44,7 @@ impl FromRef<App> for Api {
 
 api::routes!(App: create_medium);
 
-/// The routes, to be completed by [`api::finish`].
+/// The routes. Complete them with [`api::finish`].
 pub fn router(app: App) -> Router {
     routes().route("/files/{mac}/{end}/{user}/{name}", get(show_file::show_file)).with_state(app)
 }

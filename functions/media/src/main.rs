@@ -1,5 +1,3 @@
-//! The media function on Lambda.
-
 use api::Api;
 use cloud::bucket::Bucket;
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
@@ -12,7 +10,7 @@ use storage::Table;
 async fn main() -> Result<(), lambda_http::Error> {
     cloud::aws::init_logs();
 
-    // Made once per process and shared by every request.
+    // Created once per process and shared by every request.
     let aws = cloud::aws::config()?;
     let config = Config::from_env()?;
     let api = Api::from_env(&aws)?;

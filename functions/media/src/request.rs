@@ -1,4 +1,4 @@
-//! What `POST /media` is sent.
+//! The request body of `POST /media`.
 
 use api::{ApiResult, RequestBody};
 use domain::idempotency::IdempotencyKey;
@@ -8,27 +8,27 @@ use serde::Deserialize;
 use url::Url;
 use utoipa::ToSchema;
 
-/// The most characters (Unicode code points) of a URL.
+/// In Unicode code points.
 const MAX_URL_CHARS: usize = 2048;
 
-/// What is to be uploaded or fetched, as a client writes it.
+/// The file to upload or to fetch.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = CreateMedium, example = json!({ "mime_type": "image/png", "filename": "harbour.png" }))]
-#[expect(dead_code, reason = "it only describes; the fields are read one by one to find all faults")]
+#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) struct CreateMediumBody {
-    /// The type of the file. Its first bytes must agree.
+    /// The type of the file. The first bytes of the file must match it.
     #[schema(value_type = Type)]
     mime_type: MimeType,
-    /// The name of the file on your side. It does not change where the file is kept.
+    /// Your name for the file. It has no effect on where the file is stored.
     #[schema(max_length = 255)]
     filename: Option<String>,
-    /// Where the service fetches the file: http or https, on a public address.
+    /// The URL from which the service fetches the file: http or https, on a public address.
     #[schema(format = "uri", max_length = 2048)]
     source_url: Option<String>,
-    /// The size of the file in bytes: the URL then takes a file of exactly that
-    /// size, and until it has arrived, the upload counts with this size and not
-    /// with the most that a file of its type may have.
+    /// The size of the file in bytes. If you send it, `upload_url` accepts only a file of exactly
+    /// this size, and until the file arrives, the upload counts with this size towards your storage
+    /// limit, not with the largest size of its type.
     #[schema(minimum = 1)]
     size: Option<u64>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct CreateMediumBody {
 /// The type of a file.
 #[derive(ToSchema)]
 #[schema(as = MimeType)]
-#[expect(dead_code, reason = "it only describes")]
+#[expect(dead_code, reason = "only the schema")]
 pub(crate) enum Type {
     #[schema(rename = "image/jpeg")]
     Jpeg,
@@ -52,7 +52,6 @@ pub(crate) enum Type {
     Quicktime,
 }
 
-/// What is to be uploaded or fetched.
 #[derive(Clone, Debug)]
 pub(crate) struct CreateMedium {
     pub(crate) mime_type: MimeType,
@@ -63,8 +62,7 @@ pub(crate) struct CreateMedium {
 }
 
 impl CreateMedium {
-    /// Reads the request and its idempotency key; the error names everything
-    /// that is wrong with them.
+    /// Parses the request and its idempotency key. Reports all errors at once.
     pub(crate) fn parse(
         incoming: RequestBody,
         headers: &HeaderMap,
@@ -96,10 +94,10 @@ impl CreateMedium {
         }
         let size = fields.integer("size").value();
         if size == Some(0) {
-            fields.add("size", "must be at least 1; a file without bytes is no picture");
+            fields.add("size", "must be at least 1 byte");
         }
         if size.is_some() && has_source {
-            fields.add("size", "is for files that you upload; leave it out beside source_url");
+            fields.add("size", "is only for files that you upload; leave it out when you send source_url");
         } else if let (Some(size), Some(mime_type)) = (size, mime_type) {
             let most = limits.max_bytes(mime_type, false);
             if most < size {
@@ -111,8 +109,7 @@ impl CreateMedium {
             Ok(found) => key = found,
             Err(message) => fields.add("idempotency-key", message),
         }
-        // Only a placeholder: a missing type is a fault already, and the
-        // request is refused.
+        // A placeholder: a missing type is an error already, so the request fails.
         let mime_type = mime_type.unwrap_or(MimeType::Jpeg);
         fields.finish((Self { mime_type, filename, source_url, size }, key))
     }
@@ -133,7 +130,7 @@ fn url(raw: &str) -> Result<Url, String> {
     match Url::parse(raw) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
         Ok(_) => Err("must begin with http:// or https://".to_owned()),
-        Err(_) => Err("must be a whole URL, like https://example.com/harbour.png".to_owned()),
+        Err(_) => Err("must be a complete URL, such as https://example.com/harbour.png".to_owned()),
     }
 }
 
@@ -141,7 +138,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, String
     let mut sent = headers.get_all("idempotency-key").iter();
     match (sent.next(), sent.next()) {
         (None, _) => Ok(None),
-        (Some(_), Some(_)) => Err("may be sent once".to_owned()),
+        (Some(_), Some(_)) => Err("may be sent only once".to_owned()),
         (Some(value), None) => match IdempotencyKey::parse(value.as_bytes()) {
             Ok(key) => Ok(Some(key)),
             Err(error) => Err(error.to_string()),

@@ -1,4 +1,4 @@
-//! What `POST /media` answers.
+//! The response of `POST /media`.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Marks an answer that is repeated for an idempotency key.
+/// Marks a response that is repeated for an idempotency key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// Where to upload to, or what was fetched.
+/// Where to upload the file, or the file that was fetched.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum MediumView {
-    /// Where to upload to.
+    /// Where to upload the file.
     Presigned(PresignedView),
-    /// What was fetched.
+    /// The file that was fetched.
     Fetched(FetchedView),
 }
 
-/// Where to upload to.
+/// Where to upload the file.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PresignedUpload, example = json!({
     "upload_url": "https://media.example.com/media/7/42.png?X-Amz-Signature=0a1b",
@@ -30,17 +30,17 @@ pub(crate) enum MediumView {
     "expires_in": 3600
 }))]
 pub(crate) struct PresignedView {
-    /// Takes one PUT of the file's bytes.
+    /// PUT the bytes of the file to this URL.
     pub(crate) upload_url: String,
-    /// The headers that the PUT must send, exactly these.
+    /// Send exactly these headers with the PUT.
     pub(crate) upload_headers: BTreeMap<String, String>,
-    /// The reference by which a post names the file.
+    /// Name the file by this path in a post.
     pub(crate) path: String,
-    /// Seconds for which `upload_url` is good.
+    /// Seconds until `upload_url` expires.
     pub(crate) expires_in: u64,
 }
 
-/// What was fetched.
+/// The file that was fetched.
 #[derive(Serialize, ToSchema)]
 #[schema(as = FetchedMedium, example = json!({
     "path": "media/7/42.png",
@@ -49,29 +49,28 @@ pub(crate) struct PresignedView {
     "size": 48_203
 }))]
 pub(crate) struct FetchedView {
-    /// The reference by which a post names the file.
+    /// Name the file by this path in a post.
     pub(crate) path: String,
-    /// A link to the file that works for an hour.
+    /// A link to the file, valid for an hour.
     pub(crate) url: String,
-    /// As declared, and as the first bytes say.
+    /// The declared type, which the first bytes of the file match.
     pub(crate) mime_type: String,
-    /// In bytes.
+    /// The size of the file in bytes.
     pub(crate) size: u64,
 }
 
-/// An answer as it is sent, and stored under its idempotency key.
+/// A response as it is sent, and stored under its idempotency key.
 pub(crate) struct Answer {
     json: String,
     replayed: bool,
 }
 
 impl Answer {
-    /// An answer that is given for the first time.
     pub(crate) fn new(view: &MediumView) -> Result<Self, serde_json::Error> {
         Ok(Self { json: serde_json::to_string(view)?, replayed: false })
     }
 
-    /// A stored answer that is given again.
+    /// A stored response that is sent again.
     pub(crate) fn replayed(json: String) -> Self {
         Self { json, replayed: true }
     }

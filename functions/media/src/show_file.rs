@@ -1,5 +1,5 @@
-//! `GET /files/…`: a file for platforms that fetch files themselves. They have no token:
-//! the MAC in the address is the permission.
+//! `GET /files/…`: serves files to platforms that fetch them. They have no token: the MAC in the
+//! URL is the permission.
 
 use std::ops::Range;
 
@@ -16,30 +16,30 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use crate::App;
 use crate::create_medium::unavailable;
 
-/// A file that is opened as a page runs nothing.
+/// A file that is opened as a page cannot run scripts.
 const POLICY: &str = "sandbox; default-src 'none'";
 
-/// The part of a file that is requested.
+/// The requested part of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Part {
     Whole,
     Range(Range<u64>),
-    /// It begins behind the end of the file.
+    /// It begins after the end of the file.
     OutOfRange,
 }
 
 pub(crate) async fn show_file(State(app): State<App>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let shown = app.file(&method, &uri, headers.get(RANGE)).await;
-    // An address that is unknown now may be that of a file in a moment.
+    // An unknown URL may become valid in a moment.
     shown.unwrap_or_else(|error| ([(CACHE_CONTROL, "no-store")], error).into_response())
 }
 
 impl App {
-    /// A forged address, one that has ended and one without a file have the same answer. The
-    /// first two cost no call of a store.
+    /// A forged URL, an expired one, and one without a file have the same response. The first two
+    /// cost no call of a store.
     async fn file(&self, method: &Method, uri: &Uri, range: Option<&HeaderValue>) -> ApiResult<Response> {
         let now = self.api.clock.now();
-        // The path as it was sent: a decoded one would have several spellings.
+        // The path as sent: a decoded one would have several spellings.
         let path = uri.path_and_query().ok_or(ApiError::NotFound)?.as_str();
         let address = self.file_key.as_ref().and_then(|key| FileAddress::verify(path, key, now));
         let address = address.ok_or(ApiError::NotFound)?;
@@ -47,7 +47,7 @@ impl App {
         let look = self.bucket.look(&key, 1).await.map_err(|it| unavailable(&it))?;
         let size = look.ok_or(ApiError::NotFound)?.size_bytes;
         if self.max_file_bytes < size {
-            tracing::warn!(size, "a file is too large to be served by a function");
+            tracing::warn!(size, "file is too large for a function to serve");
             return Err(ApiError::NotFound);
         }
 
@@ -84,8 +84,8 @@ impl App {
     }
 }
 
-/// Reads the header `Range` (RFC 9110, section 14.2). Several ranges, and what is none, are
-/// answered with the whole file, as the RFC allows.
+/// Parses the header `Range` (RFC 9110, section 14.2). For several ranges or an invalid one, the
+/// whole file is returned, as the RFC allows.
 fn requested(range: Option<&HeaderValue>, size: u64) -> Part {
     let Some((first, last)) =
         range.and_then(|it| it.to_str().ok()).and_then(|it| it.strip_prefix("bytes=")?.split_once('-'))

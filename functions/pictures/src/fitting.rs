@@ -1,8 +1,7 @@
-//! Pictures within bounds: upright, without metadata, and of so many bytes and
-//! pixels at most.
+//! Resizes images to bounds: upright, without metadata, and with limits for bytes and pixels.
 //!
-//! Every picture is decoded and encoded anew. So nothing of the file passes on
-//! except its pixels and their colour profile.
+//! Every image is decoded and encoded again. So only its pixels and their color profile are passed
+//! on.
 
 mod borders;
 mod fit;
@@ -19,16 +18,15 @@ use domain::media::{MimeType, PictureBounds};
 
 use self::read::Source;
 
-/// The most pixels of a picture that is decoded, against small files with
-/// huge pictures. Fewer where decoding takes more memory, see
-/// [`read::MAX_DECODING_BYTES`].
+/// The most pixels of an image that is decoded, against small files with huge images. Fewer if
+/// decoding takes more memory, see [`read::MAX_DECODING_BYTES`].
 const MAX_PIXELS: u64 = 50_000_000;
 
-/// The longest side of a picture that is decoded, in pixels.
+/// The longest side of an image that is decoded, in pixels.
 const MAX_SIDE: u32 = 20_000;
 
-/// A picture that was made to fit. The same file and bounds give the same
-/// bytes, so that a repeated upload is one of the same blob.
+/// A resized image. The same file and bounds give the same bytes, so that a repeated upload is the
+/// same blob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Picture {
     /// JPEG or PNG.
@@ -36,46 +34,45 @@ pub(crate) struct Picture {
     pub(crate) bytes: Bytes,
 }
 
-/// Why there is no picture. Each says something about the file, so that
-/// trying again changes nothing.
+/// Why there is no image. Each reason is in the file, so another attempt gives the same result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Misfit {
-    /// Not a picture that can be read, in words for the user.
+    /// Not a readable image; text for the user.
     #[error("{0}")]
     Unreadable(String),
-    #[error("the picture has {actual} pixels; at most {max} of this kind can be read")]
+    #[error("the image has {actual} pixels; at most {max} of this type can be read. Upload a smaller one")]
     TooManyPixels { max: u64, actual: u64 },
-    #[error("the picture is {actual} pixels long; at most {max} can be read")]
+    #[error("the longer side of the image has {actual} pixels; at most {max} can be read. Upload a smaller one")]
     TooLong { max: u32, actual: u32 },
-    /// Even the smallest that is tried has too many bytes.
-    #[error("the picture cannot be made small enough")]
+    /// Even the smallest attempt has too many bytes.
+    #[error("the image cannot be made small enough; upload a smaller one")]
     DoesNotFit,
-    /// Our fault; it is in the log.
-    #[error("the picture could not be written")]
+    /// An error of ours; it is in the log.
+    #[error("the image could not be converted; upload another one")]
     Unwritable,
 }
 
 impl Misfit {
     fn damaged(mime: MimeType) -> Self {
-        Self::Unreadable(format!("the file is damaged, or not {}", mime.as_str()))
+        Self::Unreadable(format!("the file is damaged or not of type {}; upload another one", mime.as_str()))
     }
 }
 
-/// Makes a JPEG, PNG or `WebP` file fit.
+/// Resizes a JPEG, PNG or `WebP` file.
 ///
-/// A PNG and a picture with transparency become a PNG if that fits and is wanted.
-/// Everything else becomes a JPEG, with white behind what is transparent. Of a moving
-/// PNG the still picture is taken; a moving `WebP` or a GIF is refused.
+/// A PNG and an image with transparency become a PNG if that fits and is wanted. Everything else
+/// becomes a JPEG, with white for transparent pixels. Of an animated PNG the still image is used;
+/// an animated `WebP` or a GIF is refused.
 pub(crate) fn fitted(bytes: Vec<u8>, mime: MimeType, bounds: PictureBounds) -> Result<Picture, Misfit> {
-    // A decoder may panic at a file that is made for it: `png` did at a palette of
-    // more than 256 colours. Nothing of it is used afterwards.
+    // A decoder may panic on a crafted file: `png` did for a palette of more than 256 colors. Its
+    // state is not used afterwards.
     let read = catch_unwind(|| read::read(&bytes, mime)).unwrap_or_else(|_| {
-        tracing::error!(mime = mime.as_str(), "a decoder panicked");
+        tracing::error!(mime = mime.as_str(), "image decoder panicked");
         Err(Misfit::damaged(mime))
     });
     let Source { pixels, orientation, profile } = read?;
     drop(bytes);
-    // First smaller and then upright, because turning makes a copy.
+    // Resized before rotated, because rotating makes a copy.
     let mut upright = shrink::to_side(pixels, bounds.max_side);
     upright.apply_orientation(orientation);
     let wanted = fit::Wanted { png: mime == MimeType::Png, profile, bounds };

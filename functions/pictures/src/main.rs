@@ -1,5 +1,3 @@
-//! The pictures function, woken by its queue.
-
 use aws_lambda_events::sqs::SqsEvent;
 use cloud::bucket::Bucket;
 use lambda_runtime::{Error, LambdaEvent, service_fn};

@@ -1,4 +1,4 @@
-//! Requests and their answers, in a bucket in this process.
+//! Requests and their results, in a bucket in this process.
 
 use std::convert::Infallible;
 use std::io::Cursor;
@@ -48,7 +48,7 @@ async fn answered(store: &TestBucket, request: &PictureRequest, received: u32) -
 }
 
 #[tokio::test]
-async fn a_picture_is_made_to_fit_and_kept_where_it_is_looked_for() {
+async fn resized_image_is_stored_where_it_is_read() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
 
@@ -59,20 +59,20 @@ async fn a_picture_is_made_to_fit_and_kept_where_it_is_looked_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_picture_and_what_is_gone_are_refused() {
+async fn damaged_and_missing_files_are_refused() {
     let store = TestBucket::start().await;
     let (broken, gone) = (request("media/7/1.png"), request("media/7/2.png"));
     upload(&store, &broken, png(100, 60)[..50].to_vec()).await;
 
-    for (request, expected) in [(broken, "damaged"), (gone, "not there")] {
+    for (request, expected) in [(broken, "damaged"), (gone, "no longer exists")] {
         let Some(PictureResult::Refused { reason }) = answered(&store, &request, 1).await else { panic!("{expected}") };
         assert!(reason.contains(expected), "{reason}");
     }
 }
 
-/// The file is a good one, so that a decoder would have made something of it.
+/// The file is valid, so a decoder would have succeeded.
 #[tokio::test]
-async fn what_ended_the_process_three_times_is_refused_without_decoding_it() {
+async fn file_that_ended_the_process_three_times_is_not_decoded_again() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
     note_beginning(&store.bucket, &request, &first(), MAX_ENDS).await.unwrap();
@@ -84,7 +84,7 @@ async fn what_ended_the_process_three_times_is_refused_without_decoding_it() {
 }
 
 #[tokio::test]
-async fn what_came_again_is_tried_as_often_as_it_may_be() {
+async fn redelivered_message_is_tried_up_to_the_limit() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
     note_beginning(&store.bucket, &request, &first(), MAX_ENDS - 1).await.unwrap();
@@ -93,9 +93,9 @@ async fn what_came_again_is_tried_as_often_as_it_may_be() {
     assert_eq!(begun(&store.bucket, &request, &Coming { received: 2, ..first() }).await, MAX_ENDS);
 }
 
-/// As where too many functions run, and the queue has to keep it.
+/// As when too many functions run, and the queue has to keep the message.
 #[tokio::test]
-async fn a_message_that_nobody_began_with_may_come_any_number_of_times() {
+async fn message_that_was_never_started_may_be_redelivered_often() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
 
@@ -103,7 +103,7 @@ async fn a_message_that_nobody_began_with_may_come_any_number_of_times() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_no_request_fails() {
+async fn invalid_message_fails() {
     let store = TestBucket::start().await;
     for body in ["", "not a request", "{}", r#"{"file":"../7/42.png","bounds":{"max_bytes":1,"max_side":1}}"#] {
         assert!(answer(&store.bucket, message(body.to_owned(), 1)).await.is_err(), "{body}");
@@ -112,7 +112,7 @@ async fn a_message_that_is_no_request_fails() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_large_to_be_held_is_refused() {
+async fn too_large_file_is_refused() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
     let place = store.folder.path().join("media/media/7/42.png");
@@ -120,16 +120,16 @@ async fn a_file_that_is_too_large_to_be_held_is_refused() {
 
     let Some(PictureResult::Refused { reason }) = answered(&store, &request, 1).await else { panic!() };
 
-    assert_eq!(reason, "the file has 64.1 MiB; at most 64 MiB can be made to fit");
+    assert_eq!(reason, "the file has 64.1 MiB; at most 64 MiB can be resized. Upload a smaller one");
 }
 
-/// Whoever asked asks again. Were the message brought again, a store that is
-/// away for a while would look like a file that ends the process.
+/// The requester sends it again. If the message were delivered again, a short outage of the store
+/// would look like a file that ends the process.
 #[tokio::test]
-async fn a_store_that_fails_leaves_no_answer_and_no_message() {
+async fn store_failure_drops_the_request_without_a_result() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
-    // Nothing can be put below what is a file.
+    // Nothing can be created below a file.
     std::fs::write(store.folder.path().join("media/derived"), b"").unwrap();
 
     let event = message(serde_json::to_string(&request).unwrap(), 1);

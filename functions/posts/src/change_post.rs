@@ -1,5 +1,3 @@
-//! `PATCH /posts/{post}`.
-
 use api::openapi::{BadBody, Missing, POSTS, Refused, Stale};
 use api::scope_guard::PostsDraft;
 use api::{ApiError, ApiResult, Caller, ErrorBody, FieldValue, Id, RequestBody};
@@ -17,48 +15,48 @@ use crate::if_match::Condition;
 use crate::post_view::{PostView, respond};
 use crate::{App, drafts_only, failed, needs_revision, reading};
 
-/// What changes; what is left out stays as it is.
+/// The fields to change. A field that you leave out does not change.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = PostChanges, example = json!({"scheduled_at": "2026-11-21T09:30:00Z"}))]
-#[expect(dead_code, reason = "read field by field; this is its description")]
+#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) struct ChangesBody {
-    /// What is said where a platform's entry does not say otherwise. All texts of a post (its own, those of its
-    /// platforms, options, and what its files show) take at most 300,000 bytes of UTF-8 together; the error is on the
-    /// largest text of the request.
+    /// The text for every account without a text of its own. All texts of a post together (its own,
+    /// those of its platforms, options and alt texts) may have at most 300,000 bytes of UTF-8; the
+    /// error is on the largest text of the request.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S", nullable = false)]
     content: Option<String>,
-    /// Replaces the whole set; an entry for the same account keeps its id.
+    /// The accounts, as the complete set. An entry for an account that the post has already keeps
+    /// its id.
     #[schema(max_items = 30)]
     platforms: Option<Vec<PlatformBody>>,
-    /// When; `null` takes the post back to draft.
+    /// The new time; `null` unschedules the post.
     scheduled_at: Option<PostTime>,
-    /// Replaces the whole list.
+    /// The files, as the complete list.
     #[schema(max_items = 30)]
     media: Option<Vec<MediumBody>>,
 }
 
-/// Changes a draft, a scheduled or a failed post.
 #[utoipa::path(
     patch,
     path = "/api/v1/posts/{post}",
     operation_id = "post.update",
     tag = POSTS,
     summary = "Change a post",
-    description = "What is left out stays. `scheduled_at: null` takes the post back to draft; a new `scheduled_at` on a failed post tries again what is not public. A change that was answered is never overtaken by an older version going out.",
+    description = "A field that you leave out does not change. `scheduled_at: null` unschedules the post, so that it is a draft again. A new `scheduled_at` on a failed post publishes it again to the accounts where it is not public. After the response, an older version of the post is never published.",
     security(("token" = [])),
     params(
         ("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
-        ("If-Match" = Option<String>, Header, description = "Changes the post only while it has this `etag`, or one of a list. Needed to schedule a draft that a token for drafts wrote.", example = "\"1\""),
+        ("If-Match" = Option<String>, Header, description = "Changes the post only if its `etag` is this one, or one of a list. Required to schedule a draft that was written with a token that has only the scope posts:draft.", example = "\"1\""),
     ),
     request_body(content = ChangesBody),
     responses(
-        (status = 200, description = "The post as it is now", body = PostView, headers(("etag" = String, description = "The `revision` in quotes, for `If-Match`"))),
+        (status = 200, description = "The changed post", body = PostView, headers(("etag" = String, description = "The `revision` in quotation marks, for `If-Match`"))),
         Refused,
         Missing,
         Stale,
         BadBody,
-        (status = 428, description = "A token for drafts wrote the draft, and `If-Match` does not name its revision", body = ErrorBody, example = json!({"message": "A token for drafts wrote this draft, so it may have changed since you saw it. Read the post, and schedule it with its etag in If-Match; or have its user schedule it on /account/posts."})),
+        (status = 428, description = "The draft was written with a drafts-only token, and the request has no `If-Match`", body = ErrorBody, example = json!({"message": "A token for drafts wrote this draft, so it may have changed since you saw it. Read the post, then schedule it with its etag in If-Match, or ask the user to schedule it on /account/posts."})),
     )
 )]
 pub(crate) async fn change_post(

@@ -1,17 +1,14 @@
-//! This function's environment variables.
-
 use cloud::settings::{SettingsError, json};
 use domain::budget::Budgets;
 
-/// This function's settings beside those of every function that publishes.
+/// The settings of this function, next to those of every function that publishes.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `PLATFORMS` (JSON): what the posts of a user may cost.
+    /// From `PLATFORMS` (JSON): what the posts of a user may cost.
     pub budgets: Budgets,
 }
 
 impl Config {
-    /// Reads the settings.
     pub fn from_env() -> Result<Self, SettingsError> {
         let budgets = platforms::budgets(&json("PLATFORMS")?);
         let invalid =

@@ -1,5 +1,3 @@
-//! `POST /posts`.
-
 use api::openapi::{BadBody, POSTS, Refused};
 use api::scope_guard::PostsDraft;
 use api::{ApiError, ApiResult, Caller, ErrorBody, FieldValue, Fields, RequestBody};
@@ -21,7 +19,7 @@ use utoipa::ToSchema;
 use crate::post_view::{PostView, respond};
 use crate::{App, drafts_only, failed, reading};
 
-/// What a new post says, where it goes, when, and what it carries.
+/// A new post.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewPost, example = json!({
@@ -30,27 +28,27 @@ use crate::{App, drafts_only, failed, reading};
     "scheduled_at": "2026-11-21T09:30:00Z",
     "media": ["media/1234567000/1234567002.jpg"]
 }))]
-#[expect(dead_code, reason = "read field by field; this is its description")]
+#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) struct NewPostBody {
-    /// What is said where a platform's entry does not say otherwise. All texts of a post (its own, those of its
-    /// platforms, options, and what its files show) take at most 300,000 bytes of UTF-8 together; the error is on the
-    /// largest text of the request.
+    /// The text for every account without a text of its own. All texts of a post together (its own,
+    /// those of its platforms, options and alt texts) may have at most 300,000 bytes of UTF-8; the
+    /// error is on the largest text of the request.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
     content: String,
-    /// Where it goes, each account once.
+    /// The accounts to publish to, each once.
     #[schema(max_items = 30)]
     platforms: Option<Vec<PlatformBody>>,
-    /// When; absent for a draft. Up to five minutes past means at once.
+    /// When to publish. Without it, the post is a draft. A time up to five minutes ago means now.
     scheduled_at: Option<PostTime>,
-    /// What `POST /media` answered, each file once.
+    /// The `path` of each file that `POST /media` returned, each once.
     #[schema(max_items = 30)]
     media: Option<Vec<MediumBody>>,
 }
 
-/// A post's time.
+/// The time of a post.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "read field by field; this is its description")]
+#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) enum PostTime {
     At(#[schema(inline)] Instant),
     AtOnce(#[schema(inline)] AtOnce),
@@ -59,82 +57,81 @@ pub(crate) enum PostTime {
 /// A date and a time with its offset.
 #[derive(Deserialize, ToSchema)]
 #[schema(format = DateTime)]
-#[expect(dead_code, reason = "read field by field; this is its description")]
+#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) struct Instant(String);
 
-/// At once. The same request under the same `idempotency-key` stays the same request.
+/// Publish now. A repeated request with the same `idempotency-key` is still the same request.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AtOnce {
     Now,
 }
 
-/// A file that a post carries: its path alone, or with words.
+/// A file of the post: its path alone, or with an alt text.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = NewPostMedia)]
-#[expect(dead_code, reason = "read field by field; this is its description")]
+#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) enum MediumBody {
-    /// The path that `POST /media` answered.
+    /// The path that `POST /media` returned.
     Path(String),
-    /// The same with what the file shows.
+    /// The path with an alt text.
     Described(DescribedMedium),
 }
 
-/// A file, and what it shows.
+/// A file with its alt text.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = DescribedMedia, example = json!({ "path": "media/1234567000/1234567002.jpg", "alt_text": "A boat at the pier" }))]
-#[expect(dead_code, reason = "read field by field; this is its description")]
+#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) struct DescribedMedium {
-    /// The path that `POST /media` answered.
+    /// The path that `POST /media` returned.
     path: String,
-    /// What it shows, for those who do not see it. Never made up and never cut: one
-    /// that is too long for a platform is refused when the post is scheduled.
+    /// The alt text, for people who cannot see the file. It is never generated and never cut: one
+    /// that is too long for a platform is an error when the post is scheduled.
     #[schema(nullable, min_length = 1, max_length = 10_000, pattern = r"\S")]
     alt_text: Option<String>,
 }
 
-/// One account that a post is aimed at.
+/// One account to publish to.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewPostPlatform)]
-#[expect(dead_code, reason = "read field by field; this is its description")]
+#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) struct PlatformBody {
     /// The id of a connection.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     connected_account_id: u64,
-    /// A text for this account alone.
+    /// A text for this account only.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
     content: Option<String>,
-    /// The files of this account alone, in place of the post's. A request may name 60 different files in all its
-    /// lists, which may have 300 entries together.
+    /// The files for this account, in place of those of the post. A request may name 60 different
+    /// files in all its lists, which may have 300 entries together.
     #[schema(max_items = 30)]
     media: Option<Vec<MediumBody>>,
-    /// What is said on this account's platform alone, such as `visibility`, `content_warning` or `language`. A name
-    /// that the platform does not have is refused; values are checked when the post is scheduled.
+    /// Options of this account's platform, such as `visibility`, `content_warning` or `language`.
+    /// An unknown option is an error; values are checked when the post is scheduled.
     #[schema(value_type = Option<BTreeMap<String, Value>>, example = json!({ "language": "en" }))]
     options: Option<Value>,
 }
 
-/// Creates a draft, or schedules a post when it has a time.
 #[utoipa::path(
     post,
     path = "/api/v1/posts",
     operation_id = "post.store",
     tag = POSTS,
     summary = "Create a post",
-    description = "A post without `scheduled_at` is a draft. With it, the post goes out at that second to every account in `platforms`, once.",
+    description = "Without `scheduled_at` the post is a draft. With it, the post is published once to every account in `platforms`, at that second.",
     security(("token" = [])),
     params(
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key with the same body within 24 hours is answered with the first response again.", max_length = 255, min_length = 1, pattern = "^[!-~]+$"),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key and body within 24 hours returns the first response again, with the header idempotent-replayed: true. A key is 1 to 255 visible ASCII characters.", max_length = 255, min_length = 1, pattern = "^[!-~]+$"),
     ),
     request_body(content = NewPostBody),
     responses(
-        (status = 201, description = "The post", body = PostView, headers(("etag" = String, description = "The `revision` in quotes, for `If-Match`"))),
+        (status = 201, description = "The new post", body = PostView, headers(("etag" = String, description = "The `revision` in quotation marks, for `If-Match`"))),
         Refused,
         BadBody,
-        (status = 409, description = "The first request with this key is still running", body = ErrorBody, example = json!({"message": "The first request with this Idempotency-Key is still running"})),
+        (status = 409, description = "The first request with this key is still in progress", body = ErrorBody, example = json!({"message": "The first request with this Idempotency-Key is still in progress"})),
     )
 )]
 pub(crate) async fn create_post(
@@ -165,7 +162,7 @@ pub(crate) async fn create_post(
     Ok(response)
 }
 
-/// The post that a body asks for, with what is wrong with it.
+/// Parses the post of a body, with all errors.
 pub(crate) fn read(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> CreatePost {
     let text = match reading::content(&mut fields) {
         FieldValue::Absent | FieldValue::Null => {
@@ -188,12 +185,11 @@ pub(crate) fn read(mut fields: Fields, authority: Authority, now: DateTime<Utc>)
     }
 }
 
-/// The answer where no post was made.
 pub(crate) fn refused(why: NotCreated, caller: &Caller<PostsDraft>) -> ApiError {
     match why {
         NotCreated::KeyReused => ValidationErrors::one(
             "idempotency-key",
-            "was used for another request; look whether its post is there before you use a new one",
+            "was used for another request; check whether the post of that request exists before you send a new key",
         )
         .into(),
         NotCreated::NotInPlan(why) => caller.not_in_plan(why),
@@ -211,7 +207,7 @@ fn idempotency(
     let mut sent = headers.get_all("idempotency-key").iter();
     let header = sent.next()?;
     if sent.next().is_some() {
-        faults.add("idempotency-key", "may be sent once");
+        faults.add("idempotency-key", "may be sent only once");
         return None;
     }
     match IdempotencyKey::parse(header.as_bytes()) {

@@ -1,5 +1,3 @@
-//! `DELETE /posts/{post}`.
-
 use api::openapi::{Invalid, Missing, POSTS, Refused, Stale};
 use api::scope_guard::PostsDraft;
 use api::{ApiError, ApiResult, Caller, Id, Params};
@@ -12,21 +10,20 @@ use publishing::Changed;
 use crate::if_match::Condition;
 use crate::{App, drafts_only, failed, needs_revision};
 
-/// Removes a post of which nothing is public.
 #[utoipa::path(
     delete,
     path = "/api/v1/posts/{post}",
     operation_id = "post.destroy",
     tag = POSTS,
     summary = "Delete a post",
-    description = "Drafts, scheduled posts, and failed posts of which nothing is public.",
+    description = "Deletes a draft, a scheduled post, or a failed post that is public on no account. Delete a published post on its platform.",
     security(("token" = [])),
     params(
         ("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
-        ("If-Match" = Option<String>, Header, description = "Deletes the post only while it has this `etag`, or one of a list.", example = "\"1\""),
+        ("If-Match" = Option<String>, Header, description = "Deletes the post only if its `etag` is this one, or one of a list.", example = "\"1\""),
     ),
     responses(
-        (status = 204, description = "It is gone"),
+        (status = 204, description = "The post is deleted"),
         Refused,
         Missing,
         Stale,

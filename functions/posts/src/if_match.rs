@@ -1,5 +1,3 @@
-//! `If-Match` of a request that changes a post.
-
 use std::convert::Infallible;
 
 use api::{ApiError, ApiResult};
@@ -23,7 +21,7 @@ impl<S: Sync> FromRequestParts<S> for Condition {
 }
 
 impl Condition {
-    /// Refuses a request that is for another revision, before its body is read.
+    /// Fails if the request is for another revision, before its body is parsed.
     pub(crate) fn check(&self, post: &Post) -> ApiResult<()> {
         match &self.0 {
             Some(condition) if !condition.matches(post) => Err(ApiError::PreconditionFailed),

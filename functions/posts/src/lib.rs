@@ -1,5 +1,5 @@
-//! Posts: create, check, list, show, change, delete; and the page on which a person
-//! sees theirs.
+//! Posts: create, check, list, show, change and delete them; and the pages on which users see
+//! theirs.
 
 mod change_post;
 pub mod config;
@@ -22,12 +22,10 @@ use axum::routing::{get, post};
 use publishing::{Publishing, PublishingError};
 use storage::StorageError;
 
-/// What the handlers need, the same for every request.
+/// What the handlers need. Created once per process.
 #[derive(Clone)]
 pub struct App {
-    /// Callers, limits, the store.
     pub api: Api,
-    /// Writes posts and plans their deliveries.
     pub publishing: Publishing,
 }
 
@@ -39,7 +37,7 @@ impl FromRef<App> for Api {
 
 api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, validate_post);
 
-/// The routes; to be completed by [`api::finish`].
+/// The routes. Complete them with [`api::finish`].
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/posts", get(posts_page::show_posts))
@@ -49,38 +47,37 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// The refusal of a caller who may write drafts alone.
+/// The error for a caller that may only write drafts.
 fn drafts_only() -> ApiError {
     ApiError::Forbidden(
-        "The token may write drafts only (posts:draft). Leave the post a draft, without scheduled_at, and have its user \
-         schedule it; or ask for a token with the scope posts:write."
+        "The token may only write drafts (posts:draft). Leave out scheduled_at and ask the user to schedule the draft on \
+         /account/posts, or get a token with the scope posts:write."
             .to_owned(),
     )
 }
 
-/// The refusal of a request that schedules, without naming its revision, a draft that a drafts-only
-/// token wrote.
+/// The error for a request without `If-Match` that schedules a draft written by a drafts-only
+/// token.
 fn needs_revision() -> ApiError {
     ApiError::PreconditionRequired(
-        "A token for drafts wrote this draft, so it may have changed since you saw it. Read the post, and schedule it \
-         with its etag in If-Match; or have its user schedule it on /account/posts."
+        "A token for drafts wrote this draft, so it may have changed since you saw it. Read the post, then schedule \
+         it with its etag in If-Match, or ask the user to schedule it on /account/posts."
             .to_owned(),
     )
 }
 
-/// The error that a client gets when publishing failed on our side.
+/// The error for a client when publishing failed on our side.
 fn failed(error: PublishingError) -> ApiError {
     match error {
-        // The client's other requests were in the way for as long as this one could
-        // wait for its turn.
+        // The client's other requests conflicted for as long as this one could wait.
         PublishingError::Contended | PublishingError::Storage(StorageError::Contended) => ApiError::TooMany { wait: 1 },
         PublishingError::Storage(error) => error.into(),
         PublishingError::Bucket(error) => {
-            tracing::error!(%error, "a request failed on the media bucket");
+            tracing::error!(%error, "media bucket failed during a request");
             ApiError::Unavailable
         }
         error => {
-            tracing::error!(%error, "a request failed on publishing");
+            tracing::error!(%error, "publishing failed during a request");
             ApiError::Internal
         }
     }

@@ -1,5 +1,3 @@
-//! `GET /posts`.
-
 use api::openapi::{Invalid, POSTS, Refused};
 use api::scope_guard::PostsRead;
 use api::{ApiResult, Caller, FieldValue, Fields, Params};
@@ -20,44 +18,46 @@ const DEFAULT_PER_PAGE: u64 = 15;
 /// A page of posts.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PostList {
+    /// The posts of this page.
     data: Vec<PostView>,
+    /// Which page this is, and how many there are.
     meta: PageMeta,
 }
 
-/// Where a page stands.
+/// The position of a page.
 #[derive(Serialize, ToSchema)]
 struct PageMeta {
-    /// The page asked for.
+    /// The requested page.
     #[schema(example = 1)]
     current_page: u64,
-    /// At least 1.
+    /// The number of the last page, at least 1.
     #[schema(example = 1)]
     last_page: u64,
+    /// The requested number of posts on a page.
     #[schema(example = 15)]
     per_page: u64,
-    /// How many there are on all pages.
+    /// The number of posts on all pages.
     #[schema(example = 2)]
     total: u64,
 }
 
-/// A page of one's posts.
 #[utoipa::path(
     get,
     path = "/api/v1/posts",
     operation_id = "post.index",
     tag = POSTS,
     summary = "List posts",
-    description = "Posts without `scheduled_at` come last when sorted by it, in both directions. Whatever is written meanwhile, every post of a page has the `status` asked for, and `total` is exact. What was written just now may be missing on a page for a moment.",
+    description = "Returns one page of your posts. When sorted by `scheduled_at`, posts without it come last in both directions. Every post of a page has the requested `status`, and `total` is exact, even while posts change. A post that was written a moment ago may be missing.",
     security(("token" = [])),
     params(
-        ("status" = Option<String>, Query, nullable, description = "Only posts that stand there: `draft`, `scheduled`, `publishing`, `published`, `failed`", pattern = "^(draft|scheduled|publishing|published|failed)?$"),
-        ("per_page" = Option<u64>, Query, nullable, description = "1 to 100; 15 when absent", minimum = 1, maximum = 100),
-        ("page" = Option<u64>, Query, nullable, description = "From 1", minimum = 1, maximum = 1_000_000_000),
-        ("sort" = Option<String>, Query, nullable, description = "`created_at` (when absent) or `scheduled_at`", pattern = "^(created_at|scheduled_at)?$"),
-        ("direction" = Option<String>, Query, nullable, description = "`desc` (when absent) or `asc`", pattern = "^(asc|desc)?$"),
+        ("status" = Option<String>, Query, nullable, description = "Only posts with this status: `draft`, `scheduled`, `publishing`, `published` or `failed`", pattern = "^(draft|scheduled|publishing|published|failed)?$"),
+        ("per_page" = Option<u64>, Query, nullable, description = "Number of posts on a page, 1 to 100. Default: 15", minimum = 1, maximum = 100),
+        ("page" = Option<u64>, Query, nullable, description = "Number of the page, from 1. Default: 1", minimum = 1, maximum = 1_000_000_000),
+        ("sort" = Option<String>, Query, nullable, description = "Sort by `created_at` (default) or `scheduled_at`", pattern = "^(created_at|scheduled_at)?$"),
+        ("direction" = Option<String>, Query, nullable, description = "`desc` (default, newest first) or `asc`", pattern = "^(asc|desc)?$"),
     ),
     responses(
-        (status = 200, description = "A page; one past the last is empty", body = PostList),
+        (status = 200, description = "A page of posts; a page after the last one is empty", body = PostList),
         Refused,
         Invalid,
     )
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_fifteen_come_first_when_nothing_is_said() {
+    fn default_page_is_the_newest_fifteen() {
         let listing = parsed("status=&per_page=null").unwrap();
         assert_eq!((listing.page, listing.per_page), (1, 15));
         assert_eq!((listing.sort, listing.direction), (SortField::CreatedAt, Direction::Desc));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_bounds_is_refused() {
+    fn parameters_out_of_range_are_invalid() {
         for query in ["per_page=0", "per_page=101", "page=0", "page=-1", "status=gone", "sort=id", "direction=up"] {
             assert!(parsed(query).is_err(), "{query}");
         }

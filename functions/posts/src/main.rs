@@ -1,5 +1,3 @@
-//! The posts function on Lambda.
-
 use api::Api;
 use posts::config::Config;
 use posts::{App, router};
@@ -10,7 +8,7 @@ use storage::Table;
 async fn main() -> Result<(), lambda_http::Error> {
     cloud::aws::init_logs();
 
-    // Made once per process and shared by every request.
+    // Created once per process and shared by every request.
     let aws = cloud::aws::config()?;
     let api = Api::from_env(&aws)?;
     let publishing = Publishing { budgets: Config::from_env()?.budgets, ..Publishing::from_env(&aws)? };

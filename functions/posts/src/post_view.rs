@@ -1,4 +1,4 @@
-//! A post as clients see it.
+//! The response with a post.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,101 +19,119 @@ use utoipa::ToSchema;
 
 use crate::App;
 
-/// How long a link to a file works: the hour that is promised to clients, and
-/// another one as a margin.
+/// How long a link to a file is valid: the hour that clients are promised, and another one as a
+/// margin.
 const LINK_LASTS: Duration = Duration::from_hours(2);
 
 /// A post.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Post)]
 pub(crate) struct PostView {
+    /// The id of the post.
     #[schema(example = 1_234_567_890)]
     id: u64,
-    /// Grows with each change that the user makes; in quotes, it is the post's `etag`.
+    /// Increases with each change by the user. In quotation marks, it is the `etag` of the post.
     #[schema(example = 1)]
     revision: u64,
+    /// The text for every account without a text of its own.
     #[schema(example = "Hello from the harbour")]
     content: String,
     /// `draft`, `scheduled`, `publishing`, `published` or `failed`.
     #[schema(example = "scheduled")]
     status: &'static str,
-    /// When it goes out; null for drafts.
+    /// When the post is published; null for drafts.
     #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
     scheduled_at: Option<String>,
+    /// When the post was created.
     #[schema(format = DateTime, example = "2026-11-21T09:00:00.000Z")]
     created_at: String,
+    /// When the post or its status last changed.
     #[schema(format = DateTime, example = "2026-11-21T09:00:00.000Z")]
     updated_at: String,
+    /// The user who wrote the post.
     creator: CreatorView,
+    /// The accounts that the post is for, with its status on each.
     platforms: Vec<TargetView>,
+    /// The images and videos for every account without files of its own.
     media: Vec<MediumView>,
 }
 
-/// Who wrote a post.
+/// The user who wrote a post.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Creator)]
 struct CreatorView {
+    /// The id of the user.
     #[schema(example = 1_234_567_000)]
     id: u64,
+    /// The name of the user when the post was created.
     #[schema(example = "Demo User")]
     name: String,
 }
 
-/// One account that a post is aimed at.
+/// One account that a post is for.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PostPlatform)]
 struct TargetView {
+    /// The id of this entry. It stays when the post is changed.
     #[schema(example = 1_234_567_891)]
     id: u64,
+    /// The id of the connection.
     #[schema(example = 1_234_567_001)]
     connected_account_id: u64,
+    /// The platform of the account.
     #[schema(example = "sandbox")]
     provider: String,
+    /// The username of the account; null if its platform has none.
     #[schema(example = "harbour")]
     username: Option<String>,
     /// The text that this account uses.
     #[schema(example = "Hello from the harbour")]
     content: String,
-    /// The files that this account has in place of the post's; left out where it has the post's.
+    /// The files for this account, in place of those of the post; left out if it uses those of the
+    /// post.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     media: Option<Vec<MediumView>>,
-    /// What is said on its platform alone.
+    /// Options of the account's platform.
     #[schema(value_type = BTreeMap<String, Value>, example = json!({ "language": "en" }))]
     options: Options,
     /// `pending`, `publishing`, `published` or `failed`.
     #[schema(example = "pending")]
     status: &'static str,
+    /// When the post became public on this account; null if it is not.
     #[schema(format = DateTime)]
     published_at: Option<String>,
+    /// The id that the platform gave the post; null until it is public.
     platform_post_id: Option<String>,
-    /// Where people see it; null where that is not known.
+    /// The URL of the public post; null if it is unknown.
     #[schema(example = "https://mastodon.example/@harbour/112233")]
     platform_post_url: Option<String>,
-    /// Why it is not public, and what to do.
+    /// Why the post is not public on this account, and what to do.
     error_message: Option<String>,
 }
 
-/// A picture or video of a post.
+/// An image or video of a post.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PostMedia)]
 struct MediumView {
+    /// The id of the file.
     #[schema(example = 1_234_567_002)]
     id: u64,
-    /// Works for at least an hour.
+    /// A link to the file, valid for at least an hour.
     url: String,
     /// `image` or `video`.
     #[schema(example = "image")]
     file_type: &'static str,
+    /// The MIME type of the file.
     #[schema(example = "image/jpeg")]
     mime_type: &'static str,
-    /// What it shows, as this post says it.
+    /// The alt text of the file in this post.
     #[schema(example = "A boat at the pier")]
     alt_text: Option<String>,
 }
 
 impl PostView {
-    /// The post with links to its files. Links are signed here, without a call.
+    /// Links to the files are signed here, without a call.
     pub(crate) async fn of(app: &App, post: &Post) -> Self {
         let links = links(app.publishing.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
         let media = |files: &[Attachment]| files.iter().map(|it| MediumView::of(it, &links)).collect::<Vec<_>>();
@@ -137,7 +155,7 @@ pub(crate) async fn respond(app: &App, status: StatusCode, post: &Post) -> Respo
     (status, [(ETAG, post.entity_tag())], Json(PostView::of(app, post).await)).into_response()
 }
 
-/// A link to each of these files, of which some may stand here several times.
+/// A link to each of these files, which may contain duplicates.
 pub(crate) async fn links(bucket: Bucket, user: UserId, files: Vec<Attachment>) -> BTreeMap<MediaId, String> {
     let mut links = BTreeMap::new();
     for file in files {
@@ -145,7 +163,7 @@ pub(crate) async fn links(bucket: Bucket, user: UserId, files: Vec<Attachment>) 
         let path = MediaPath::new(user, file.media_id, file.mime_type).to_string();
         let link = bucket.presigned_get(&path, LINK_LASTS).await;
         entry.insert(link.unwrap_or_else(|error| {
-            tracing::error!(%error, "a link to a file could not be made");
+            tracing::error!(%error, "link to a file could not be signed");
             String::new()
         }));
     }

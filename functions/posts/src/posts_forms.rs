@@ -1,5 +1,5 @@
-//! What the buttons of `/account/posts` do: cancel, and try again. They change a
-//! post as `PATCH /posts/{post}` does.
+//! The buttons of `/account/posts`: cancel and try again. They change a post like `PATCH
+//! /posts/{post}`.
 
 use api::page::{Filled, PageError, PageResult};
 use api::{ClientIp, Segments, SignedIn};
@@ -23,11 +23,11 @@ pub(crate) struct PostForm {
 #[derive(Deserialize)]
 pub(crate) struct TryAgainForm {
     csrf: String,
-    /// Of the post as the page showed it.
+    /// The revision that the page showed.
     revision: u64,
 }
 
-/// Takes a post that is not out yet back to draft.
+/// Changes a post that is not published yet back to a draft.
 pub(crate) async fn cancel(
     State(app): State<App>,
     session: SignedIn,
@@ -41,7 +41,7 @@ pub(crate) async fn cancel(
     Ok(Redirect::to("/account/posts?done=cancelled"))
 }
 
-/// Sends what failed of a post once more, now.
+/// Publishes a failed post now, to the accounts where it failed.
 pub(crate) async fn try_again(
     State(app): State<App>,
     session: SignedIn,
@@ -50,8 +50,8 @@ pub(crate) async fn try_again(
     Filled(form): Filled<TryAgainForm>,
 ) -> PageResult<Redirect> {
     let post = found(&app, &session, &form.csrf, &post).await?;
-    // The page may be old: neither what was scheduled for another day since goes out
-    // because of it, nor what failed again in a way that may be public.
+    // The page may be old. It must not publish a post that was scheduled for another day since, or
+    // one that failed again and may be public.
     if post.status != PostStatus::Failed {
         return Err(stale());
     }
@@ -69,13 +69,13 @@ pub(crate) async fn found(app: &App, session: &SignedIn, csrf: &str, post: &str)
     find(app, session, post).await
 }
 
-/// The post of the user who is signed in.
+/// The post of the signed-in user.
 pub(crate) async fn find(app: &App, session: &SignedIn, post: &str) -> PageResult<Post> {
     let id = PostId::parse(post).ok_or_else(not_there)?;
     app.api.store.post(session.user, id).await?.ok_or_else(not_there)
 }
 
-/// Changes a post as a form asks.
+/// Changes a post as a form requests.
 pub(crate) async fn changed(
     app: &App,
     session: &SignedIn,
@@ -85,7 +85,7 @@ pub(crate) async fn changed(
 ) -> PageResult<()> {
     match app.publishing.change_post(post, change).await.map_err(failed)? {
         Changed::Done(_) => Ok(()),
-        // Whoever is signed in may write all that is theirs.
+        // A signed-in user may write all posts of the account.
         Changed::NotThere | Changed::DraftsOnly => Err(not_there()),
         // A form that schedules a draft names its revision.
         Changed::Stale | Changed::NeedsRevision => Err(stale()),
@@ -101,7 +101,7 @@ pub(crate) async fn changed(
     }
 }
 
-/// A fault of a request, for somebody who knows nothing of its fields.
+/// The error without the name of the field, which page users do not know.
 fn in_words(field: &str, message: &str) -> String {
     let said = message.strip_prefix(field).unwrap_or(message).trim();
     let said = if field.ends_with("connected_account_id") && said != message {
@@ -119,32 +119,34 @@ fn in_words(field: &str, message: &str) -> String {
 const HERE: &str = "/account/posts";
 const BACK: &str = "Go to your posts";
 
-/// The page where a form changes nothing.
+/// The page for a form that changed nothing.
 pub(crate) fn refused(title: &str, text: &str) -> PageError {
     PageError::new(StatusCode::UNPROCESSABLE_ENTITY, title, text).with_link(HERE, BACK)
 }
 
 fn stale() -> PageError {
-    let text = "It is not as it was when you opened the page, so nothing was done. Look at your posts again.";
+    let text = "The post was changed after you opened the page, so nothing was done. Check the post and try again.";
     refused("The post was changed", text)
 }
 
 fn not_there() -> PageError {
-    PageError::new(StatusCode::NOT_FOUND, "There is no such post", "It was deleted, or it never was yours.")
+    PageError::new(StatusCode::NOT_FOUND, "Post not found", "The post was deleted, or it belongs to another user.")
         .with_link(HERE, BACK)
 }
 
 fn failed(error: PublishingError) -> PageError {
     match error {
-        PublishingError::Contended | PublishingError::Storage(StorageError::Contended) => {
-            PageError::new(StatusCode::CONFLICT, "The post is being changed", "Nothing was changed. Try again.")
-                .with_link(HERE, BACK)
-        }
+        PublishingError::Contended | PublishingError::Storage(StorageError::Contended) => PageError::new(
+            StatusCode::CONFLICT,
+            "The post is being changed",
+            "Another request is changing the post. Nothing was changed. Try again.",
+        )
+        .with_link(HERE, BACK),
         PublishingError::Storage(error) => error.into(),
         error => {
-            tracing::error!(%error, "a form failed on publishing");
-            let text = "Something failed on our side. Look at the post before you try again.";
-            PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "That did not work", text).with_link(HERE, BACK)
+            tracing::error!(%error, "publishing failed during a form request");
+            let text = "Something failed on our side. Check the post before you try again.";
+            PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text).with_link(HERE, BACK)
         }
     }
 }
@@ -154,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_told_without_the_names_of_fields() {
+    fn page_error_has_no_field_names() {
         for (field, message, told) in [
             (
                 "platforms.0.connected_account_id",
@@ -168,8 +170,8 @@ mod tests {
             ),
             (
                 "platforms.0.content",
-                "Bluesky takes at most 300 characters, this has 301",
-                "Bluesky takes at most 300 characters, this has 301.",
+                "Bluesky accepts at most 300 characters; this text has 301",
+                "Bluesky accepts at most 300 characters; this text has 301.",
             ),
         ] {
             assert_eq!(in_words(field, message), told);

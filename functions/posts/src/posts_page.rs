@@ -1,4 +1,5 @@
-//! `/account/posts`: what comes by day, what failed and why, and what can be done.
+//! `/account/posts`: scheduled posts by day, failed posts with the reason, and the possible
+//! actions.
 
 mod row;
 
@@ -18,7 +19,6 @@ use storage::StorageError;
 use self::row::Row;
 use crate::App;
 
-/// How many posts a page shows.
 const PER_PAGE: u64 = 50;
 
 #[derive(Deserialize)]
@@ -33,14 +33,11 @@ pub(crate) struct PostsQuery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Show {
-    /// What goes out, and what is going out now.
+    /// Scheduled posts, and those that are being published.
     #[default]
     Coming,
-    /// What is not public, or not everywhere.
     Failed,
-    /// What is public.
     Published,
-    /// What has no time.
     Drafts,
 }
 
@@ -48,11 +45,10 @@ enum Show {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Done {
-    /// A post was taken back to draft.
+    /// The post was changed back to a draft.
     Cancelled,
-    /// A draft got a time.
     Scheduled,
-    /// A failed post goes out again.
+    /// The failed post is being published again.
     TriedAgain,
 }
 
@@ -97,7 +93,7 @@ pub(crate) async fn show_posts(
     Ok(Page::of("Your posts", &page)?.signed_in(&session).of_account(Part::Posts))
 }
 
-/// The posts of a page, and how many there are on all pages.
+/// The posts of a page, and the number of posts on all pages.
 async fn listed(app: &App, session: &SignedIn, show: Show, page: u32) -> Result<(Vec<Post>, u64), StorageError> {
     let list = async |status| {
         let listing = Listing { status: Some(status), page: page.into(), ..show.listing() };
@@ -107,7 +103,7 @@ async fn listed(app: &App, session: &SignedIn, show: Show, page: u32) -> Result<
         Show::Failed => list(PostStatus::Failed).await?,
         Show::Published => list(PostStatus::Published).await?,
         Show::Drafts => list(PostStatus::Draft).await?,
-        // What is going out now is little, and stands before what comes.
+        // Few posts are being published at a time. They come before the scheduled ones.
         Show::Coming if page == 1 => {
             let (going, coming) = futures::try_join!(list(PostStatus::Publishing), list(PostStatus::Scheduled))?;
             let posts = going.posts.into_iter().chain(coming.posts).collect();
@@ -118,7 +114,7 @@ async fn listed(app: &App, session: &SignedIn, show: Show, page: u32) -> Result<
     Ok((found.posts, found.total))
 }
 
-/// The rows under the headings of their days, in the order in which they are.
+/// Groups the rows by day, in their order.
 fn by_day(rows: impl Iterator<Item = (Option<NaiveDate>, Row)>) -> Vec<Day> {
     let mut days: Vec<Day> = Vec::new();
     let mut current = None;
@@ -140,7 +136,7 @@ fn date_of(post: &Post) -> Option<NaiveDate> {
 }
 
 impl Show {
-    /// What comes begins with the next, everything else with the latest.
+    /// Scheduled posts begin with the next one, all others with the latest.
     fn listing(self) -> Listing {
         let (sort, direction) = match self {
             Self::Coming => (SortField::ScheduledAt, Direction::Asc),
@@ -150,7 +146,7 @@ impl Show {
         Listing { status: None, sort, direction, page: 1, per_page: PER_PAGE }
     }
 
-    /// As addresses name it.
+    /// The name in URLs.
     const fn name(self) -> &'static str {
         match self {
             Self::Coming => "coming",
@@ -160,10 +156,10 @@ impl Show {
         }
     }
 
-    /// Its name and how many there are.
+    /// The name of the tab, and its number of posts.
     fn tab(self, counts: &Counts) -> (&'static str, u64) {
         match self {
-            Self::Coming => ("Coming", counts.scheduled + counts.publishing),
+            Self::Coming => ("Scheduled", counts.scheduled + counts.publishing),
             Self::Failed => ("Failed", counts.failed),
             Self::Published => ("Published", counts.published),
             Self::Drafts => ("Drafts", counts.draft),

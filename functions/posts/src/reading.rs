@@ -1,5 +1,5 @@
-//! The fields that creating and changing a post have in common. Reading goes
-//! on after a fault, so that one answer names every fault.
+//! Parses the fields that creating and changing a post have in common. Parsing continues after an
+//! error, so that one response reports all of them.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,17 @@ use domain::schedule::parse_schedule;
 use domain::text::PostText;
 use serde_json::Value;
 
-/// The fields of a post that a client writes.
 pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media"];
 
 const TARGET_FIELDS: &[&str] = &["connected_account_id", "content", "media", "options"];
 
-/// The most characters of an option, whatever its platform takes.
+/// The most characters of an option, whatever its platform accepts.
 const MAX_OPTION_CHARS: usize = 10_000;
 
 /// The most entries of an option that is a list.
 const MAX_OPTION_ENTRIES: usize = 100;
 
-/// `content`, when it was given and is valid.
+/// `content`, if it is present and valid.
 pub(crate) fn content(fields: &mut Fields) -> FieldValue<PostText> {
     match fields.text("content") {
         FieldValue::Value(raw) => match PostText::parse(&raw) {
@@ -40,8 +39,8 @@ pub(crate) fn content(fields: &mut Fields) -> FieldValue<PostText> {
     }
 }
 
-/// `scheduled_at`. One that cannot be used counts as now, so that the response names everything else
-/// that keeps the post from being scheduled. Its error keeps the post from being written.
+/// `scheduled_at`. An invalid time counts as now, so that the response reports everything else that
+/// prevents scheduling. Its error prevents the write.
 pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> FieldValue<DateTime<Utc>> {
     match fields.text("scheduled_at") {
         FieldValue::Value(raw) => FieldValue::Value(parse_schedule(&raw, now).unwrap_or_else(|error| {
@@ -54,7 +53,7 @@ pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> FieldValu
     }
 }
 
-/// `platforms`; `None` when it was not given, empty when it was `null`.
+/// `platforms`; `None` if absent, empty if `null`.
 pub(crate) fn platforms(fields: &mut Fields) -> Option<Vec<NewTarget>> {
     let entries = list(fields, "platforms", MAX_TARGETS)?;
     let targets = entries.into_iter().enumerate().filter_map(|(index, entry)| {
@@ -71,7 +70,7 @@ fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
         FieldValue::Value(number) => {
             let id = ConnectionId::new(number);
             if id.is_none() {
-                entry.add("connected_account_id", "is not one of your connected accounts");
+                entry.add("connected_account_id", "is not one of your connected accounts; GET /connections lists them");
             }
             id
         }
@@ -82,13 +81,12 @@ fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
         FieldValue::Invalid => None,
     };
     let (text, options) = (content(entry).value(), options(entry));
-    // Null is as if it was left out: the empty list says that there are none.
+    // Null means the same as absent; the empty list means that there are no files.
     let media = media(entry).value();
     Some(NewTarget { index, connection_id: connection_id?, text, media, options })
 }
 
-/// `options` of a target. Which names and values there are depends on its
-/// platform, which is not known here.
+/// `options` of a target. Its platform, which decides on names and values, is not known here.
 fn options(entry: &mut Fields) -> NamedOptions {
     let given = entry.object("options", MAX_OPTIONS).value().unwrap_or_default();
     let mut said = Vec::new();
@@ -126,7 +124,7 @@ fn option(value: Value) -> Result<Option<OptionValue>, &'static str> {
     }))
 }
 
-/// `media`, of the post or of one of its targets.
+/// `media` of the post or of one of its targets.
 pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<NamedMedium>> {
     let entries = match fields.list_of("media", MAX_MEDIA) {
         FieldValue::Value(entries) => entries,
@@ -153,17 +151,17 @@ pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<NamedMedium>> {
         };
         match MediaPath::parse(&raw) {
             Ok(path) if named.iter().any(|it| it.path == path) => {
-                fields.add(&field, "names a file that stands in media already");
+                fields.add(&field, "names a file that is in this list already; name each file once");
             }
             Ok(path) => named.push(NamedMedium { field: fields.within(&field), path, alt_text }),
-            Err(_) => fields.add(&field, "is not one of your uploads; use the path that POST /media answered"),
+            Err(_) => fields.add(&field, "is not one of your uploads; use the path that POST /media returned"),
         }
     }
     FieldValue::Value(named)
 }
 
-/// Refuses more than a request may name in all its lists, and looks at none of its
-/// targets' files then.
+/// Limits the files that a request names in all its lists. Beyond the limit, the files of the
+/// targets are not checked.
 pub(crate) fn bound_files(fields: &mut Fields, media: &[NamedMedium], targets: &mut [NewTarget]) {
     let named = || media.iter().chain(targets.iter().filter_map(|it| it.media.as_ref()).flatten());
     let files = named().map(|it| it.path.media()).collect::<BTreeSet<_>>().len();
@@ -194,8 +192,7 @@ fn alt_text(medium: &mut Fields) -> Option<AltText> {
     AltText::parse(&raw).inspect_err(|fault| medium.add("alt_text", fault)).ok()
 }
 
-/// The entries of a list; `None` when it was not given or cannot be used, empty
-/// when it was `null`.
+/// The entries of a list; `None` if absent or invalid, empty if `null`.
 fn list(fields: &mut Fields, name: &str, max: usize) -> Option<Vec<Value>> {
     match fields.list_of(name, max) {
         FieldValue::Value(entries) => Some(entries),

@@ -1,5 +1,5 @@
-//! `/account/posts/{post}/schedule`: everything of a draft that goes out, and the form that
-//! schedules exactly what is shown.
+//! `/account/posts/{post}/schedule`: shows a draft exactly as it will be published, and the form
+//! that schedules it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,16 +21,16 @@ use crate::App;
 use crate::post_view::links;
 use crate::posts_forms::{changed, find, found, refused};
 
-/// The forms of the value that browsers send for a `datetime-local` field.
+/// The formats in which browsers send a `datetime-local` field.
 const LOCAL_TIMES: [&str; 3] = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%.f"];
 
 #[derive(Deserialize)]
 pub(crate) struct ScheduleForm {
     csrf: String,
-    /// Of the post as the page showed it.
+    /// The revision that the page showed.
     revision: u64,
     when: When,
-    /// In UTC, as the page says.
+    /// In UTC, as the label says.
     #[serde(default)]
     at: String,
 }
@@ -52,11 +52,11 @@ struct SchedulePage<'a> {
     targets: Vec<TargetCard<'a>>,
 }
 
-/// Everything that goes out to one account.
+/// What will be published to one account.
 struct TargetCard<'a> {
     platform: &'a str,
     name: Option<String>,
-    /// What to do before it can be scheduled.
+    /// What to do before the draft can be scheduled.
     advice: Option<&'static str>,
     text: &'a str,
     options: Vec<(&'a str, String)>,
@@ -69,7 +69,6 @@ struct FileRow<'a> {
     alt_text: Option<&'a str>,
 }
 
-/// Shows a draft with everything that goes out.
 pub(crate) async fn show_schedule(
     State(app): State<App>,
     session: SignedIn,
@@ -103,9 +102,10 @@ pub(crate) async fn schedule(
     let at = match form.when {
         When::Now => now,
         When::At => time(&form.at, now).map_err(|error| match error {
-            InvalidSchedule::NotAnInstant | InvalidSchedule::NoTime => {
-                refused("There is no time", "Give a date and a time, or publish the post now.")
-            }
+            InvalidSchedule::NotAnInstant | InvalidSchedule::NoTime => refused(
+                "Enter a date and a time",
+                "Nothing was scheduled. Enter a date and a time, or publish the post now.",
+            ),
             error => refused("Nothing was changed", &format!("The time {error}.")),
         })?,
     };
@@ -122,11 +122,11 @@ fn check_draft(post: &Post) -> PageResult<()> {
     if post.status == PostStatus::Draft {
         return Ok(());
     }
-    let text = format!("The post is {}; only a draft can be scheduled here.", post.status.as_str());
-    Err(refused("This is no draft", &text))
+    let text = format!("The post is {}, and only a draft can be scheduled here.", post.status.as_str());
+    Err(refused("This post is not a draft", &text))
 }
 
-/// Reads the value of a `datetime-local` field, which has no offset, as a time in UTC.
+/// Parses the value of a `datetime-local` field, which has no offset, as UTC.
 fn time(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidSchedule> {
     let read = LOCAL_TIMES.iter().find_map(|it| NaiveDateTime::parse_from_str(raw, it).ok());
     parse_schedule(&show(read.ok_or(InvalidSchedule::NotAnInstant)?.and_utc()), now)
@@ -136,8 +136,8 @@ impl<'a> TargetCard<'a> {
     fn of(post: &'a Post, target: &'a Target, accounts: &'a Accounts, links: &'a BTreeMap<MediaId, String>) -> Self {
         let account = accounts.get(&target.connection_id);
         let advice = match account {
-            None => Some("This account is not connected any more. Connect it again, or take it out of the post."),
-            Some(it) if it.needs_reconnection => Some("This account has to be connected again first."),
+            None => Some("This account is no longer connected. Connect it again, or remove it from the post."),
+            Some(it) if it.needs_reconnection => Some("Reconnect this account before you schedule the post."),
             Some(_) => None,
         };
         let file = |it: &'a Attachment| FileRow {
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_goes_out_to_an_account_is_on_the_page() {
+    fn page_shows_everything_that_is_published_to_an_account() {
         let user = a_user();
         let connections = [a_connection(&user), a_connection(&user)];
         let mut post = a_post(&user, None, &connections);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_a_form_is_in_utc_and_within_the_bounds_of_a_post() {
+    fn form_time_is_utc_and_within_the_limits_of_a_post() {
         let tomorrow = noon() + TimeDelta::days(1);
         for raw in ["2026-11-22T12:00", "2026-11-22T12:00:00", "2026-11-22T12:00:00.000"] {
             assert_eq!(time(raw, noon()), Ok(tomorrow), "{raw}");

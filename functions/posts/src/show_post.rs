@@ -1,5 +1,3 @@
-//! `GET /posts/{post}`.
-
 use api::openapi::{Invalid, Missing, POSTS, Refused};
 use api::scope_guard::PostsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};
@@ -11,17 +9,17 @@ use http::StatusCode;
 use crate::App;
 use crate::post_view::{PostView, respond};
 
-/// One post.
 #[utoipa::path(
     get,
     path = "/api/v1/posts/{post}",
     operation_id = "post.show",
     tag = POSTS,
     summary = "Show a post",
+    description = "Returns the post with its status on every account, and its revision as `etag`.",
     security(("token" = [])),
     params(("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     responses(
-        (status = 200, description = "The post", body = PostView, headers(("etag" = String, description = "The `revision` in quotes, for `If-Match`"))),
+        (status = 200, description = "The post", body = PostView, headers(("etag" = String, description = "The `revision` in quotation marks, for `If-Match`"))),
         Refused,
         Missing,
         Invalid,

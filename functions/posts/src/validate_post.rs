@@ -1,5 +1,3 @@
-//! `POST /posts/validate`.
-
 use api::openapi::{BadBody, POSTS, Refused};
 use api::scope_guard::PostsDraft;
 use api::{ApiResult, Caller, RequestBody};
@@ -13,10 +11,10 @@ use utoipa::ToSchema;
 use crate::create_post::{NewPostBody, read, refused};
 use crate::{App, failed, reading};
 
-/// That a post would be scheduled.
+/// The result of the check: the post can be scheduled.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Validation {
-    /// What may be mended before.
+    /// What you may want to change before.
     warnings: Vec<WarningView>,
 }
 
@@ -24,26 +22,26 @@ pub(crate) struct Validation {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Warning)]
 struct WarningView {
-    /// Where in the body.
+    /// The path of the field in the body.
     #[schema(example = "media.0.alt_text")]
     field: String,
+    /// The warning, and what to do about it.
     #[schema(
-        example = "media.0.alt_text is missing: whoever does not see the file is not told on Mastodon what it shows"
+        example = "media.0.alt_text is missing: people who use a screen reader on Mastodon will not know what the file shows; describe it"
     )]
     message: String,
 }
 
-/// Says whether a post would be scheduled, and keeps nothing.
 #[utoipa::path(
     post,
     path = "/api/v1/posts/validate",
     operation_id = "post.validate",
     tag = POSTS,
     summary = "Check a post",
-    description = "Takes the body of `POST /posts` and checks it as if it were scheduled, for now where it has no time. What would be refused is refused here in the same way.",
+    description = "Checks the body of `POST /posts` as if the post were scheduled, and stores nothing. Without `scheduled_at`, it is checked as a post for now. Errors are the same as those of `POST /posts`.",
     security(("token" = [])),
     request_body(content = NewPostBody),
-    responses((status = 200, description = "It would be scheduled", body = Validation), Refused, BadBody),
+    responses((status = 200, description = "The post can be scheduled", body = Validation), Refused, BadBody),
 )]
 pub(crate) async fn validate_post(
     State(app): State<App>,

@@ -1,5 +1,4 @@
-//! The publisher: each minute, it puts the deliveries that are due soon on the
-//! queue.
+//! The publisher function: each minute, puts the deliveries that are due soon on the queue.
 
 use publishing::{Planned, Publishing, PublishingError};
 
@@ -11,7 +10,7 @@ pub async fn tick(publishing: &Publishing) -> Result<Planned, PublishingError> {
     if 0 < overdue_s {
         tracing::info!(target: cloud::metrics::TARGET, oldest_overdue_s = overdue_s, "a delivery is overdue");
     }
-    // Posts come first: what is told of them may be a minute late.
+    // Deliveries come first: events may be a minute late.
     publishing.empty_outbox().await?;
     Ok(planned)
 }

@@ -1,5 +1,3 @@
-//! The publisher function, woken by a schedule.
-
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use publishing::Publishing;
 use serde_json::Value;

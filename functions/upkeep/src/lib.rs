@@ -1,6 +1,5 @@
-//! Upkeep: looks after credentials every week, and removes uploads that no
-//! post uses or could use. Asked by
-//! the operator, it removes everything of a user.
+//! The upkeep function: checks and refreshes credentials, and removes uploads that no post uses or
+//! could use. At the operator's request, it erases a user.
 
 use domain::id::UserId;
 use platforms::{Connect, Platform, Registry};
@@ -8,32 +7,31 @@ use publishing::{Publishing, PublishingError, remove_unused_uploads};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What the function is woken for. The schedule sends an event of its own, which
-/// has none of these fields.
+/// The event of an invocation. The schedule sends an event of its own, without any of these fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Errand {
-    /// Only to remove everything of this user, as `infra/erase-user` asks it.
+    /// Only erases this user, as `infra/erase-user` requests.
     #[serde(default, deserialize_with = "of_somebody")]
     pub erase_user: Option<UserId>,
 }
 
 fn of_somebody<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserId>, D::Error> {
     let id: u64 = Deserialize::deserialize(deserializer)?;
-    UserId::new(id).map(Some).ok_or_else(|| D::Error::custom("not the id of a user"))
+    UserId::new(id).map(Some).ok_or_else(|| D::Error::custom("not a user id"))
 }
 
-/// What a pass of an erasure came to.
+/// The result of one pass of an erasure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Pass {
-    /// Items that were removed from the tables.
+    /// Items deleted from the tables.
     pub items: usize,
-    /// Files that were removed from the bucket.
+    /// Files deleted from the bucket.
     pub files: usize,
-    /// Whether there was nothing left. Else it is to be asked for again.
+    /// Whether nothing was left. Otherwise run another pass.
     pub done: bool,
 }
 
-/// Makes one pass of removing everything of a user.
+/// Makes one pass of erasing a user.
 pub async fn erase(
     publishing: &Publishing,
     platforms: &Registry<dyn Connect>,
@@ -43,12 +41,11 @@ pub async fn erase(
     Ok(Pass { items: erased.items, files: erased.files, done: erased.is_nothing() })
 }
 
-/// Does one round of it. What fails is logged and tried again in the next
-/// round.
+/// Does one round. What fails is logged and repeated in the next round.
 pub async fn round(publishing: &Publishing, platforms: &Registry<dyn Platform>) -> Result<(), PublishingError> {
-    let renewed = publishing.custody().refresh_due(platforms).await;
-    // The uploads do not depend on the credentials, so an error with the
-    // credentials is returned only after the uploads were removed.
+    let renewed = publishing.credential_service().refresh_due(platforms).await;
+    // Uploads do not depend on credentials, so an error of the credentials is returned only after
+    // the uploads were removed.
     let looked = publishing.look_at_uploads().await;
     let removed = remove_unused_uploads(&publishing.store, &publishing.bucket, publishing.clock.now()).await;
     let (renewed, removed) = (renewed?, removed? + looked?);
@@ -61,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schedule_asks_for_no_erasure_and_the_operator_for_one_of_a_whole_id() {
+    fn schedule_event_erases_no_user_and_operator_event_needs_a_whole_id() {
         let errand = |raw: &str| serde_json::from_str::<Errand>(raw).ok().map(|it| it.erase_user);
         assert_eq!(errand(r#"{"source": "aws.scheduler", "detail": {}}"#), Some(None));
         assert_eq!(errand("{}"), Some(None));

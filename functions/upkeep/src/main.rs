@@ -1,5 +1,3 @@
-//! The upkeep function, woken by a schedule.
-
 use std::sync::Arc;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};

@@ -2,7 +2,7 @@
 
 use api::{FieldValue, Fields};
 use domain::webhook::{EndpointUrl, EventKind};
-use egress::Schemes;
+use egress::{Refusal, Schemes};
 
 use crate::App;
 
@@ -29,9 +29,21 @@ pub(crate) fn url(app: &App, fields: &mut Fields) -> FieldValue<EndpointUrl> {
     match app.egress.client(url.url(), Schemes::Encrypted) {
         Ok(_) => FieldValue::Value(url),
         Err(refusal) => {
-            fields.add("url", refusal);
+            let field = fields.within("url");
+            fields.faults().add_sentence(field, local_hint(refusal));
             FieldValue::Invalid
         }
+    }
+}
+
+/// The reason why a URL may not be called; if the URL looks like one of a local machine, with the
+/// command that forwards events to it.
+fn local_hint(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Scheme | Refusal::Port | Refusal::NotPublic => {
+            format!("{refusal}. To receive events on your own machine, run: social listen")
+        }
+        refusal => refusal.to_string(),
     }
 }
 

@@ -12,8 +12,10 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Webhook)]
 pub(crate) struct WebhookView {
+    /// The id of the webhook.
     #[schema(example = 1_234_567_003)]
     id: u64,
+    /// The URL that receives the events.
     #[schema(example = "https://example.com/webhooks")]
     url: String,
     /// What it is told of; empty is everything.
@@ -38,8 +40,10 @@ pub(crate) struct WebhookView {
     /// Until when the secret before the last rotation signs too; null when only the newest one signs.
     #[schema(format = DateTime)]
     previous_secret_until: Option<String>,
+    /// When the webhook was created.
     #[schema(format = DateTime, example = "2026-11-21T09:00:00.000Z")]
     created_at: String,
+    /// When the webhook was last changed.
     #[schema(format = DateTime, example = "2026-11-21T09:00:00.000Z")]
     updated_at: String,
 }
@@ -62,11 +66,13 @@ pub(crate) struct DeliveryView {
     /// The `webhook-id` that it is sent with, the same in every attempt.
     #[schema(example = "evt_2jmj7l5rSw0yVb_vlWAYkK_YBwk2jmj7l5rSw0yVb_v")]
     id: String,
+    /// The type of the event.
     #[schema(example = "post.published")]
     event: &'static str,
     /// `waiting`, `delivered` or `failed`.
     #[schema(example = "delivered")]
     status: &'static str,
+    /// When the event happened.
     #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
     created_at: String,
     /// When it is tried next; null where it is not.
@@ -85,6 +91,7 @@ pub(crate) struct DeliveryView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = WebhookAttempt)]
 struct AttemptView {
+    /// When the attempt began.
     #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
     at: String,
     /// The status that was answered; null where there was no answer.

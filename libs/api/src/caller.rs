@@ -1,7 +1,6 @@
-//! Who calls. The gate looks the token up and counts the request before
-//! routing. Refusals are decided here, after routing, so that an unknown path
-//! is answered with 404 and a wrong method with 405 even when the limit is
-//! used up.
+//! Extractors for the caller of a request. The middleware looks up the token and counts the request
+//! before routing. The request is denied here, after routing, so that an unknown path returns 404
+//! and a wrong method 405 even when the rate limit is reached.
 
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -19,64 +18,55 @@ use crate::error::ApiError;
 use crate::limit::Budget;
 use crate::scope_guard::Needs;
 
-/// A caller whose token has the scope `N`. Any other request is answered with
-/// 429, 401 or 403; the first of them that applies is taken.
+/// A caller whose token has the scope `N`. Any other request gets 429, 401 or 403, in this order.
 #[derive(Clone, Debug)]
 pub struct Caller<N: Needs> {
-    /// The user the token belongs to.
     pub user: UserId,
-    /// The address that the request came from.
     pub ip: IpAddr,
-    /// What the token may do.
     pub scopes: Scopes,
     need: PhantomData<fn() -> N>,
 }
 
 impl<N: Needs> Caller<N> {
-    /// Refuses what the user's plan does not allow, and says why.
+    /// The error for what the user's plan does not allow, with the reason. It is written to the
+    /// audit log.
     pub fn not_in_plan(&self, why: String) -> ApiError {
         audit::Entry::new(Event::PlanRefused).user(self.user).address(self.ip).why(&why).write();
         ApiError::Forbidden(why)
     }
 }
 
-/// The valid token of a request; extracted after [`Caller`], which refuses the others.
+/// The valid token of a request. Extract it after [`Caller`], which denies requests without one.
 #[derive(Clone, Debug)]
 pub struct HeldToken {
-    /// The token's hash, by which the store knows the token.
+    /// The hash of the token, its key in the store.
     pub id: Arc<str>,
-    /// The token as it is stored.
     pub grant: Arc<TokenGrant>,
 }
 
-/// A caller of a route that needs no token. When the limit is used up, the
-/// request is answered with 429.
+/// A caller of a route that needs no token. Returns 429 when the rate limit is reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Visitor {
-    /// The address that the request came from.
     pub ip: IpAddr,
 }
 
-/// What the gate found out about a request.
+/// What the middleware found out about a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) ip: IpAddr,
     pub(crate) at: DateTime<Utc>,
     pub(crate) token: Credential,
-    /// `None` when the store could not count.
+    /// `None` if the store could not count the request.
     pub(crate) budget: Option<Budget>,
 }
 
-/// The token of a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Credential {
-    /// The request has no token.
     Absent,
-    /// The token is not one of ours, or it is revoked or expired.
+    /// The token is unknown, revoked or expired.
     Rejected,
-    /// The token is valid.
     Good(HeldToken),
-    /// The store failed, or was not asked because the limit is used up.
+    /// The store failed, or was not asked because the rate limit is reached.
     Unknown,
 }
 
@@ -92,7 +82,8 @@ impl Seen {
     fn token(&self) -> Result<&HeldToken, ApiError> {
         match &self.token {
             Credential::Good(token) => Ok(token),
-            Credential::Absent | Credential::Rejected => Err(ApiError::Unauthenticated),
+            Credential::Absent => Err(ApiError::TokenMissing),
+            Credential::Rejected => Err(ApiError::Unauthenticated),
             Credential::Unknown => Err(ApiError::Unavailable),
         }
     }
@@ -111,7 +102,7 @@ fn lacks(scope: Scope) -> String {
 
 fn seen(parts: &Parts) -> Result<&Seen, ApiError> {
     parts.extensions.get().ok_or_else(|| {
-        tracing::error!("a route of the API was not finished with api::finish");
+        tracing::error!("a route of the API was not completed with api::finish");
         ApiError::Internal
     })
 }
@@ -159,12 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_does_not_answer_is_neither_a_limit_nor_a_wrong_token() {
+    fn store_failure_is_neither_rate_limit_nor_invalid_token() {
         assert!(matches!(seen(Credential::Unknown, None).within_limit(), Err(ApiError::Unavailable)));
         assert!(matches!(seen(Credential::Unknown, None).token(), Err(ApiError::Unavailable)));
-        for token in [Credential::Absent, Credential::Rejected] {
-            assert!(matches!(seen(token, None).token(), Err(ApiError::Unauthenticated)));
-        }
+        assert!(matches!(seen(Credential::Absent, None).token(), Err(ApiError::TokenMissing)));
+        assert!(matches!(seen(Credential::Rejected, None).token(), Err(ApiError::Unauthenticated)));
     }
 
     #[test]
@@ -175,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_plan_does_not_allow_is_forbidden_with_its_reason() {
+    fn plan_limit_is_403_with_its_reason() {
         let caller = Caller::<crate::scope_guard::PostsRead> {
             user: domain::testing::a_user().user_id,
             ip: [192, 0, 2, 1].into(),

@@ -1,5 +1,4 @@
-//! What every response carries, whichever function gives it: the id of the
-//! request, the figures of the rate limit, and what browsers are to heed.
+//! Headers of every response: request id, rate limit, and security headers for browsers.
 
 use std::sync::Arc;
 
@@ -16,21 +15,17 @@ use tracing::Instrument;
 use crate::limit::{Budget, ClientIp};
 use crate::{Api, RateLimits, TrustedProxy};
 
-/// The id of a request, a request extension. It is written to `x-request-id`
-/// and to the logs.
+/// The id of a request, a request extension. It is in the header `x-request-id` and in the logs.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
-/// What the common headers are made of.
 #[derive(Clone, Debug)]
 pub struct FrontConfig {
-    /// The source of the time.
     pub clock: Clock,
-    /// Whether the service is reached by https alone.
+    /// Whether the service is reached only by https.
     pub is_encrypted: bool,
-    /// How many requests a minute allows.
     pub limits: RateLimits,
-    /// Proxies that are believed about the address of a client.
+    /// Proxies whose header with the client address is trusted.
     pub proxies: Vec<TrustedProxy>,
 }
 
@@ -46,7 +41,7 @@ impl From<&Api> for FrontConfig {
 }
 
 impl FrontConfig {
-    /// Adds the layer that identifies each request and completes its response.
+    /// Adds the layer that gives each request an id and adds the headers to its response.
     pub fn before(self, router: Router) -> Router {
         router.layer(from_fn_with_state(Arc::new(self), identified))
     }

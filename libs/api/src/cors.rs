@@ -1,5 +1,5 @@
-//! Cross-origin requests. A script may read an answer only when the
-//! configuration names its origin.
+//! Cross-origin requests (CORS). A script may read a response only if the configuration names its
+//! origin.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{
@@ -8,20 +8,20 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
-/// The request's origin when it is one of those allowed.
+/// The origin of the request if it is allowed.
 pub(crate) fn allowed_origin(headers: &HeaderMap, allowed: &[String]) -> Option<HeaderValue> {
     let origin = headers.get(ORIGIN)?;
     let is_allowed = allowed.iter().any(|it| it.as_bytes() == origin.as_bytes());
     is_allowed.then(|| origin.clone())
 }
 
-/// Whether this is a preflight request, with which a browser asks whether a
-/// script may send the actual request.
+/// Whether this is a preflight request, by which a browser asks whether a script may send the
+/// actual one.
 pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The answer that allows the actual request.
+/// The response that allows the actual request.
 pub(crate) fn preflight() -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PATCH, DELETE"),
@@ -31,7 +31,7 @@ pub(crate) fn preflight() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// Lets scripts of this origin read the answer.
+/// Allows scripts of this origin to read the response.
 pub(crate) fn let_read(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(
@@ -43,7 +43,7 @@ pub(crate) fn let_read(headers: &mut HeaderMap, origin: HeaderValue) {
     );
 }
 
-/// Tells caches that the answer depends on the origin of the request.
+/// Tells caches that the response depends on the origin.
 pub(crate) fn vary(headers: &mut HeaderMap) {
     headers.append(VARY, HeaderValue::from_static("origin"));
 }

@@ -1,4 +1,4 @@
-//! What every function that speaks HTTP reads from its environment.
+//! The environment variables of every function that serves HTTP.
 
 use aws_config::SdkConfig;
 use chrono::TimeDelta;
@@ -11,11 +11,10 @@ use url::Url;
 
 use crate::{Api, RateLimits, TrustedProxy};
 
-/// How many days after its last use a token expires unless configured
-/// otherwise.
+/// Default of `TOKEN_DAYS`: days after its last use until a token expires.
 const TOKEN_DAYS: u32 = 180;
 
-/// How many days after it was made a token expires unless configured otherwise.
+/// Default of `TOKEN_MAX_DAYS`: days after its creation until a token expires.
 const TOKEN_MAX_DAYS: u32 = 400;
 
 impl Api {

@@ -1,5 +1,5 @@
-//! Every failure a client can meet, in one place. Their bodies have the form
-//! that the specification demands.
+//! All errors that a client can receive, in one place. Their bodies have the form of the
+//! specification.
 
 use std::collections::BTreeMap;
 
@@ -12,76 +12,77 @@ use serde::Serialize;
 use storage::StorageError;
 use utoipa::ToSchema;
 
-/// What a handler answers.
 pub type ApiResult<T> = Result<T, ApiError>;
 
-/// Every failure a client can meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApiError {
-    /// 422, with everything that is wrong with the request.
+    /// 422, with all validation errors.
     Invalid(ValidationErrors),
     /// A status with `{error, error_description}`.
     OAuth {
-        /// The status.
         status: StatusCode,
-        /// The code for programs.
+        /// For programs.
         error: &'static str,
-        /// The sentence for people.
+        /// For people.
         description: String,
     },
-    /// 401: there is no token, or none that is valid.
+    /// 401: the request has no token.
+    TokenMissing,
+    /// 401: the token is unknown, revoked or expired, or was issued for another resource.
     Unauthenticated,
     /// 403, with the reason.
     Forbidden(String),
-    /// 404: it does not exist, or it is somebody else's.
+    /// 404: it does not exist, or it belongs to another user.
     NotFound,
-    /// 405: the path does not take this method.
+    /// 405: the path does not accept the method.
     WrongMethod,
-    /// 409, with what the request is in conflict with.
+    /// 409, with the reason.
     Conflict(String),
-    /// 412: the resource is not as `If-Match` demands.
+    /// 412: the resource does not match `If-Match`.
     PreconditionFailed,
-    /// 413: the body is too large.
+    /// 413: the body exceeds 256 KiB.
     TooLarge,
     /// 415: the body is not declared as JSON.
     WrongType,
-    /// 400, with what cannot be read in the body.
+    /// 400, with the reason why the body is unreadable.
     Malformed(String),
-    /// 428: the request needs `If-Match`, with what to do.
+    /// 428: the request needs `If-Match`; with what to do.
     PreconditionRequired(String),
-    /// 429: the limit of requests is used up.
+    /// 429: the rate limit is reached.
     TooMany {
-        /// Seconds until the limit starts over.
+        /// Seconds until the limit is reset.
         wait: u64,
     },
-    /// 429: too many calls to hosts that users named are under way.
+    /// 429: too many calls to hosts that users named are in flight.
     TooManyCalls {
-        /// Seconds after which to try again.
+        /// Seconds until the next try.
         wait: u64,
     },
-    /// 500: something failed on our side.
+    /// 500: an error of the service. Its cause is in the logs.
     Internal,
-    /// 503, with what cannot be had just now: a platform's answer.
+    /// 503: a platform or another dependency does not respond.
     Later {
-        /// What, and when to try again.
+        /// What happened, and when to try again.
         message: String,
-        /// Seconds until then.
+        /// Seconds until the next try.
         wait: u64,
     },
-    /// 503: the store cannot be reached.
+    /// 503: the store is unavailable.
     Unavailable,
 }
 
-/// Why a request was refused: `message`, with `errors` where fields are wrong; or
-/// `error` with `error_description`, where programs tell reasons apart.
+/// Why a request was refused: `message`, with `errors` if fields are invalid; or `error` and
+/// `error_description` where programs distinguish reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Error)]
 pub struct ErrorBody {
-    /// What happened, and what to do about it. Of wrong fields the first fault, and how many more there are.
+    /// What happened, and what to do about it. For invalid fields: the first error, and how many
+    /// more there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "content is required")]
     pub message: Option<String>,
-    /// The faults by field, at most 50 of them; entries of lists are `platforms.0.content`. Long names are cut.
+    /// The errors by field, at most 50. The fields of list entries look like `platforms.0.content`.
+    /// Long names are cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = json!({ "content": ["content is required"] }))]
     pub errors: Option<BTreeMap<String, Vec<String>>>,
@@ -89,14 +90,26 @@ pub struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub error: Option<String>,
-    /// The same for people, and what to do about it.
+    /// What happened, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub error_description: Option<String>,
 }
 
-/// How long a client waits before it tries the store again, in seconds.
+/// When a client may try again after a storage failure, in seconds.
 const STORE_WAIT: u64 = 5;
+
+pub(crate) const TOKEN_MISSING: &str = "The request has no token. Send Authorization: Bearer <token>; POST \
+    /api/v1/auth/device/code starts the device flow that issues one";
+const TOKEN_REJECTED: &str = "The token is not valid here: it is unknown, revoked, expired, or for another service. Get \
+    a new one by the device flow, which starts with POST /api/v1/auth/device/code";
+pub(crate) const NOT_FOUND: &str = "Not found. It was deleted, belongs to another user, or never existed. Check the id \
+    and the path";
+pub(crate) const PRECONDITION_FAILED: &str = "If-Match does not match the current revision: the post was changed. Read \
+    it again, then repeat the request.";
+pub(crate) const TOO_LARGE: &str = "The body may have at most 256 KiB. Send less; upload files with POST /media";
+pub(crate) const WRONG_TYPE: &str = "Send the body as content-type: application/json";
+pub(crate) const UNAVAILABLE: &str = "The service is temporarily not available. Try again in a few seconds";
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
@@ -107,42 +120,41 @@ impl IntoResponse for ApiError {
                 let (error, error_description) = (Some(error.to_owned()), Some(description));
                 (status, Json(ErrorBody { error, error_description, ..ErrorBody::default() })).into_response()
             }
-            Self::Unauthenticated => {
-                let mut response = message(S::UNAUTHORIZED, "Send a valid token: Authorization: Bearer <token>");
-                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-                response
-            }
+            Self::TokenMissing => unauthorized(TOKEN_MISSING),
+            Self::Unauthenticated => unauthorized(TOKEN_REJECTED),
             Self::Forbidden(why) => message(S::FORBIDDEN, why),
-            Self::NotFound => message(S::NOT_FOUND, "Not found"),
-            Self::WrongMethod => message(S::METHOD_NOT_ALLOWED, "The method is not allowed here; see the allow header"),
+            Self::NotFound => message(S::NOT_FOUND, NOT_FOUND),
+            Self::WrongMethod => {
+                message(S::METHOD_NOT_ALLOWED, "This path does not accept the method. Use one from the allow header")
+            }
             Self::Conflict(why) => message(S::CONFLICT, why),
-            Self::PreconditionFailed => message(
-                S::PRECONDITION_FAILED,
-                "If-Match does not match the current revision: the post was changed. Read it again, then repeat the request.",
-            ),
+            Self::PreconditionFailed => message(S::PRECONDITION_FAILED, PRECONDITION_FAILED),
             Self::PreconditionRequired(why) => message(S::PRECONDITION_REQUIRED, why),
-            Self::TooLarge => message(S::PAYLOAD_TOO_LARGE, "The body is larger than 256 KiB"),
-            Self::WrongType => message(S::UNSUPPORTED_MEDIA_TYPE, "Send the body as content-type: application/json"),
+            Self::TooLarge => message(S::PAYLOAD_TOO_LARGE, TOO_LARGE),
+            Self::WrongType => message(S::UNSUPPORTED_MEDIA_TYPE, WRONG_TYPE),
             Self::Malformed(why) => message(S::BAD_REQUEST, why),
             Self::TooMany { wait } => {
                 later(message(S::TOO_MANY_REQUESTS, format!("Too many requests. Try again in {wait} s")), wait)
             }
             Self::TooManyCalls { wait } => {
-                let text = "Too many calls to this server, or for your other requests, are under way";
+                let text = "Too many calls to this server, or for your other requests, are in progress";
                 later(message(S::TOO_MANY_REQUESTS, format!("{text}. Try again in {wait} s")), wait)
             }
-            Self::Internal => message(S::INTERNAL_SERVER_ERROR, "Something failed on our side"),
+            Self::Internal => message(S::INTERNAL_SERVER_ERROR, "Something failed on our side. Try again"),
             Self::Later { message: words, wait } => later(message(S::SERVICE_UNAVAILABLE, words), wait),
-            Self::Unavailable => later(
-                message(S::SERVICE_UNAVAILABLE, "The service is not available for a moment. Try again soon"),
-                STORE_WAIT,
-            ),
+            Self::Unavailable => later(message(S::SERVICE_UNAVAILABLE, UNAVAILABLE), STORE_WAIT),
         }
     }
 }
 
 pub(crate) fn message(status: StatusCode, message: impl Into<String>) -> Response {
     (status, Json(ErrorBody { message: Some(message.into()), ..ErrorBody::default() })).into_response()
+}
+
+fn unauthorized(text: &str) -> Response {
+    let mut response = message(StatusCode::UNAUTHORIZED, text);
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
 }
 
 fn later(mut response: Response, wait: u64) -> Response {
@@ -168,7 +180,7 @@ impl From<ValidationErrors> for ApiError {
 
 impl From<StorageError> for ApiError {
     fn from(error: StorageError) -> Self {
-        tracing::error!(%error, "a request failed on storage");
+        tracing::error!(%error, "storage failed during a request");
         match error {
             StorageError::Unavailable(_) | StorageError::Contended => Self::Unavailable,
             StorageError::Unreadable(_) | StorageError::Answer(_) | StorageError::Request(_) => Self::Internal,
@@ -181,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_of_one_field_are_kept_together() {
+    fn errors_of_one_field_are_grouped() {
         let mut faults = ValidationErrors::one("media", "is too long");
         faults.add("content", "is required");
         faults.add("media", "names one twice");

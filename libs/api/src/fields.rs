@@ -1,5 +1,5 @@
-//! Fields of a body or parameters of a query, taken one by one. Faults are
-//! collected on the way, so that one answer names them all.
+//! Parses the fields of a body or the parameters of a query one by one, and collects all errors for
+//! one response.
 
 use std::fmt;
 
@@ -12,11 +12,10 @@ use crate::error::ApiError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldValue<T> {
     Absent,
-    /// `null`, or for a query parameter also the empty text.
+    /// `null`, or an empty query parameter.
     Null,
-    /// A value of another type. The fault is noted already.
+    /// A value of another type. The error is recorded already.
     Invalid,
-    /// A value of the right type.
     Value(T),
 }
 
@@ -30,14 +29,13 @@ impl<T> FieldValue<T> {
     }
 }
 
-/// Where fields come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Body,
     Query,
 }
 
-/// Fields, and the faults that were found so far.
+/// The fields, and the errors found so far.
 #[derive(Clone, Debug)]
 pub struct Fields {
     path: String,
@@ -60,7 +58,7 @@ impl Fields {
         Self { path, source, values, faults }
     }
 
-    /// Whether a field is given and not null, whatever it is.
+    /// Whether the field is present and not null, of any type.
     pub fn is_given(&self, name: &str) -> bool {
         self.values.get(name).is_some_and(|it| !it.is_null())
     }
@@ -89,7 +87,6 @@ impl Fields {
         self.take(name, "must be a whole number", |value| whole_number(&value, source))
     }
 
-    /// `true` or `false`.
     pub fn boolean(&mut self, name: &str) -> FieldValue<bool> {
         self.take(name, "must be true or false", |value| value.as_bool())
     }
@@ -101,7 +98,7 @@ impl Fields {
         })
     }
 
-    /// A list of at most `max` entries. In a longer one no entry is looked at.
+    /// A list of at most `max` entries. The entries of a longer one are not checked.
     pub fn list_of(&mut self, name: &str, max: usize) -> FieldValue<Vec<Value>> {
         match self.list(name) {
             FieldValue::Value(entries) if max < entries.len() => {
@@ -127,10 +124,9 @@ impl Fields {
         }
     }
 
-    /// The fields of an object within this one, such as an entry of a list at
-    /// the path `platforms.0`. `None` when it is no object, which is noted as a
-    /// fault. Pass it to [`Fields::absorb`] afterwards, so that its faults are
-    /// kept.
+    /// The fields of an object within this one, such as a list entry at the path `platforms.0`.
+    /// `None` and an error if it is not an object. Call [`Fields::absorb`] afterwards to keep its
+    /// errors.
     pub fn nested(&mut self, value: Value, path: &str, known: &[&'static str]) -> Option<Fields> {
         if let Value::Object(values) = value {
             return Some(Self::at(self.within(path), values, self.source, known));
@@ -139,28 +135,28 @@ impl Fields {
         None
     }
 
-    /// Takes over the faults of an object within this one.
+    /// Takes over the errors of an object within this one.
     pub fn absorb(&mut self, nested: Fields) {
         self.faults.extend(nested.faults);
     }
 
-    /// Notes a fault. `message` continues the field's name: "may not be blank".
+    /// Adds an error. `message` continues the name of the field: "may not be blank".
     pub fn add(&mut self, field: &str, message: impl fmt::Display) {
         let field = self.within(field);
         self.faults.add(field, message);
     }
 
-    /// Every fault so far.
+    /// All errors so far.
     pub fn faults(&mut self) -> &mut ValidationErrors {
         &mut self.faults
     }
 
-    /// Returns `value`, or an error with the faults when there are any.
+    /// Returns `value`, or the errors if there are any.
     pub fn finish<T>(self, value: T) -> Result<T, ApiError> {
         Ok(self.faults.or(value)?)
     }
 
-    /// The place in the whole request of what stands here under this name.
+    /// The path of a field in the whole request.
     pub fn within(&self, field: &str) -> String {
         if self.path.is_empty() { field.to_owned() } else { format!("{}.{field}", self.path) }
     }
@@ -180,9 +176,8 @@ impl Fields {
     }
 }
 
-/// A whole number. JSON does not tell 5.0 from 5, so both are taken. One that is
-/// too large for the type is the largest: it is whole all the same, and beyond
-/// every bound.
+/// A whole number. JSON does not distinguish 5.0 from 5, so both are accepted. A number that is too
+/// large for the type becomes the largest one, which exceeds every limit.
 fn whole_number(value: &Value, source: Source) -> Option<u64> {
     const EXACT_END: f64 = 9_007_199_254_740_992.0;
     match (value, source) {
@@ -199,8 +194,8 @@ fn whole_number(value: &Value, source: Source) -> Option<u64> {
     }
 }
 
-/// That a name is not known. The nearest known one is looked for only when the
-/// message is written.
+/// The message for an unknown name. The nearest known name is computed only when the message is
+/// written.
 struct Unknown<'a> {
     name: &'a str,
     source: Source,
@@ -212,7 +207,8 @@ impl fmt::Display for Unknown<'_> {
         let what = if self.source == Source::Query { "parameter" } else { "field" };
         match suggest(self.name, self.known.iter().copied()) {
             Some(nearest) => write!(f, "is not a {what}; did you mean {nearest}?"),
-            None => write!(f, "is not a {what}"),
+            None if self.known.is_empty() => write!(f, "is not a {what}; this operation has none"),
+            None => write!(f, "is not a {what}; use {}", self.known.join(", ")),
         }
     }
 }
@@ -238,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typing_error_is_told_with_the_name_that_was_meant() {
+    fn mistyped_field_suggests_the_nearest_name() {
         let found = faults(fields(json!({"content": "x", "schedule_at": "2026-11-21T12:00:00Z"})));
         assert_eq!(
             found,
@@ -247,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_null_and_of_another_type_are_told_apart() {
+    fn absent_null_and_wrong_type_are_distinguished() {
         let mut fields = fields(json!({"content": null, "media": "x", "platforms": []}));
         assert_eq!(fields.text("scheduled_at"), FieldValue::Absent);
         assert_eq!(fields.text("content"), FieldValue::Null);
@@ -257,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_noted_once_for_a_required_field_of_another_type() {
+    fn required_field_of_another_type_has_one_error() {
         let mut fields = fields(json!({"content": 5}));
         assert_eq!(fields.required_text("content"), None);
         assert_eq!(faults(fields).len(), 1);
     }
 
     #[test]
-    fn a_list_longer_than_its_maximum_is_not_looked_at() {
+    fn too_long_list_is_not_checked() {
         let mut fields = fields(json!({"media": vec![7; 31], "platforms": [1, 2]}));
         assert_eq!(fields.list_of("media", 30), FieldValue::Invalid);
         assert_eq!(fields.list_of("platforms", 2), FieldValue::Value(vec![json!(1), json!(2)]));
@@ -273,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_within_a_list_name_the_entry() {
+    fn errors_in_a_list_name_the_entry() {
         let mut fields = fields(json!({}));
         let known = &["connected_account_id", "content"];
         let mut entry = fields.nested(json!({"contnt": "x"}), "platforms.0", known).unwrap();

@@ -1,5 +1,5 @@
-//! A JSON object as it was sent: with what `serde_json` alone would hide, a
-//! field that is given twice, and with a true word for what it cannot read.
+//! Parses a JSON object, with two checks that `serde_json` lacks: duplicate fields, and accurate
+//! error messages.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,19 +11,20 @@ use serde_json::{Map, Number, Value};
 
 use crate::error::ApiError;
 
-/// How deep objects and lists may stand in one another. No body of the API goes
-/// deeper than four.
+/// The limit of nesting. No body of the API needs more than four levels.
 const MAX_DEPTH: usize = 32;
 
-/// A number beyond every limit of the API that a double can hold.
+/// A double that exceeds every limit of the API.
 const VERY_LARGE: f64 = 1e308;
 
-/// Reads an object. Every field that is given twice is among the faults; its
-/// first value counts. A number that is too large for a double is read as
-/// [`VERY_LARGE`], which no field takes.
+/// Parses an object. A duplicate field is an error, and its first value counts. A number that is
+/// too large for a double becomes [`VERY_LARGE`], which no field accepts.
 pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, ValidationErrors), ApiError> {
+    if bytes.trim_ascii().is_empty() {
+        return Err(ApiError::Malformed("The body is empty. Send a JSON object".to_owned()));
+    }
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Err(ApiError::Malformed("The body is not UTF-8".to_owned()));
+        return Err(ApiError::Malformed("The body is not UTF-8. Encode it as UTF-8".to_owned()));
     };
     let (mut read, mut reading) = self::read(text);
     if read.is_err()
@@ -35,15 +36,15 @@ pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, ValidationErro
         Ok(Value::Object(values)) => Ok((values, reading.faults)),
         Ok(_) => {
             let mut faults = ValidationErrors::new();
-            faults.add_sentence("body", "the body must be a JSON object");
+            faults.add_sentence("body", "the body must be a JSON object, such as {}");
             Err(faults.into())
         }
         Err(_) if reading.is_too_deep => {
-            let levels = format!("Objects and lists of the body stand more than {MAX_DEPTH} levels deep");
+            let levels = format!("The body is nested too deeply: at most {MAX_DEPTH} levels deep");
             Err(ApiError::Malformed(levels))
         }
         Err(error) => Err(ApiError::Malformed(format!(
-            "The body is not valid JSON: see line {}, column {}",
+            "The body is not valid JSON: correct it at line {}, column {}",
             error.line(),
             error.column()
         ))),
@@ -58,9 +59,9 @@ fn read(text: &str) -> (Result<Value, serde_json::Error>, Reading) {
     (read, reading)
 }
 
-/// The text with [`VERY_LARGE`] in place of every larger number; `None` if there
-/// is none. JSON permits such numbers, and `serde_json` stops at them as at
-/// malformed JSON. The length stays, so that an error further on names its place.
+/// The text with [`VERY_LARGE`] in place of every larger number; `None` if there is none. JSON
+/// permits such numbers, but `serde_json` reports them as malformed. The length stays, so that the
+/// position of a later error is right.
 fn with_bounded_numbers(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut bounded = String::new();
@@ -76,7 +77,7 @@ fn with_bounded_numbers(text: &str) -> Option<String> {
         };
         let token = text.get(start..at).unwrap_or_default();
         if let Some(number) = json_number(token).filter(|it| VERY_LARGE <= it.abs()) {
-            // Never longer than the token: no number as large has fewer characters.
+            // Never longer than the token: a number this large has at least as many characters.
             let replacement = if number < 0.0 { "-1e308" } else { "1e308" };
             bounded.push_str(&text[copied..start]);
             bounded.push_str(replacement);
@@ -91,7 +92,7 @@ fn with_bounded_numbers(text: &str) -> Option<String> {
     Some(bounded)
 }
 
-/// Where the string ends that begins here; the end of the text if it does not.
+/// The end of the string that begins here, or of the text if the string does not end.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     loop {
@@ -108,8 +109,7 @@ fn is_part_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || b"+-.eE".contains(&byte)
 }
 
-/// A number in the form of JSON (RFC 8259, section 6), infinite where a double
-/// cannot hold it.
+/// A JSON number (RFC 8259, section 6); infinite if a double cannot hold it.
 fn json_number(token: &str) -> Option<f64> {
     let digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
     let (number, exponent) = token.split_once(['e', 'E']).map_or((token, None), |it| (it.0, Some(it.1)));
@@ -122,20 +122,20 @@ fn json_number(token: &str) -> Option<f64> {
     if is_number { token.parse().ok() } else { None }
 }
 
-/// What was noticed on the way.
+/// What the parser found so far.
 #[derive(Default)]
 struct Reading {
     faults: ValidationErrors,
     is_too_deep: bool,
 }
 
-/// A value that is to be read.
+/// A value to be parsed.
 struct Node<'a> {
     reading: &'a mut Reading,
     place: FieldPath<'a>,
 }
 
-/// Where a value stands. It is written only for a fault.
+/// The path of a value. It is written only for an error.
 #[derive(Clone, Copy)]
 enum FieldPath<'a> {
     Body,
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_given_twice_is_named_wherever_it_stands() {
+    fn duplicate_field_is_named_at_any_depth() {
         assert_eq!(repeated(r#"{"content":"a","content":"b","content":"c"}"#), ["content"]);
         assert_eq!(repeated(r#"{"a":[{"b":1},{"b":{"c":1,"c":1},"b":2}]}"#), ["a.1.b.c", "a.1.b"]);
         assert_eq!(repeated(r#"{"a":{"b":1},"b":{"a":1},"A":1}"#), [""; 0]);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_json_after_a_number_too_large_is_malformed() {
+    fn malformed_json_after_a_too_large_number_is_reported() {
         for (json, place) in [
             (r#"{"a":1e400"#, "line 1, column 10"),
             ("{\"a\":1e400,\n\"b\":01}", "line 2, column 6"),
@@ -311,22 +311,21 @@ mod tests {
             (r#"{"a":1e400.5}"#, "line 1, column 10"),
         ] {
             let ApiError::Malformed(text) = refusal(json) else { panic!("{json}") };
-            assert_eq!(text, format!("The body is not valid JSON: see {place}"), "{json}");
+            assert_eq!(text, format!("The body is not valid JSON: correct it at {place}"), "{json}");
         }
         let nested = format!(r#"{{"a":1e400,"b":{}{}}}"#, "[".repeat(40), "]".repeat(40));
         assert!(matches!(refusal(&nested), ApiError::Malformed(text) if text.contains("32 levels deep")));
     }
 
     #[test]
-    fn what_is_no_number_is_not_called_one() {
-        for json in [r#"{"a":1e}"#, r#"{"a":01}"#, r#"{"a":"\ud800"}"#, r#"{"a":"1e400\x"}"#, r#"{"1e400":}"#, "", "{"]
-        {
+    fn malformed_json_is_not_mistaken_for_a_large_number() {
+        for json in [r#"{"a":1e}"#, r#"{"a":01}"#, r#"{"a":"\ud800"}"#, r#"{"a":"1e400\x"}"#, r#"{"1e400":}"#, "{"] {
             assert!(matches!(refusal(json), ApiError::Malformed(text) if text.contains("not valid JSON")), "{json}");
         }
     }
 
     #[test]
-    fn what_stands_too_deep_is_told_as_such() {
+    fn too_deep_nesting_is_reported() {
         let nested = |levels: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
         assert!(object(nested(MAX_DEPTH - 1).as_bytes()).is_ok());
         for levels in [MAX_DEPTH, 1000, 100_000] {
@@ -335,13 +334,16 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_utf_8_are_told_as_such() {
-        assert_eq!(object(b"{\"a\":\"\xff\"}").unwrap_err(), ApiError::Malformed("The body is not UTF-8".to_owned()));
+    fn body_that_is_not_utf_8_is_reported() {
+        assert_eq!(
+            object(b"{\"a\":\"\xff\"}").unwrap_err(),
+            ApiError::Malformed("The body is not UTF-8. Encode it as UTF-8".to_owned())
+        );
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_an_object_or_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_give_an_object_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = object(&bytes);
         }
 

@@ -1,4 +1,4 @@
-//! What the gateway tells about a request.
+//! Client address and request id from the API gateway.
 
 use std::net::IpAddr;
 
@@ -10,8 +10,8 @@ use lambda_http::request::RequestContext;
 use crate::common_layers::RequestId;
 use crate::limit::ClientIp;
 
-/// Gives each request the address and the id from the gateway's request
-/// context. This layer has to be added last, so that all others see both.
+/// Gives each request the address and the id of the gateway's request context. Add this layer last,
+/// so that all others see both.
 pub fn with_client_ip(router: Router) -> Router {
     router.layer(map_request(|request: Request| async { identified(request) }))
 }

@@ -1,10 +1,9 @@
-//! What the functions that speak HTTP share: who calls, how often, JSON in,
-//! errors out, and the frame of the pages.
+//! What the functions that serve HTTP share: callers, rate limits, JSON requests and responses,
+//! errors, and the layout of pages.
 //!
-//! A handler's arguments are in the order in which a request is refused: the
-//! caller (429, 401, 403), then ids in the path (404). The handler itself then
-//! looks for the resource (404), checks `If-Match` (412), and reads what was
-//! sent at last ([`RequestBody`]: 413, 415, 400, 422).
+//! The arguments of a handler are in the order in which a request is denied: the caller (429, 401,
+//! 403), then ids in the path (404). The handler then reads the resource (404), checks `If-Match`
+//! (412), and parses the body last ([`RequestBody`]: 413, 415, 400, 422).
 
 mod caller;
 mod common_layers;
@@ -50,26 +49,22 @@ pub use request_body::RequestBody;
 pub use routes::described;
 pub use session::SignedIn;
 
-/// What every function that speaks HTTP has. Its `App` provides it through
-/// `FromRef`.
+/// What every function that serves HTTP needs. Its `App` provides it through `FromRef`.
 #[derive(Clone, Debug)]
 pub struct Api {
-    /// The tables.
     pub store: Store,
-    /// The source of the time.
     pub clock: Clock,
-    /// The source of new ids.
     pub ids: Ids,
-    /// How many requests a minute allows, and how many calls may run at a time.
+    /// Requests per minute, and concurrent calls.
     pub limits: RateLimits,
-    /// The URL of the service, without a slash at the end.
+    /// The URL of the service, without a trailing slash.
     pub origin: String,
     /// How long access tokens are valid.
     pub token_lifetime: TokenLifetime,
     /// Origins whose scripts may call the API. None by default.
     pub allowed_origins: Vec<String>,
-    /// Proxies that are believed about the address of a client: one in front of the
-    /// service, and the function `mcp`.
+    /// Proxies whose header with the client address is trusted: one in front of the service, and
+    /// the function `mcp`.
     pub proxies: Vec<TrustedProxy>,
 }
 

@@ -1,4 +1,4 @@
-//! How many requests a minute allows, and to whom a request is counted.
+//! Rate limits, and the subject that a request is counted for.
 
 mod environment;
 pub(crate) mod memory;
@@ -12,16 +12,15 @@ use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue};
 use storage::{Counted, minute_of};
 
-/// How many requests a minute allows, and how many calls may run at a time.
+/// Requests per minute, and concurrent calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
-    /// Requests of every kind.
     pub requests_per_minute: u32,
-    /// `POST /media`, which counts as a request too.
+    /// `POST /media`. Such a request counts towards `requests_per_minute` too.
     pub media_per_minute: u32,
-    /// Calls to hosts that users name, at a time, for the requests of one user.
+    /// Concurrent calls to hosts that users name, for the requests of one user.
     pub calls_per_user: u32,
-    /// Calls to one host that users name, at a time, for the requests of all users.
+    /// Concurrent calls to one host that users name, for the requests of all users.
     pub calls_per_host: u32,
 }
 
@@ -31,23 +30,22 @@ impl Default for RateLimits {
     }
 }
 
-/// The address that a request comes from, a request extension. It is taken
-/// from the gateway's request context or the socket. A header, which a client
-/// could forge, is believed only where a [`TrustedProxy`](crate::TrustedProxy)
-/// proves that it wrote it.
+/// The client address, a request extension. It comes from the gateway's request context or the
+/// socket. A header, which a client could forge, is trusted only if a
+/// [`TrustedProxy`](crate::TrustedProxy) proves that it wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientIp(pub IpAddr);
 
 impl ClientIp {
-    /// The address that the gateway or the server gave. Requests without one
-    /// share the unspecified address, and so one limit.
+    /// The address from the gateway or the server. Requests without one share the unspecified
+    /// address, and so one limit.
     pub(crate) fn of(extensions: &Extensions) -> Self {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }
 
-    /// The name under which requests from this address are counted. A customer
-    /// usually has a whole /64 of IPv6 addresses and could use a new one for
-    /// each request, so only the first half of an IPv6 address counts.
+    /// The subject that requests from this address are counted for. A customer usually has a whole
+    /// /64 of IPv6 addresses and could use a new one for each request, so only the first half of an
+    /// IPv6 address counts.
     pub fn subject(self) -> String {
         match self.0.to_canonical() {
             IpAddr::V4(address) => format!("ip#{address}"),
@@ -60,7 +58,7 @@ impl ClientIp {
 }
 
 impl ClientIp {
-    /// The name under which pages and forms from this address are counted.
+    /// The subject that pages and forms from this address are counted for.
     pub(crate) fn subject_of_pages(self) -> String {
         format!("pages#{}", self.subject())
     }
@@ -106,10 +104,9 @@ impl RateLimits {
 }
 
 impl Budget {
-    /// The header of the limit.
     pub(crate) const LIMIT: &str = "x-ratelimit-limit";
 
-    /// Seconds until the minute is over, at least 1.
+    /// Seconds until the end of the minute, at least 1.
     pub(crate) fn wait(self, now: DateTime<Utc>) -> u64 {
         let millis = (self.resets_at - now).num_milliseconds();
         u64::try_from(millis).unwrap_or(0).div_ceil(1000).max(1)
@@ -155,12 +152,12 @@ mod tests {
     }
 
     #[test]
-    fn uploads_do_not_hold_other_requests_back() {
+    fn upload_limit_does_not_block_other_requests() {
         assert!(!RateLimits::default().budget(&counted(40, 35), false).over);
     }
 
     #[test]
-    fn the_wait_is_in_whole_seconds_and_never_none() {
+    fn wait_is_at_least_one_second() {
         let budget = RateLimits::default().budget(&counted(61, 0), false);
         assert_eq!(budget.wait(noon() - TimeDelta::milliseconds(1500)), 2);
         assert_eq!(budget.wait(noon()), 1);

@@ -1,5 +1,5 @@
-//! What happens around every route: the request is counted, and the answer says
-//! how many are left.
+//! What happens around every route: the request is counted, and the response shows how many are
+//! left.
 
 mod counting;
 
@@ -24,22 +24,22 @@ use crate::page::{self, PageError};
 use crate::session::{Found, SignedIn};
 use crate::{cors, page::assets};
 
-/// The start of the paths whose requests are counted.
+/// The prefix of the API paths.
 const API: &str = "/api/";
 
-/// What the gate has of a process.
+/// The state of the middleware in one process.
 struct Gate {
     api: Api,
     memory: Memory,
 }
 
-/// Completes the routes of one function or of all functions: adds the answers
-/// for unknown paths and wrong methods, and what happens around every request.
+/// Completes the routes of one or all functions: responses for unknown paths and wrong methods, and
+/// the middleware around every request.
 pub fn finish(router: Router, api: Api) -> Router {
     let front = from_fn_with_state(Arc::new(FrontConfig::from(&api)), identified);
     let gate = from_fn_with_state(Arc::new(Gate { api, memory: Memory::default() }), gate);
-    // A router wraps every route with a copy of each layer and of its state, so there is one layer,
-    // and its states are shared.
+    // A router wraps every route with a copy of each layer and its state, so there is one layer
+    // with shared states.
     router.merge(assets::router()).fallback(unknown_path).method_not_allowed_fallback(wrong_method).layer((front, gate))
 }
 
@@ -49,7 +49,7 @@ async fn unknown_path(request: Request) -> Response {
     if wants_page && !is_api(&request) {
         return PageError::not_found().into_response();
     }
-    ApiError::NotFound.into_response()
+    message(StatusCode::NOT_FOUND, "There is no such path. The API is at /api/v1; see /docs")
 }
 
 async fn wrong_method() -> ApiError {
@@ -60,8 +60,8 @@ fn is_api(request: &Request) -> bool {
     request.uri().path().starts_with(API)
 }
 
-/// Whether this is an address of a file. Platforms fetch the files of all users from a few
-/// addresses of theirs, so these requests are not counted.
+/// Whether the path is the URL of a file. Platforms fetch the files of all users from a few
+/// addresses, so these requests are not counted.
 fn is_file(request: &Request) -> bool {
     request.uri().path().starts_with(FileAddress::PREFIX)
 }
@@ -79,7 +79,7 @@ async fn gate(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Re
     }
 }
 
-/// The routes inside the gate.
+/// The routes inside the middleware.
 struct Handler<'a> {
     next: Next,
     id: &'a RequestId,
@@ -87,7 +87,7 @@ struct Handler<'a> {
 }
 
 impl Handler<'_> {
-    /// Answers the request. A failure is answered with the request's id.
+    /// Runs the handler. The response to an internal error names the request id.
     async fn run(self, request: Request) -> Response {
         let response = self.next.run(request).await;
         if response.status() == StatusCode::INTERNAL_SERVER_ERROR { failed(self.id, self.is_api) } else { response }
@@ -100,11 +100,10 @@ impl Gate {
     }
 }
 
-/// Counts and answers a request of the API. The answer says how many requests
-/// are left.
+/// Counts and handles a request of the API. The response shows how many requests are left.
 async fn counted(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
     let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
-    // Calls of the SDK are large futures, which are better kept on the heap.
+    // Boxed, because futures of the SDK are large.
     let (seen, to_note) = Box::pin(counting.see(Asked::read(&request, &api.proxies))).await;
     let budget = seen.budget;
     let origin = cors::allowed_origin(request.headers(), &api.allowed_origins);
@@ -115,8 +114,7 @@ async fn counted(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Res
     let (mut response, ()) = futures::join!(answer, Box::pin(counting.note(to_note)));
 
     let headers = response.headers_mut();
-    // Caches must not keep answers: they are for one caller, and some hold a
-    // token.
+    // Caches must not keep responses: they are for one caller, and some contain a token.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     budget.unwrap_or_else(|| counting.used_up()).write(headers);
     if !api.allowed_origins.is_empty() {
@@ -128,13 +126,13 @@ async fn counted(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Res
     response
 }
 
-/// Counts and answers a request for a page, and sends of a form: to its address,
-/// apart from requests of the API, so that a device that polls does not keep its
-/// user from approving it. The session is looked up at the same time.
+/// Counts and handles a request for a page or a form. It counts for its address, separately from
+/// API requests, so that a polling device does not prevent its user from approving it. The session
+/// is looked up at the same time.
 async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
     let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
     let subject = ClientIp::of(request.extensions()).subject_of_pages();
-    // No page takes another method, and the answer to one costs nothing.
+    // Pages have no other methods, and the response to one costs nothing.
     let is_method = [Method::GET, Method::HEAD, Method::POST].contains(request.method());
     let is_known = is_method && request.extensions().get::<MatchedPath>().is_some();
     let known = gate.memory.over(&subject, false, counting.now).filter(|_| is_known);
@@ -143,8 +141,8 @@ async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -
     } else {
         let session = SignedIn::find(api, request.headers());
         let (budget, session) = futures::join!(Box::pin(counting.count_address(&subject, false)), session);
-        // After a failure of the store, the page that needs the session asks again,
-        // and says what is wrong.
+        // If the store failed, the page that needs the session looks it up again and reports the
+        // error.
         (budget, session.ok())
     };
 
@@ -161,8 +159,8 @@ async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -
     response
 }
 
-/// The answer to a request that failed. It names the request's id, so that the
-/// request can be found in the logs, and no other details.
+/// The response to an internal error. It names only the request id, by which the request can be
+/// found in the logs.
 fn failed(id: &RequestId, is_api: bool) -> Response {
     let text = format!("Something failed on our side. If it happens again, report request {}", id.0);
     if is_api { message(StatusCode::INTERNAL_SERVER_ERROR, text) } else { page::failed(&text) }

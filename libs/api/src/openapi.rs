@@ -18,52 +18,46 @@ use utoipa::openapi::{
 };
 use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
-use crate::error::ErrorBody;
+use crate::error::{ErrorBody, NOT_FOUND, PRECONDITION_FAILED, TOKEN_MISSING, TOO_LARGE, UNAVAILABLE, WRONG_TYPE};
 
-/// The whole document as it is served. It is what [`describe`] makes of every
-/// function, kept as a file so that every change to it is seen.
+/// The document as it is served: the result of [`describe`] for every function, kept as a file so
+/// that every change is reviewed.
 pub const DOCUMENT: &str = include_str!("../openapi.json");
 
-/// Tag of the device flow.
 pub const AUTHENTICATION: &str = "Authentication";
-/// Tag of the user.
 pub const USER: &str = "User";
-/// Tag of connections.
 pub const CONNECTIONS: &str = "Connections";
-/// Tag of posts.
 pub const POSTS: &str = "Posts";
-/// Tag of media.
 pub const MEDIA: &str = "Media";
-/// Tag of webhooks.
 pub const WEBHOOKS: &str = "Webhooks";
 
 type Responses = BTreeMap<String, RefOr<Response>>;
 
-/// 401, 403, 429, 500, 503: what a route with a token can always answer.
+/// 401, 403, 429, 500 and 503: possible for every route with a token.
 #[derive(Clone, Copy, Debug)]
 pub struct Refused;
 
-/// 429, 500, 503: what a route without a token can always answer.
+/// 429, 500 and 503: possible for every route without a token.
 #[derive(Clone, Copy, Debug)]
 pub struct Limited;
 
-/// 404: not there, or somebody else's.
+/// 404: the resource does not exist or belongs to another user.
 #[derive(Clone, Copy, Debug)]
 pub struct Missing;
 
-/// 412: a route that takes `If-Match`.
+/// 412: for a route with `If-Match`.
 #[derive(Clone, Copy, Debug)]
 pub struct Stale;
 
-/// 422 `{message, errors}`: a route with parameters of a query.
+/// 422 `{message, errors}`: for a route with query parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Invalid;
 
-/// 400, 413, 415, 422: a route with a body.
+/// 400, 413, 415 and 422: for a route with a body.
 #[derive(Clone, Copy, Debug)]
 pub struct BadBody;
 
-/// 400, 413, 415 without 422, for a route that describes its 422 itself.
+/// 400, 413 and 415, for a route that describes its 422 itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Unreadable;
 
@@ -71,8 +65,12 @@ impl IntoResponses for Refused {
     fn responses() -> Responses {
         let mut responses = Limited::responses();
         responses.extend([
-            message("401", "The token is missing or not valid", "Send a valid token: Authorization: Bearer <token>"),
-            message("403", "Not permitted", "The token lacks the scope posts:write. Ask for a token that has it."),
+            message("401", "The token is missing or not valid", TOKEN_MISSING),
+            message(
+                "403",
+                "The token or the plan does not permit it",
+                "The token lacks the scope posts:write. Ask for a token that has it.",
+            ),
         ]);
         responses
     }
@@ -81,20 +79,24 @@ impl IntoResponses for Refused {
 impl IntoResponses for Limited {
     fn responses() -> Responses {
         Responses::from([
-            message("429", "Too many requests this minute, or at a time", "Too many requests. Try again in 17 s"),
+            message(
+                "429",
+                "Too many requests in this minute, or too many at the same time",
+                "Too many requests. Try again in 17 s",
+            ),
             message(
                 "500",
-                "A failure of the service",
+                "The service failed",
                 "Something failed on our side. If it happens again, report request 5f0c",
             ),
-            message("503", "The store is not available", "The service is not available for a moment. Try again soon"),
+            message("503", "The service is temporarily not available", UNAVAILABLE),
         ])
     }
 }
 
 impl IntoResponses for Missing {
     fn responses() -> Responses {
-        Responses::from([message("404", "Not there, or somebody else's", "Not found")])
+        Responses::from([message("404", "There is no such resource, or it belongs to another user", NOT_FOUND)])
     }
 }
 
@@ -102,8 +104,8 @@ impl IntoResponses for Stale {
     fn responses() -> Responses {
         Responses::from([message(
             "412",
-            "Changed since, so that `If-Match` does not hold; nothing was changed",
-            "If-Match does not match the current revision: the post was changed. Read it again, then repeat the request.",
+            "The post was changed since, so `If-Match` does not match; nothing was changed",
+            PRECONDITION_FAILED,
         )])
     }
 }
@@ -114,16 +116,16 @@ impl IntoResponses for Invalid {
             "message": "content is required",
             "errors": { "content": ["content is required"] },
         });
-        Responses::from([response("422", "Not valid", example)])
+        Responses::from([response("422", "A field or parameter is not valid", example)])
     }
 }
 
 impl IntoResponses for Unreadable {
     fn responses() -> Responses {
         Responses::from([
-            message("400", "The body is not JSON", "The body is not valid JSON: see line 1, column 2"),
-            message("413", "The body is too large", "The body is larger than 256 KiB"),
-            message("415", "The body is of another type", "Send the body as content-type: application/json"),
+            message("400", "The body is not JSON", "The body is not valid JSON: correct it at line 1, column 2"),
+            message("413", "The body is too large", TOO_LARGE),
+            message("415", "The body is of another type", WRONG_TYPE),
         ])
     }
 }
@@ -147,7 +149,7 @@ fn response(status: &str, description: &str, example: Value) -> (String, RefOr<R
     (status.to_owned(), RefOr::T(response))
 }
 
-/// The whole document: the frame, and the routes of every function in it.
+/// The whole document: the frame, and the routes of every function.
 pub fn describe(functions: impl IntoIterator<Item = OpenApi>) -> OpenApi {
     let mut document = frame();
     for function in functions {
@@ -169,7 +171,7 @@ fn frame() -> OpenApi {
         .version("1.0")
         .description(Some(
             "Create, schedule and publish posts to connected accounts. Get a token by the device flow, connect an \
-             account, upload media, create a post. Times are RFC 3339; those in answers are UTC. Every answer carries \
+             account, upload media, create a post. Times are RFC 3339; those in responses are UTC. Every response carries \
              x-request-id, x-ratelimit-limit, x-ratelimit-remaining and x-ratelimit-reset.",
         ))
         .license(Some(LicenseBuilder::new().name("MIT").build()))
@@ -184,11 +186,11 @@ fn frame() -> OpenApi {
         .servers(Some([ServerBuilder::new().url("/").build()]))
         .tags(Some([
             tag(AUTHENTICATION, "How a client obtains an access token: the device flow."),
-            tag(USER, "Who the token belongs to."),
-            tag(CONNECTIONS, "Accounts on platforms, and how they are connected."),
+            tag(USER, "The user the token belongs to."),
+            tag(CONNECTIONS, "Accounts on platforms, and how to connect them."),
             tag(POSTS, "Posts: drafts, scheduled and published."),
             tag(MEDIA, "Pictures and videos for posts."),
-            tag(WEBHOOKS, "Endpoints of yours that are told what happened, as Standard Webhooks wants it."),
+            tag(WEBHOOKS, "Your webhook endpoints, which receive events as Standard Webhooks specifies."),
         ]))
         .components(Some(components))
         .build()

@@ -1,5 +1,4 @@
-//! The frame of the pages that people see: layout, style, and the headers that
-//! keep other people's scripts and frames out.
+//! The layout of the pages, and the headers that keep scripts and frames of other sites out.
 
 pub(crate) mod assets;
 mod error;
@@ -48,12 +47,12 @@ struct Layout<'a> {
 }
 
 impl Page {
-    /// A page with this title around the HTML of the template.
+    /// Renders the template into a page with this title.
     pub fn of(title: impl Into<String>, inner: &impl Template) -> PageResult<Self> {
         Ok(Self::raw(title, inner.render()?))
     }
 
-    /// A page around HTML in which everything is escaped already.
+    /// A page with HTML that is escaped already.
     pub fn raw(title: impl Into<String>, body_html: String) -> Self {
         Self {
             status: StatusCode::OK,
@@ -66,7 +65,6 @@ impl Page {
         }
     }
 
-    /// Sets another status than 200.
     pub fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
@@ -78,7 +76,7 @@ impl Page {
         self
     }
 
-    /// Puts it among the pages of the account, with links to the others.
+    /// Adds the navigation of the account pages.
     pub fn of_account(mut self, part: Part) -> Self {
         self.part = Some(part);
         self
@@ -90,7 +88,7 @@ impl Page {
         self
     }
 
-    /// Allows pictures from other sites, such as the avatars of accounts.
+    /// Allows images from other sites, such as the avatars of accounts.
     pub fn showing_avatars(mut self) -> Self {
         self.shows_avatars = true;
         self
@@ -121,25 +119,23 @@ impl IntoResponse for Page {
     }
 }
 
-/// What a page may ask of a device, all of it switched off.
+/// Disables every browser feature that a page could request.
 const NO_POWERS: &str = "accelerometer=(), autoplay=(), camera=(), display-capture=(), fullscreen=(), geolocation=(), \
     gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), usb=()";
 
 fn headers(policy: &str) -> [(HeaderName, HeaderValue); 7] {
-    // The policy is made of fixed words and origins, so it is always a valid
-    // header. If it ever were not, the page could load nothing at all.
+    // The policy consists of constants and origins, so it is always a valid header. If it were not,
+    // the page could load nothing.
     let policy = HeaderValue::from_str(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     [
         (CONTENT_SECURITY_POLICY, policy),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        // Addresses of pages hold user codes and state tokens, which other
-        // sites must not see.
+        // URLs of pages contain user codes and state tokens, which other sites must not see.
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        // A page of another site that opened ours cannot reach its window.
+        // A page of another site that opened ours cannot access its window.
         (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
-        // None of what a browser lets pages use is used.
         (HeaderName::from_static("permissions-policy"), HeaderValue::from_static(NO_POWERS)),
     ]
 }
@@ -155,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_wrote_is_text_and_not_markup() {
+    fn user_text_is_escaped() {
         let page = Page::of("<b>", &Greeting { name: "<script>" }).unwrap();
         let layout = Layout { title: &page.title, body: &page.body, csrf: None, part: None, is_wide: false };
         let html = layout.render().unwrap();

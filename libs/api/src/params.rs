@@ -1,4 +1,4 @@
-//! Query parameters, read like the fields of a body.
+//! Query parameters, parsed like the fields of a body.
 
 use std::convert::Infallible;
 
@@ -10,7 +10,6 @@ use url::form_urlencoded;
 use crate::error::ApiError;
 use crate::fields::{Fields, Source};
 
-/// The parameters of a query.
 #[derive(Clone, Debug, Default)]
 pub struct Params(Vec<(String, String)>);
 
@@ -23,19 +22,19 @@ impl<S: Sync> FromRequestParts<S> for Params {
 }
 
 impl Params {
-    /// Reads a query, without its question mark.
+    /// Parses a query without its question mark.
     pub fn parse(query: &str) -> Self {
         Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
     }
 
-    /// For a route without parameters: every parameter is a fault, because its
-    /// sender expects it to do something.
+    /// For a route without parameters: every parameter is an error, because the client expects it
+    /// to have an effect.
     pub fn none(self) -> Result<(), ApiError> {
         self.fields(&[]).finish(())
     }
 
-    /// The parameters as fields. One without a value, or with the value `null`,
-    /// is null. One that is unknown or given twice is a fault.
+    /// The parameters as fields. An empty one, or one with the value `null`, is null. An unknown or
+    /// duplicate one is an error.
     pub fn fields(self, known: &[&'static str]) -> Fields {
         let mut values = Map::new();
         let mut repeated = Vec::new();
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_repeated_and_unreadable_parameters_are_told_together() {
+    fn unknown_duplicate_and_invalid_parameters_are_reported() {
         let mut fields = Params::parse("state=x&page=1&page=2&per_page=ten").fields(KNOWN);
         assert_eq!(fields.integer("per_page"), FieldValue::Invalid);
         let Err(ApiError::Invalid(faults)) = fields.finish(()) else { panic!("no faults") };

@@ -1,5 +1,4 @@
-//! Parts of a path. One that cannot be read is answered with 404, like an id
-//! that does not exist.
+//! Path parameters. An unreadable one returns 404, like an id that does not exist.
 
 use axum::extract::{FromRequestParts, Path};
 use domain::id::{ConnectionId, MediaId, PostId, TargetId, UserId, WebhookId};
@@ -8,9 +7,9 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
-/// An id that can stand in a path.
+/// An id that can be a path parameter.
 pub trait PathId: Sized + Send {
-    /// Reads an id; `None` for letters, 0, a sign and numbers from 2^53 on.
+    /// Parses an id; `None` for letters, 0, a sign, and numbers from 2^53 on.
     fn read(raw: &str) -> Option<Self>;
 }
 
@@ -26,7 +25,7 @@ macro_rules! path_ids {
 
 path_ids!(ConnectionId, MediaId, PostId, TargetId, UserId, WebhookId);
 
-/// The id in a part of a path.
+/// Parses a path parameter as an id.
 pub fn path_id<T: PathId>(raw: &str) -> Result<T, ApiError> {
     T::read(raw).ok_or(ApiError::NotFound)
 }
@@ -34,8 +33,7 @@ pub fn path_id<T: PathId>(raw: &str) -> Result<T, ApiError> {
 #[derive(Clone, Copy, Debug)]
 pub struct Id<T>(pub T);
 
-/// Like [`Path`], but a part that cannot be read, such as one that is not
-/// UTF-8, is answered with 404.
+/// Like [`Path`], but an unreadable parameter, such as one that is not UTF-8, returns 404.
 #[derive(Clone, Debug)]
 pub struct Segments<T>(pub T);
 

@@ -1,11 +1,10 @@
-//! Permits for calls to hosts that users name, while their requests wait.
+//! Permits for calls to hosts that users name, while the request waits for them.
 //!
-//! A slow host holds the environment in which the request runs, and there are
-//! only so many. So each user and each host has a number of permits. They are in
-//! the store, because on Lambda a process has only one request and none sees the
-//! others. A permit costs a read and a write for the user and as many for the
-//! host, and a write each to release it; a request that is refused for its user
-//! costs a read.
+//! A slow host occupies the environment in which the request runs, and the number of environments
+//! is limited. So each user and each host has a number of permits. They are in the store, because
+//! on Lambda each process handles one request and sees no other. A permit costs a read and a write
+//! for the user and as many for the host, and a write each to release it. A request that is denied
+//! because of its user costs one read.
 
 use chrono::TimeDelta;
 use domain::id::UserId;
@@ -16,38 +15,35 @@ use crate::Api;
 use crate::error::ApiError;
 use crate::page::PageError;
 
-/// How long a permit lasts whose process ended before it was released. Functions
-/// are stopped after 29 seconds.
+/// How long a permit lasts if its process ends before it is released. Functions are stopped after
+/// 29 seconds.
 const LEASE: TimeDelta = TimeDelta::seconds(30);
 
-/// How often a permit is tried for that others take at the same moment. Each time
-/// one of them gets it, so a limit of ten is reached before.
+/// How often a permit is tried that others acquire at the same moment. Each time one of them gets
+/// it, so a limit of ten is reached sooner.
 const TRIES: usize = 16;
 
-/// When a request that got no permit may try again, in seconds.
+/// Seconds until a request without a permit may try again.
 const AGAIN_AFTER: u64 = 5;
 
-/// The longest part of a host's name that counts, in characters. No name that can be
-/// resolved is longer.
+/// The longest host name that is counted, in characters. No name that can be resolved is longer.
 const MAX_HOST: usize = 255;
 
 /// Why no call was made.
 #[derive(Debug, thiserror::Error)]
 pub enum NoPermit {
-    /// The user's requests, or the host, have all calls under way that they may.
-    #[error("too many calls are under way")]
+    /// The user or the host has reached its limit of concurrent calls.
+    #[error("too many calls are in progress")]
     Busy,
-    /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
 impl Api {
-    /// Makes calls to this host for a request of this user, with a permit of both.
-    /// `None` is a host that no user named, which needs none.
+    /// Makes calls to this host for a request of this user, with a permit of both. `None` is a host
+    /// that no user named; it needs no permit.
     ///
-    /// # Errors
-    /// No call was made.
+    /// # Errors If no call was made.
     pub async fn with_permit<T>(
         &self,
         user: UserId,
@@ -58,8 +54,8 @@ impl Api {
         let host: String = host.trim_end_matches('.').to_ascii_lowercase().chars().take(MAX_HOST).collect();
         let (of_user, of_host) = (LimitSubject::requests_of_user(user), LimitSubject::requests_to_host(&host));
         let holder = format!("{:016x}", random_u64());
-        // Calls of the SDK are large futures, which are better kept on the heap. First the
-        // permit of the user: a flood of one user must not take those of the host.
+        // Boxed, because futures of the SDK are large. The permit of the user comes first: a flood
+        // of one user must not take the permits of the host.
         if !Box::pin(self.take_permit(&of_user, &holder, self.limits.calls_per_user)).await? {
             return Err(NoPermit::Busy);
         }
@@ -93,7 +89,7 @@ impl Api {
 
     async fn release_permit(&self, of: &LimitSubject, holder: &str) {
         if let Err(error) = self.store.release_permit(of, holder).await {
-            tracing::warn!(%error, "a permit is not released and ends with its lease");
+            tracing::warn!(%error, "permit could not be released and ends with its lease");
         }
     }
 }
@@ -129,7 +125,7 @@ mod tests {
 
     const HOST: Option<&str> = Some("slow.example");
 
-    /// Takes a permit and dies with it.
+    /// Acquires a permit and is dropped with it.
     async fn abandon(api: &Api, user: UserId, host: &str) {
         let call = api.with_permit(user, Some(host), pending::<()>());
         assert!(timeout(std::time::Duration::from_millis(200), call).await.is_err(), "there is no permit");
@@ -152,7 +148,7 @@ mod tests {
 
         let slow = join_all((0..20).map(|_| call()));
         let meanwhile = async {
-            // All twenty have asked once the refused ones are known.
+            // All twenty have tried once the denied ones are known.
             while !is_permitted(&api, other, "slow.example").await || is_permitted(&api, user, "b.example").await {
                 tokio::task::yield_now().await;
             }
@@ -219,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_when_to_try_again() {
+    fn denied_call_states_when_to_try_again() {
         let refusals =
             [ApiError::from(NoPermit::Busy).into_response(), PageError::from(NoPermit::Busy).into_response()];
         for refusal in refusals {

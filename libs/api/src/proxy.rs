@@ -1,5 +1,4 @@
-//! A proxy in front of the service, whose word about the address of a client is
-//! taken.
+//! A proxy in front of the service whose header with the client address is trusted.
 
 mod environment;
 
@@ -11,23 +10,23 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
-/// A proxy in front of the service. It shows by a secret in a header that a
-/// request came through it, and tells the client's address in another.
+/// A proxy in front of the service. It proves by a secret in a header that a request came through
+/// it, and passes the client address in another header.
 #[derive(Clone, Debug)]
 pub struct TrustedProxy {
-    /// The header with the client's address, such as `x-client-address`.
+    /// The header with the client address, such as `x-client-address`.
     pub address_header: HeaderName,
-    /// What only the proxy knows.
+    /// Known only to the proxy and this service.
     pub secret: SecretString,
-    /// The resource at which tokens of its requests are used: [`Resource::Mcp`] for the
+    /// The resource for which the tokens of its requests were issued: [`Resource::Mcp`] for the
     /// function `mcp`, else [`Resource::Api`].
     pub resource: Resource,
 }
 
-/// The header in which a proxy proves itself.
+/// The header with the secret of a proxy.
 const PROOF: HeaderName = HeaderName::from_static("x-proxy-secret");
 
-/// The header in which the function `mcp` passes on who calls it.
+/// The header in which the function `mcp` passes the address of its caller.
 const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("x-client-address");
 
 impl TrustedProxy {
@@ -36,10 +35,9 @@ impl TrustedProxy {
         Self { address_header: CLIENT_ADDRESS, secret, resource: Resource::Mcp }
     }
 
-    /// Headers that pass the address of a client on, with the proof.
+    /// The headers that pass on the address of a client, with the secret.
     ///
-    /// # Errors
-    /// The secret has characters that no header may have.
+    /// # Errors If the secret has characters that a header may not contain.
     pub fn pass_on(&self, address: IpAddr) -> Result<HeaderMap, InvalidHeaderValue> {
         let mut proof = HeaderValue::try_from(self.secret.expose_secret())?;
         proof.set_sensitive(true);
@@ -54,18 +52,18 @@ impl TrustedProxy {
         !expected.is_empty() && sent.any(|it| bool::from(it.as_bytes().ct_eq(expected)))
     }
 
-    /// The client's address, when the request proves that this proxy wrote it.
+    /// The client address, if the request proves that this proxy wrote it.
     pub(crate) fn address_of(&self, headers: &HeaderMap) -> Option<IpAddr> {
         if !self.is_proven_by(headers) {
             return None;
         }
-        // What stands last was written last, and so by the proxy.
+        // The last value was added last, so the proxy wrote it.
         let told = headers.get_all(&self.address_header).iter().next_back()?.to_str().ok()?;
         address(told.rsplit(',').next()?.trim())
     }
 }
 
-/// An address, alone or with a port behind it.
+/// Parses an address with or without a port.
 fn address(told: &str) -> Option<IpAddr> {
     let plain = told.parse().ok();
     let with_port = || told.parse::<SocketAddr>().ok().map(|it| it.ip());
@@ -97,7 +95,7 @@ mod tests {
     const PROVEN: (&str, &str) = ("x-proxy-secret", "a secret of the proxy");
 
     #[test]
-    fn an_address_that_is_passed_on_is_believed_and_its_proof_is_not_printed() {
+    fn passed_on_address_is_trusted_and_secret_is_not_printed() {
         let mcp = TrustedProxy::mcp("a secret of two functions".into());
         for address in ["198.51.100.7", "2001:db8::7"] {
             let headers = mcp.pass_on(address.parse().unwrap()).unwrap();
@@ -108,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_taken_from_the_proxy_alone() {
+    fn only_the_proxy_sets_the_address() {
         let address = ("cloudfront-viewer-address", "198.51.100.7:46532");
         assert_eq!(told(&[PROVEN, address]).as_deref(), Some("198.51.100.7"));
         assert_eq!(told(&[address]), None);
@@ -129,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_wrote_before_the_proxy_does_not_count() {
+    fn value_before_the_one_of_the_proxy_is_ignored() {
         let forged = ("cloudfront-viewer-address", "203.0.113.1");
         let listed = ("cloudfront-viewer-address", "203.0.113.1, 198.51.100.7");
         let address = ("cloudfront-viewer-address", "198.51.100.7");

@@ -1,6 +1,5 @@
-//! The body of a request. It is checked only when the handler asks for it, so
-//! that a resource that does not exist is answered with 404 whatever the body
-//! says.
+//! The body of a request. It is checked only when the handler asks for it, so that a missing
+//! resource returns 404 whatever the body contains.
 
 use std::convert::Infallible;
 
@@ -16,7 +15,7 @@ use crate::fields::{Fields, Source};
 use crate::json;
 use crate::params::Params;
 
-/// The largest body that is read, in bytes.
+/// The largest body in bytes.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 
 #[derive(Clone, Debug)]
@@ -49,9 +48,8 @@ impl<S: Sync> FromRequest<S> for RequestBody {
 }
 
 impl RequestBody {
-    /// The fields of the object that was sent, or a refusal: 413, 415, 400, or
-    /// 422 when it is not an object. An unknown field is noted as a fault like
-    /// any other.
+    /// The fields of the object; or 413, 415, 400, or 422 if the body is not an object. An unknown
+    /// field is an error like any other.
     pub fn fields(self, known: &[&'static str]) -> Result<Fields, ApiError> {
         let bytes = self.bytes()?;
         if !self.is_json {
@@ -64,8 +62,7 @@ impl RequestBody {
         Ok(fields)
     }
 
-    /// Like [`RequestBody::fields`], but an empty body and `null` count as an
-    /// empty object.
+    /// Like [`RequestBody::fields`], but an empty body and `null` count as an empty object.
     pub fn optional_fields(self, known: &[&'static str]) -> Result<Fields, ApiError> {
         let bytes = self.bytes()?;
         if bytes.is_empty() || (self.is_json && bytes.trim_ascii() == b"null") {
@@ -76,25 +73,23 @@ impl RequestBody {
         self.fields(known)
     }
 
-    /// Notes every parameter of the query as unknown: no route with a body takes any.
+    /// Adds every query parameter as unknown: no route with a body has parameters.
     fn check_params(self, fields: &mut Fields) {
         let mut params = self.params.fields(&[]);
         fields.faults().extend(std::mem::take(params.faults()));
     }
 
-    /// The bytes that were sent, or a refusal: 413, or 400 when the body was
-    /// cut off.
+    /// The bytes; or 413, or 400 if the body was cut off.
     pub fn bytes(&self) -> Result<Bytes, ApiError> {
         match &self.body {
             Sent::Whole(bytes) => Ok(bytes.clone()),
             Sent::TooLarge => Err(ApiError::TooLarge),
-            Sent::CutOff => Err(ApiError::Malformed("The body ended too early".to_owned())),
+            Sent::CutOff => Err(ApiError::Malformed("The body ended too early. Send the request again".to_owned())),
         }
     }
 }
 
-/// Whether the body is declared as `application/json`, in capital or small
-/// letters. A charset can only be UTF-8.
+/// Whether the content type is `application/json` in any case. The only charset is UTF-8.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(value)) = headers.get(CONTENT_TYPE).map(|it| it.to_str()) else {
         return false;
@@ -138,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn parameters_of_a_query_are_told_among_the_faults() {
+    async fn query_parameters_are_among_the_errors() {
         let request = Request::builder()
             .uri("/?schedule=now")
             .header("content-type", "application/json")
@@ -162,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_sent_is_an_empty_object_where_the_body_is_optional() {
+    async fn optional_body_may_be_empty() {
         assert!(incoming("text/plain", "").await.optional_fields(&["scopes"]).is_ok());
         assert_eq!(incoming("text/plain", "{}").await.optional_fields(&[]).unwrap_err(), ApiError::WrongType);
     }

@@ -1,4 +1,4 @@
-//! The routes of a function and their description, made from one list.
+//! The routes of a function and their description, generated from one list.
 
 use axum::Router;
 use axum::handler::Handler;
@@ -6,11 +6,11 @@ use axum::routing::{MethodFilter, on};
 use utoipa::Path;
 use utoipa::openapi::HttpMethod;
 
-/// Makes `routes()` and `documented()` from a list of handlers, each in a
-/// module of the same name: `api::routes!(App: list_posts, create_post)`.
+/// Generates `routes()` and `documented()` from a list of handlers, each in a module of the same
+/// name: `api::routes!(App: list_posts, create_post)`.
 ///
-/// `utoipa_axum`'s own router always makes the description together with the
-/// routes. No function serves it, and it took a seventh of a function's start.
+/// The router of `utoipa_axum` always builds the description together with the routes. No function
+/// serves the description, and building it took a seventh of the start time.
 #[macro_export]
 macro_rules! routes {
     ($app:ty: $($handler:ident),+ $(,)?) => {
@@ -31,8 +31,7 @@ macro_rules! routes {
     };
 }
 
-/// The router with one more handler, at the path and method that the handler's
-/// description names.
+/// Adds a handler to the router, at the path and method of its description.
 #[doc(hidden)]
 pub fn described<P, H, T, S>(router: Router<S>, handler: &H) -> Router<S>
 where

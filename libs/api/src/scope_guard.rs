@@ -1,9 +1,7 @@
-//! The scope that a route needs, as a type, so that no handler can forget to
-//! check it.
+//! The scope of a route as a type, so that no handler can forget to check it.
 
 use domain::scope::Scope;
 
-/// A scope that a route needs.
 pub trait Needs: Send + Sync + 'static {
     const SCOPE: Scope;
 }

@@ -20,15 +20,14 @@ use crate::Api;
 use crate::limit::ClientIp;
 use crate::page::{PageError, PageResult};
 
-/// The prefix `__Host-` makes browsers take the cookie from this very origin
-/// only.
+/// With the prefix `__Host-`, browsers accept the cookie only from this exact origin.
 const COOKIE_NAME: &str = "__Host-session";
 
-/// How long a browser stays signed in.
+/// How long a session lasts.
 const LIFETIME: TimeDelta = TimeDelta::days(14);
 
-/// A person who is signed in to the pages. Somebody who is not is redirected
-/// to the sign-in, which leads back to the page; a form is answered with 401.
+/// The session of a signed-in user. Without one, a page redirects to the sign-in, which leads back
+/// to it, and a form returns 401.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
     pub user: UserId,
@@ -43,14 +42,14 @@ impl SignedIn {
         let Some(sent) = cookie(headers, COOKIE_NAME) else {
             return Ok(None);
         };
-        // The user's id stands before the secret, so that session and user can
-        // be read at the same time. It proves nothing by itself.
+        // The cookie begins with the user id, so that session and user are read concurrently. The
+        // id alone proves nothing.
         let Some((user, secret)) = sent.split_once('.').and_then(|(user, secret)| Some((UserId::parse(user)?, secret)))
         else {
             return Ok(None);
         };
         let hash = token::hash(secret);
-        // Calls of the SDK are large futures, which are better kept on the heap.
+        // Boxed, because futures of the SDK are large.
         let (session, person) = futures::try_join!(Box::pin(api.store.session(&hash)), Box::pin(api.store.user(user)))?;
         let Some((session, person)) = session.zip(person) else { return Ok(None) };
         let is_open = session.owner == user && api.clock.now() < session.expires_at;
@@ -58,7 +57,7 @@ impl SignedIn {
         Ok(is_open.then(|| Self { user, person: Arc::new(person), hash, csrf: token::hash(&format!("form#{secret}")) }))
     }
 
-    /// Signs a browser at this address in and returns the cookie to set.
+    /// Starts a session for a browser at this address, and returns the cookie to set.
     pub async fn start(api: &Api, user: UserId, address: ClientIp) -> Result<HeaderValue, StorageError> {
         let secret = token::random_token();
         let now = api.clock.now();
@@ -68,14 +67,14 @@ impl SignedIn {
         Ok(set_cookie(COOKIE_NAME, &value, LIFETIME))
     }
 
-    /// Signs the browser out and returns the cookie to set.
+    /// Ends the session, and returns the cookie to set.
     pub async fn end(self, api: &Api) -> Result<HeaderValue, StorageError> {
-        // One that is gone has ended as well.
+        // A session that does not exist any more has ended as well.
         api.store.end_session(self.user, &self.hash).await?;
         Ok(signed_out())
     }
 
-    /// The user who is signed in, as they were when the request came.
+    /// The user as of the beginning of the request.
     pub fn person(&self) -> &User {
         &self.person
     }
@@ -85,13 +84,12 @@ impl SignedIn {
         self.hash == hash
     }
 
-    /// The CSRF token, which every form of this session has in a hidden field
-    /// `csrf`.
+    /// The CSRF token. Every form of this session contains it in the hidden field `csrf`.
     pub fn csrf(&self) -> &str {
         &self.csrf
     }
 
-    /// Refuses a form that does not carry this session's CSRF token.
+    /// Denies a form without the CSRF token of this session.
     pub fn check(&self, csrf: &str) -> PageResult<()> {
         let is_ours: bool = self.csrf.as_bytes().ct_eq(csrf.as_bytes()).into();
         if is_ours { Ok(()) } else { Err(PageError::forged()) }
@@ -108,8 +106,8 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         match found(parts, &Api::from_ref(state)).await {
             Ok(Some(session)) => Ok(session),
-            // The policy of our pages keeps a form from being redirected to the
-            // sign-in page of another site.
+            // The policy of our pages does not allow a form to be redirected to the sign-in page of
+            // another site.
             Ok(None) if parts.method != Method::GET && parts.method != Method::HEAD => {
                 Err(PageError::signed_out("/sign-in").into_response())
             }
@@ -134,7 +132,7 @@ where
     }
 }
 
-/// What the gate found out about the session of a request, a request extension.
+/// The session that the middleware found, a request extension.
 #[derive(Clone, Debug)]
 pub(crate) struct Found(pub(crate) Option<SignedIn>);
 
@@ -145,27 +143,27 @@ async fn found(parts: &Parts, api: &Api) -> Result<Option<SignedIn>, StorageErro
     }
 }
 
-/// The header that removes the cookie of a session.
+/// The header that removes the session cookie.
 pub fn signed_out() -> HeaderValue {
     drop_cookie(COOKIE_NAME)
 }
 
-/// The characters that are percent-encoded within a parameter.
+/// The characters that are not percent-encoded in a parameter.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'/');
 
-/// The address of the sign-in that leads back to `next`.
+/// The URL of the sign-in that leads back to `next`.
 pub fn sign_in(next: &str) -> String {
     format!("/sign-in?next={}", utf8_percent_encode(next, PLAIN))
 }
 
-/// The same for somebody who is to sign in as another: the issuer asks again who
-/// it is, instead of answering from its own session.
+/// Like `sign_in`, to sign in as another user: the issuer asks for the account again instead of
+/// using its own session.
 pub fn sign_in_anew(next: &str) -> String {
     format!("/sign-in?anew=true&next={}", utf8_percent_encode(next, PLAIN))
 }
 
-/// `next` when it is a path of this service, otherwise the account page.
-/// Without this check, a link to our sign-in could send people to any site.
+/// `next` if it is a path of this service, else the account page. Without this check, a link to our
+/// sign-in could lead to any site.
 pub fn local_path(next: &str) -> &str {
     let is_local = next.starts_with('/')
         && !next.starts_with("//")
@@ -236,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_ends_by_itself() {
+    async fn session_expires() {
         let api = api().await;
         let cookie = SignedIn::start(&api, joined(&api).await, HERE).await.unwrap();
 
@@ -246,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_signs_out_everywhere_or_is_thrown_out_is_signed_out_at_once() {
+    async fn global_sign_out_and_disabling_end_sessions_at_once() {
         let api = api().await;
         let user = joined(&api).await;
         let [one, two] =

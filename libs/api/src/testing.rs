@@ -1,5 +1,3 @@
-//! An [`Api`] for this crate's tests.
-
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;

@@ -86,7 +86,7 @@ impl Post {
             let status = self.status.as_str();
             return Err(ValidationErrors::one(
                 "status",
-                format!("is {status}, but a part of the post is public; it cannot be deleted here"),
+                format!("is {status} and the post is public on an account; delete it on the platform"),
             ));
         }
         Ok(())
@@ -96,9 +96,13 @@ impl Post {
     pub fn check_changeable(&self) -> Result<(), ValidationErrors> {
         match self.status {
             PostStatus::Draft | PostStatus::Scheduled | PostStatus::Failed => Ok(()),
-            PostStatus::Publishing | PostStatus::Published => Err(ValidationErrors::one(
+            PostStatus::Publishing => Err(ValidationErrors::one(
                 "status",
-                format!("is {}; only draft, scheduled and failed posts can be changed", self.status.as_str()),
+                "is publishing; wait until publishing has ended, then look at the post again",
+            )),
+            PostStatus::Published => Err(ValidationErrors::one(
+                "status",
+                "is published; the post is public, so change or delete it on the platform",
             )),
         }
     }

@@ -1,6 +1,6 @@
-//! The files that a post is to carry. Each is looked at in the bucket once: that
-//! it is there, that it is what it was declared to be, and what it says of
-//! itself. From its first use on it is never removed as unused.
+//! Turns the media files that a post names into attachments. Each file is checked in the bucket
+//! once: that it exists, that its type is the declared one, and what its header says. From its
+//! first use on, a file is not removed as unused.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,13 +13,12 @@ use storage::{Medium, MediumUse};
 
 use crate::{Publishing, PublishingError};
 
-/// The most parts of a file that are read to know it. Most take one or two.
+/// The most parts of a file that are read to find its facts. Most files need one or two.
 const MAX_PARTS: usize = 8;
 
-/// Files looked at in the bucket at the same time.
+/// Number of files checked in the bucket concurrently.
 const CONCURRENCY: usize = 8;
 
-/// Why a file cannot be used.
 enum Unusable {
     Unknown,
     NotUploaded,
@@ -30,23 +29,26 @@ enum Unusable {
 impl std::fmt::Display for Unusable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unknown => f.write_str("is not one of your uploads; use the path that POST /media answered"),
-            Self::NotUploaded => f.write_str("was never uploaded; PUT the file to its upload_url first"),
+            Self::Unknown => f.write_str("is not one of your uploads; use the path that POST /media returned"),
+            Self::NotUploaded => f.write_str("is not uploaded yet; PUT the file to its upload_url first"),
             Self::TooLarge { max, size } => {
                 let (max, size) = (human_size(*max), human_size(*size));
-                write!(f, "is larger than allowed: at most {max}, this has {size}")
+                write!(f, "may have at most {max}, this file has {size}; upload a smaller one")
             }
             Self::OtherType { declared } => {
-                write!(f, "is not {}, which it was declared to be", declared.as_str())
+                write!(
+                    f,
+                    "is not a file of type {}, the mime_type of its upload; upload it with its real type",
+                    declared.as_str()
+                )
             }
         }
     }
 }
 
 impl Publishing {
-    /// The named files as attachments, each once, without words. A file that
-    /// cannot be used is a fault wherever it is named; one of another user is
-    /// reported as if it did not exist.
+    /// The named files as attachments without alt text, each once. An unusable file is an error at
+    /// every field that names it. Another user's file is reported as if it did not exist.
     pub(crate) async fn attach(
         &self,
         user: UserId,
@@ -54,7 +56,7 @@ impl Publishing {
         known: &[Medium],
         faults: &mut ValidationErrors,
     ) -> Result<Vec<Attachment>, PublishingError> {
-        // The futures run at the same time, so each has a medium of its own.
+        // The futures run concurrently, so each owns its medium.
         let known = known.iter().filter(|it| it.user_id == user && named.iter().any(|named| named.path == it.path()));
         let looks: Vec<_> = known
             .cloned()
@@ -71,11 +73,11 @@ impl Publishing {
         Ok(looked.into_values().filter_map(Result::ok).collect())
     }
 
-    /// Marks the files of a post that is about to be written as used. A file
-    /// that was removed meanwhile is a fault.
+    /// Marks the files of a post as used, before the post is written. A file that was removed
+    /// meanwhile is an error.
     ///
-    /// This comes before the write of the post. If that fails, a file is kept
-    /// that no post uses; the other way round, a post could lose its file.
+    /// If the write of the post fails, a file is kept that no post uses. In the other order a post
+    /// could lose its file.
     pub(crate) async fn reserve_uploads(
         &self,
         named: &[NamedMedium],
@@ -124,7 +126,7 @@ impl Publishing {
         Ok(Ok((look.size_bytes, self.facts(medium, parts).await?)))
     }
 
-    /// What a file says of itself, read part by part.
+    /// Reads the facts of a file from its parts.
     async fn facts(&self, medium: &Medium, mut parts: Parts) -> Result<Facts, PublishingError> {
         for _ in 1..MAX_PARTS {
             let missing = match parts.facts(medium.mime_type) {
@@ -133,7 +135,7 @@ impl Publishing {
             };
             let start = missing.start;
             let part = self.bucket.open_range(&medium.path().to_string(), missing).await?;
-            // A file that is removed meanwhile is found out when it is kept.
+            // A file that was removed meanwhile is detected when it is marked as used.
             let Some(part) = part else { break };
             let part: Vec<_> = part.try_collect().await?;
             parts.bring(start, part.concat());
@@ -142,7 +144,7 @@ impl Publishing {
     }
 }
 
-/// The records that a request has to know, each once.
+/// Ids of the records that a request needs, each once.
 pub(crate) fn ids<'n>(named: impl IntoIterator<Item = &'n NamedMedium>) -> BTreeSet<MediaId> {
     named.into_iter().map(|it| it.path.media()).collect()
 }

@@ -1,4 +1,4 @@
-//! What a post would cost, held against what is left of its user's budgets.
+//! Compares the cost of a post with the remaining budgets of its user.
 
 use domain::budget::MilliDollars;
 use domain::post::{Accounts, Post, changes};
@@ -7,27 +7,27 @@ use storage::StorageError;
 use crate::Publishing;
 
 impl Publishing {
-    /// Why a post would cost more than this deployment allows its user, in words for the
-    /// user; `None` where it does not. The write that follows has the last word.
+    /// A text for the user if the post would exceed a budget, else `None`. The conditional write
+    /// that follows decides.
     pub(crate) async fn over_budget(
         &self,
         before: Option<&Post>,
         after: &Post,
         accounts: &Accounts,
     ) -> Result<Option<String>, StorageError> {
-        for (purse, change) in changes(before, Some(after)) {
+        for (budget_key, change) in changes(before, Some(after)) {
             let Some(more) = u64::try_from(change.by).ok().map(MilliDollars::new) else { continue };
-            let spent = self.store.spent(after.user_id, &purse).await?;
+            let spent = self.store.spent(after.user_id, &budget_key).await?;
             if spent.get() + more.get() <= change.budget.get() {
                 continue;
             }
-            let of_it = accounts.values().find(|it| it.provider == purse.platform);
-            let title = of_it.map_or(purse.platform.as_str(), |it| &it.rules.title);
+            let of_it = accounts.values().find(|it| it.provider == budget_key.platform);
+            let title = of_it.map_or(budget_key.platform.as_str(), |it| &it.rules.title);
             return Ok(Some(format!(
-                "the posts to {title} of {} cost {spent} of the {} that this deployment allows each user a month, and \
-                 this one would cost {more} more; cancel another, leave out what makes it dear (links), or give it a \
-                 time in another month",
-                purse.month, change.budget
+                "your posts to {title} in {} cost {spent} of the {} that this deployment allows each user a month, and \
+                 this post would cost {more} more; cancel another post, remove what makes this one expensive (links), \
+                 or schedule it in another month",
+                budget_key.month, change.budget
             )));
         }
         Ok(None)

@@ -1,8 +1,7 @@
-//! Changing and removing a post.
+//! Changes and deletes posts.
 //!
-//! Once a change is answered, what stood there before never goes out any more:
-//! the change is written on condition that no delivery of the post is being
-//! sent, and it makes every older delivery void.
+//! After the response to a change, the old version is never published: the write requires that no
+//! delivery of the post is being sent, and it invalidates every older delivery.
 
 use std::collections::BTreeSet;
 
@@ -20,66 +19,62 @@ use crate::attachments::ids;
 use crate::create_post::{over_plan, too_many};
 use crate::{Publishing, PublishingError};
 
-/// What a client changes, as far as it could be read. Absent is unchanged.
+/// A change as far as the request could be parsed. `None` means unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct ChangePost {
-    /// What is said.
     pub text: Option<PostText>,
-    /// Where it goes: the whole set.
+    /// The complete set of targets.
     pub targets: Option<Vec<NewTarget>>,
-    /// When; `Some(None)` unschedules.
+    /// `Some(None)` unschedules the post.
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
-    /// What it carries: the whole list.
+    /// The complete list of files.
     pub media: Option<Vec<NamedMedium>>,
-    /// What is wrong with the request as it was written.
+    /// Errors that parsing found already.
     pub faults: ValidationErrors,
-    /// What its caller may write.
+    /// What the caller may write.
     pub authority: Authority,
-    /// Which revision it is for.
+    /// The revision that the request is for.
     pub if_match: Option<IfMatch>,
 }
 
-/// How it ended.
 #[derive(Debug)]
 pub enum Changed {
-    /// This is the post now.
     Done(Box<Post>),
-    /// It is not there any more.
+    /// The post was deleted meanwhile.
     NotThere,
-    /// The plan does not allow it, or the budget of the month.
+    /// The plan or the monthly budget does not allow the change; text for the user.
     NotInPlan(String),
-    /// The post has another revision than the request is for.
+    /// The post has another revision than the request names.
     Stale,
-    /// The caller may write drafts, and this is none, or would be none any more.
+    /// The caller may only write drafts, and the post is not a draft or would not stay one.
     DraftsOnly,
-    /// The post is scheduled only by a request that names its revision.
+    /// A draft that a drafts-only token wrote is scheduled only with `If-Match`.
     NeedsRevision,
-    /// What is wrong.
     Invalid(ValidationErrors),
 }
 
 impl Publishing {
-    /// Changes a post that was read. Changes of one post that meet are made one
-    /// after the other.
+    /// Changes a post that was read. Concurrent changes of one post are applied one after the
+    /// other.
     pub async fn change_post(&self, post: Post, request: ChangePost) -> Result<Changed, PublishingError> {
         let (user, mut kept) = (post.user_id, Vec::new());
-        let changed = self.change_in_turn(post, request, &mut kept).await;
-        self.let_go_unless(matches!(changed, Ok(Changed::Done(_))), user, &kept).await;
+        let changed = self.change_with_retries(post, request, &mut kept).await;
+        self.release_unless_written(matches!(changed, Ok(Changed::Done(_))), user, &kept).await;
         changed
     }
 
-    /// The same. Says which files it kept for the post.
-    async fn change_in_turn(
+    /// Retry loop of `change_post`. The files that it reserved are in `reserved`.
+    async fn change_with_retries(
         &self,
         post: Post,
         request: ChangePost,
         kept: &mut Vec<MediaId>,
     ) -> Result<Changed, PublishingError> {
         let mut before = post;
-        let mut turns = self.turns();
+        let mut retries = self.write_retries();
         loop {
             let now = self.clock.now();
-            // In every turn: the post may have changed since the one before.
+            // In each attempt, because the post may have changed since the last one.
             if request.if_match.as_ref().is_some_and(|it| !it.matches(&before)) {
                 return Ok(Changed::Stale);
             }
@@ -103,7 +98,7 @@ impl Publishing {
             let deliveries = self.deliveries_of(&after, now);
             let writes = writes(&before, &after, &deliveries);
             let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
-            // A failed post whose failed targets were removed is published by the change.
+            // A change that removes the failed targets of a failed post makes it published.
             let ended = Event::ended(&after).filter(|_| before.status != after.status);
             let news =
                 ended.or_else(|| (after.status == PostStatus::Scheduled && again).then(|| Event::scheduled(&after)));
@@ -115,20 +110,20 @@ impl Publishing {
                 event: news.as_ref(),
             };
 
-            match self.write_in_turn(&write, now).await? {
+            match self.try_write_post(&write, now).await? {
                 Some(PostWritten::Done) => {
-                    // The change is made, whatever comes of this.
+                    // The change is written, whatever the result of this is.
                     if let Err(error) = self.note_published(&after).await {
-                        tracing::warn!(%error, post_id = %after.post_id, "the files of a published post hold room");
+                        tracing::warn!(%error, post_id = %after.post_id, "files of a published post still count towards the storage limit");
                     }
                     self.hint(&deliveries, now).await;
                     self.publish_event(news).await;
                     return Ok(Changed::Done(Box::new(after)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Changed::Invalid(too_many())),
-                // A delivery is being sent. The roll-up makes the post say so, and
-                // the next turn refuses the change for that reason.
-                Some(PostWritten::DeliveryBusy) => self.roll_up_before_turn(&before, &mut turns).await?,
+                // A delivery is being sent. The roll-up writes that to the post, and the next
+                // attempt refuses the change for it.
+                Some(PostWritten::DeliveryBusy) => self.roll_up_before_retry(&before, &mut retries).await?,
                 Some(
                     PostWritten::OverBudget
                     | PostWritten::PostChanged
@@ -136,7 +131,7 @@ impl Publishing {
                     | PostWritten::KeyTaken,
                 )
                 | None => {
-                    self.wait_for_turn(&mut turns).await?;
+                    self.await_next_try(&mut retries).await?;
                 }
             }
             match self.store.post(before.user_id, before.post_id).await? {
@@ -146,7 +141,7 @@ impl Publishing {
         }
     }
 
-    /// Removes a post that was read, if `if_match` holds for it.
+    /// Deletes a post that was read, if `if_match` matches it.
     pub async fn delete_post(
         &self,
         post: Post,
@@ -154,7 +149,7 @@ impl Publishing {
         if_match: Option<&IfMatch>,
     ) -> Result<Changed, PublishingError> {
         let mut before = post;
-        let mut turns = self.turns();
+        let mut retries = self.write_retries();
         loop {
             if if_match.is_some_and(|it| !it.matches(&before)) {
                 return Ok(Changed::Stale);
@@ -169,10 +164,10 @@ impl Publishing {
             self.release_uploads(&before, None, now).await?;
             let write =
                 PostWrite { before: Some(&before), after: None, deliveries: removals(&before), ..PostWrite::default() };
-            match self.write_in_turn(&write, now).await? {
+            match self.try_write_post(&write, now).await? {
                 Some(PostWritten::Done) => return Ok(Changed::Done(Box::new(before))),
-                Some(PostWritten::DeliveryBusy) => self.roll_up_before_turn(&before, &mut turns).await?,
-                Some(_) | None => self.wait_for_turn(&mut turns).await?,
+                Some(PostWritten::DeliveryBusy) => self.roll_up_before_retry(&before, &mut retries).await?,
+                Some(_) | None => self.await_next_try(&mut retries).await?,
             }
             match self.store.post(before.user_id, before.post_id).await? {
                 Some(post) => before = post,
@@ -181,14 +176,14 @@ impl Publishing {
         }
     }
 
-    /// Tells the post how its deliveries stand. When others write it every time,
-    /// they may have told it.
-    async fn roll_up_before_turn(&self, post: &Post, turns: &mut Backoff) -> Result<(), PublishingError> {
+    /// Rolls the deliveries up into the post. If other writers conflict every time, they may have
+    /// done so.
+    async fn roll_up_before_retry(&self, post: &Post, retries: &mut Backoff) -> Result<(), PublishingError> {
         match self.roll_up(post.user_id, post.post_id).await {
             Err(PublishingError::Contended | PublishingError::Storage(StorageError::Contended)) => {}
             told => told?,
         }
-        self.wait_for_turn(turns).await
+        self.await_next_try(retries).await
     }
 
     async fn changed(
@@ -243,12 +238,12 @@ impl Publishing {
     }
 }
 
-/// The deliveries that change with the post: those of targets that are still to
-/// be sent are put, those of other targets are removed.
+/// The delivery writes that belong to the change: targets that are still to be sent get a delivery,
+/// those of other targets are removed.
 fn writes<'a>(before: &Post, after: &Post, deliveries: &'a [Delivery]) -> Vec<DeliveryWrite<'a>> {
     let to_remove = |target: &Target| {
         let replaced = deliveries.iter().any(|it| it.target_id == target.target_id);
-        // A failed post that stays failed keeps the record of what was tried.
+        // A failed post that stays failed keeps the record of its attempts.
         let kept = after.status == PostStatus::Failed && after.target(target.target_id).is_some();
         !replaced && !kept
     };
@@ -261,19 +256,19 @@ fn removals(post: &Post) -> Vec<DeliveryWrite<'static>> {
     tried(post).map(|it| DeliveryWrite::Remove(it.target_id)).collect()
 }
 
-/// Targets that may have a delivery and are not public.
+/// Targets that may have a delivery and are not published.
 fn tried(post: &Post) -> impl Iterator<Item = &Target> {
     let has_deliveries = post.status != PostStatus::Draft;
     post.targets.iter().filter(move |it| has_deliveries && it.status != TargetStatus::Published)
 }
 
-/// The accounts that a change has to know, each once.
+/// Ids of the connections that a change needs, each once.
 fn connections(before: &Post, request: &ChangePost) -> BTreeSet<ConnectionId> {
     let named = request.targets.iter().flatten().map(|it| it.connection_id);
     before.targets.iter().map(|it| it.connection_id).chain(named).collect()
 }
 
-/// The files that the post does not carry yet.
+/// Files that the post does not have yet.
 fn added(before: &Post, request: &ChangePost) -> Vec<NamedMedium> {
     let of_targets = request.targets.iter().flatten().filter_map(|it| it.media.as_ref());
     let named = request.media.iter().chain(of_targets).flatten();

@@ -1,5 +1,5 @@
-//! Which delivery made which post of an account: asked before a post is taken
-//! for somebody's, and written down before it is told.
+//! Records which delivery made which post of an account. A platform post is claimed before it is
+//! reported as the post of a delivery, so that two deliveries never report the same one.
 
 use async_trait::async_trait;
 use domain::connection::Connection;
@@ -10,7 +10,6 @@ use storage::{ConnectionRecord, Store};
 
 use crate::{Publishing, PublishingError};
 
-/// What this delivery and others made on its account.
 pub(crate) struct Claims<'a> {
     pub(crate) store: &'a Store,
     pub(crate) connection: &'a Connection,
@@ -28,8 +27,8 @@ impl recognition::Claims for Claims<'_> {
 }
 
 impl Publishing {
-    /// What a public call brought, claimed. A platform that answers with
-    /// another delivery's post has made none: it takes the same only once.
+    /// Claims the post that a publish call returned. If another delivery claimed it, the platform
+    /// created none: it returns the existing post when it receives the same text again.
     pub(crate) async fn claim_published(
         &self,
         delivery: &Delivery,
@@ -41,14 +40,14 @@ impl Publishing {
             return Ok(Ok(published));
         }
         let reason = format!(
-            "{} took it for a post that was there already ({}). Change its text and give it a new time.",
+            "{} did not create a new post: it returned one that existed already ({}). Edit the text and reschedule the post.",
             record.connection.rules.title, published.platform_post_id
         );
         Ok(Err(AttemptError::Refused { reason }))
     }
 
-    /// What the platform says of an open intent, once what it found is claimed:
-    /// a post that only looks like it when it has been there for long enough.
+    /// Claims the post that a look-up found. A candidate counts only after it has been public for
+    /// long enough.
     pub(crate) async fn claim_resolved(
         &self,
         delivery: &Delivery,
@@ -65,7 +64,7 @@ impl Publishing {
         Ok(match self.claim(delivery, platform, record, &published).await? {
             Claim::Ours => Resolution::Found(published),
             Claim::Others => {
-                let reason = format!("the post {} turned out to be another one", published.platform_post_id);
+                let reason = format!("the post {} belongs to another delivery", published.platform_post_id);
                 Resolution::Pending { reason }
             }
         })

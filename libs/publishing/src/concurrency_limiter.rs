@@ -1,16 +1,14 @@
-//! Fairness: what one user, or one host that users named, may hold of the
-//! environments in which deliveries are made.
+//! Fairness: limits how many delivery environments one user, or one host that users named,
+//! occupies.
 //!
-//! An environment is held by its slowest call, and there are only so many.
-//! While an environment makes calls for a user it holds a place of that user's
-//! in the store, and there are fewer places than environments. Taking a place
-//! and giving it back are two writes, so only deliveries take one that come in
-//! a crowd; a single one is just begun, and takes its place when it turns out
-//! to be slow. A delivery that finds no place is put off, with no attempt
-//! counted.
+//! The number of environments is limited, and the slowest call of an environment occupies it. While
+//! an environment makes calls for a user, it holds a permit of that user in the store, and there
+//! are fewer permits than environments. Acquiring and releasing a permit are two writes. So only
+//! deliveries that come in a burst acquire one first; a single delivery starts without one and
+//! acquires it when its call retries out to be slow. A delivery that gets no permit is rescheduled,
+//! and no attempt is counted.
 //!
-//! The count is in the store and not in a process, because each environment is
-//! a process, and none sees what the others hold.
+//! Permits are in the store and not in a process, because each environment is a process of its own.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,75 +25,74 @@ use storage::{InFlightCalls, LimitSubject, StorageError, Store};
 use crate::Publishing;
 use crate::waiting::sleep_until;
 
-/// A call that takes longer is slow: its place is not expected back soon.
+/// A call that takes longer is slow: its permit is not expected to be released soon.
 const SLOW: TimeDelta = TimeDelta::seconds(1);
 
-/// A call that takes longer is counted although nobody asked for a place. Hardly
-/// any does, and the two writes are spared for all others.
+/// A call without a permit is counted once it takes longer than this. Few calls do, and all others
+/// save two writes.
 const RECORDED_AFTER: Duration = Duration::from_secs(3);
 
-/// How long a delivery waits for a place that calls which are not slow will give
-/// back, and that others wait for too.
+/// How long a delivery waits for a permit that faster calls will release. Others may wait for the
+/// same one.
 const PERMIT_WAIT: TimeDelta = TimeDelta::seconds(3);
 
-/// A call to a host that takes longer is a strike against it. The time-outs of
-/// adapters are longer, or a little shorter for what need not be waited for.
+/// A call to a host that takes longer counts as a slow call of the host. Adapter timeouts are
+/// longer, or a little shorter for calls whose result can wait.
 const SLOW_CALL: TimeDelta = TimeDelta::seconds(10);
 
-/// After so many strikes in a row, a host is called by one environment at a
-/// time, and for no longer than this, until it answers in time or is left alone
-/// for as long as [`SLOW_HOST_WINDOW`].
+/// After this many slow calls in a row, only one environment calls the host at a time, for at most
+/// `SLOW_HOST_TIMEOUT`. That ends when the host responds in time or was not called for
+/// [`SLOW_HOST_WINDOW`].
 const SLOW_CALLS: u32 = 3;
 const SLOW_HOST_TIMEOUT: Duration = Duration::from_secs(10);
 const SLOW_HOST_WINDOW: TimeDelta = TimeDelta::minutes(5);
 
-/// The environments of a deployment, and the share of them that one user or one
-/// host may hold.
+/// Number of environments of a deployment, and the share of them that one user or host may occupy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcurrencyLimits {
-    /// How many batches of deliveries are made at the same time.
+    /// How many batches of deliveries run at the same time.
     pub environments: u32,
 }
 
 impl Default for ConcurrencyLimits {
-    /// As `DeliveryConcurrency` in `template.yaml`.
+    /// Like `DeliveryConcurrency` in `template.yaml`.
     fn default() -> Self {
         Self { environments: 20 }
     }
 }
 
 impl ConcurrencyLimits {
-    /// How many environments may hold a place: a quarter.
+    /// How many environments may hold a permit of one subject: a quarter.
     pub fn permits(self) -> usize {
         usize::try_from(self.environments / 4).unwrap_or(usize::MAX).max(1)
     }
 
-    /// How many deliveries of one user and second need not ask for a place. Until
-    /// they are known to be slow, this many more may be begun each second.
+    /// How many deliveries of one user and second may start without a permit. Until they are known
+    /// to be slow, as many more may start in each further second.
     pub fn unchecked(self) -> u32 {
         (self.environments / 20).max(1)
     }
 }
 
-/// The places that this process holds.
+/// The permits that this process holds.
 #[derive(Clone, Debug)]
 pub struct HeldPermits {
     environment: Arc<str>,
     held: Arc<Mutex<HashMap<LimitSubject, Arc<Held>>>>,
 }
 
-/// A place of this process.
+/// A permit of this process, shared by its calls.
 #[derive(Debug, Default)]
 struct Held {
-    /// How many calls share it.
+    /// How many calls share the permit.
     calls: AtomicU32,
-    /// When it has to be taken anew. Locked while it is taken or given back, so
-    /// that the others wait for the outcome.
+    /// When the permit has to be acquired again. Locked while it is acquired or released, so that
+    /// other calls wait for the result.
     until: tokio::sync::Mutex<DateTime<Utc>>,
 }
 
-/// A share of a place. One that is dropped, because its delivery panicked or was
-/// cut off, is no longer counted here, and its place in the store ends by itself.
+/// A share of a permit. If it is dropped without a release, because its delivery panicked or was
+/// cut off, the process no longer counts it, and the permit in the store expires.
 #[derive(Debug)]
 struct StoredPermit {
     process: HeldPermits,
@@ -117,7 +114,7 @@ impl HeldPermits {
         StoredPermit { process: self.clone(), of: of.clone(), held, is_counted: false }
     }
 
-    /// Takes a place, or shares that of this process.
+    /// Acquires a permit, or shares the one of this process.
     async fn acquire(
         &self,
         store: &Store,
@@ -133,7 +130,7 @@ impl HeldPermits {
             return Ok(None);
         }
         if !is_held {
-            // A call that shares it from now on ends before the place does.
+            // A call that shares the permit from now on ends before the permit expires.
             *until = now + LEASE_DURATION / 4;
         }
         permit.count();
@@ -169,12 +166,12 @@ impl StoredPermit {
         self.is_counted = true;
     }
 
-    /// Whether it was the last share.
+    /// Whether this was the last share.
     fn uncount(&mut self) -> bool {
         std::mem::take(&mut self.is_counted) && self.held.calls.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
-    /// The last share gives the place back.
+    /// The last share releases the permit in the store.
     async fn release(mut self, store: &Store) -> Result<(), StorageError> {
         let held = Arc::clone(&self.held);
         let _until = held.until.lock().await;
@@ -189,47 +186,45 @@ impl Drop for StoredPermit {
     fn drop(&mut self) {
         self.uncount();
         let mut all = self.process.all();
-        // One is here and one in the map: nobody else has a share.
+        // One reference is here and one in the map, so no other call shares it.
         if Arc::strong_count(&self.held) == 2 {
             all.remove(&self.of);
         }
     }
 }
 
-/// Leave to make a call.
+/// The right to make a call.
 #[derive(Debug)]
 pub struct Permit {
     of: LimitSubject,
     stored: Option<StoredPermit>,
 }
 
-/// Leave to call a host that users named; nothing is asked for one that stands
-/// in the code or in the settings.
+/// The right to call a host. Hosts in the code or in the settings need no permit; hosts that users
+/// name do.
 #[derive(Debug, Default)]
 pub(crate) struct HostPermit(Option<LimitedHost>);
 
 #[derive(Debug)]
 struct LimitedHost {
     permit: Permit,
-    /// How long it may take, where it was too slow before.
+    /// The timeout of the call, if the host had too many slow calls.
     within: Option<Duration>,
     has_slow_calls: bool,
 }
 
-/// Limits the calls that the environments of a function make at the same time.
+/// Limits how many environments of a function call for one subject at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct ConcurrencyLimiter<'a> {
-    /// Where open calls are counted.
+    /// Where in-flight calls are counted.
     pub store: &'a Store,
-    /// The time.
     pub clock: &'a Clock,
-    /// The places that this process holds.
     pub held_permits: &'a HeldPermits,
 }
 
 impl ConcurrencyLimiter<'_> {
-    /// Leave to make a call; `None` when `most` environments hold a place already. A call that
-    /// does not come in a crowd takes a place only when it turns out to be slow.
+    /// A permit, or `None` if `most` environments already hold one. Without `needs_permit`, it is
+    /// stored only when the call retries out to be slow.
     pub async fn acquire(
         &self,
         of: LimitSubject,
@@ -257,8 +252,8 @@ impl ConcurrencyLimiter<'_> {
         }
     }
 
-    /// Leave to make the only call that is open; `None` while another one is. Unlike the others
-    /// it is not shared by the calls of an environment.
+    /// A permit for the only call in flight, or `None` if there is another call. Unlike other
+    /// permits, it is not shared within an environment.
     pub async fn acquire_exclusive(
         &self,
         of: LimitSubject,
@@ -272,7 +267,7 @@ impl ConcurrencyLimiter<'_> {
         Ok(stored.map(|stored| Permit { of, stored: Some(stored) }))
     }
 
-    /// Makes a call with leave, and counts it once it is slow.
+    /// Makes a call with a permit, and counts the call once it is slow.
     pub async fn with_permit<T>(&self, permit: Permit, call: impl Future<Output = T>) -> T {
         let began = self.clock.now();
         let Permit { of, mut stored } = permit;
@@ -293,7 +288,7 @@ impl ConcurrencyLimiter<'_> {
         ended
     }
 
-    /// No call is made after all.
+    /// Releases a permit whose call is not made.
     pub async fn release(&self, permit: Permit) {
         self.release_stored(permit.stored).await;
     }
@@ -306,19 +301,19 @@ impl ConcurrencyLimiter<'_> {
 }
 
 impl Publishing {
-    /// The limiter of the calls that deliveries make.
+    /// The limiter for deliveries.
     pub(crate) fn limiter(&self) -> ConcurrencyLimiter<'_> {
         ConcurrencyLimiter { store: &self.store, clock: &self.clock, held_permits: &self.held_permits }
     }
 
-    /// Whether no place will be free soon for what is delivered to this user.
+    /// Whether no permit will be free soon for deliveries of this user.
     pub(crate) fn is_over_limit(&self, open: &InFlightCalls) -> bool {
         let now = self.clock.now();
         self.concurrency_limits.permits() <= open.others(&self.held_permits.environment, now)
             && open.are_older_than(SLOW, now)
     }
 
-    /// Leave to call a host that users named.
+    /// A permit to call a host that users named.
     pub(crate) async fn acquire_host_permit(&self, host: Option<String>) -> Result<Option<HostPermit>, StorageError> {
         let Some(host) = host else { return Ok(Some(HostPermit::default())) };
         let of = LimitSubject::host(&host);
@@ -333,8 +328,8 @@ impl Publishing {
         Ok(permit.map(|permit| HostPermit(Some(LimitedHost { permit, within, has_slow_calls }))))
     }
 
-    /// Makes a call to a host with leave; `None` when it took too long and was cut
-    /// off. One that took too long is a strike, if it `counts` as one.
+    /// Calls a host with a permit; `None` if the call exceeded its timeout. A call that took too
+    /// long is recorded as slow if `counts` returns true.
     pub(crate) async fn with_host_permit<T>(
         &self,
         host: HostPermit,
@@ -361,7 +356,7 @@ impl Publishing {
         ended
     }
 
-    /// No call is made after all.
+    /// Releases a permit whose call is not made.
     pub(crate) async fn release_host_permit(&self, host: HostPermit) {
         if let Some(named) = host.0 {
             self.limiter().release(named.permit).await;
@@ -369,10 +364,9 @@ impl Publishing {
     }
 }
 
-/// A count that could not be written ends by itself; the call it is about goes
-/// on.
+/// A failed write of a count is only logged: the count expires, and the call continues.
 fn noted<T>(counted: Result<T, StorageError>) -> Option<T> {
-    counted.inspect_err(|error| tracing::warn!(%error, "an open call is not counted")).ok()
+    counted.inspect_err(|error| tracing::warn!(%error, "in-flight call could not be counted")).ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,3 @@
-//! Creating a post.
-
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
@@ -14,74 +12,68 @@ use storage::{DeliveryWrite, IdempotencyUse, PostContext, PostWrite, PostWritten
 use crate::attachments::ids;
 use crate::{Publishing, PublishingError};
 
-/// What a client asks for, as far as it could be read.
+/// A new post as far as the request could be parsed.
 #[derive(Clone, Debug, Default)]
 pub struct CreatePost {
-    /// What is said; `None` only beside a fault.
+    /// `None` only together with an error.
     pub text: Option<PostText>,
-    /// Where it goes.
     pub targets: Vec<NewTarget>,
     pub scheduled_at: Option<DateTime<Utc>>,
-    /// What it carries.
     pub media: Vec<NamedMedium>,
-    /// What is wrong with the request as it was written.
+    /// Errors that parsing found already.
     pub faults: ValidationErrors,
-    /// The request's idempotency key.
     pub key: Option<IdempotencyUse>,
-    /// What its caller may write.
+    /// What the caller may write.
     pub authority: Authority,
 }
 
 impl CreatePost {
-    /// Every file that it names, in whatever list.
+    /// Every file that the post or one of its targets names.
     pub(crate) fn files(&self) -> Vec<NamedMedium> {
         self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten()).cloned().collect()
     }
 }
 
-/// How it ended.
 #[derive(Debug)]
 pub enum Created {
     New(Box<Post>),
-    /// The same request was answered with this before.
+    /// The idempotency key was used for the same request before; this is its first response.
     Replayed(Box<Post>),
-    /// There is no post.
     Refused(NotCreated),
 }
 
-/// Why there is no post.
+/// Why no post was created.
 #[derive(Debug)]
 pub enum NotCreated {
-    /// The key was used for another request.
+    /// The idempotency key was used for another request.
     KeyReused,
-    /// The plan does not allow it, or the budget of the month.
+    /// The plan or the monthly budget does not allow the post; text for the user.
     NotInPlan(String),
-    /// The user is gone.
+    /// The user was deleted.
     NoUser,
-    /// What is wrong.
     Invalid(ValidationErrors),
 }
 
 impl Publishing {
-    /// Creates a draft, or schedules a post when it has a time.
+    /// Creates a draft, or a scheduled post if it has a time.
     pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, PublishingError> {
         let mut kept = Vec::new();
-        let created = self.create_in_turn(user, request, &mut kept).await;
-        self.let_go_unless(matches!(created, Ok(Created::New(_))), user, &kept).await;
+        let created = self.create_with_retries(user, request, &mut kept).await;
+        self.release_unless_written(matches!(created, Ok(Created::New(_))), user, &kept).await;
         created
     }
 
-    /// The same. Says which files it kept for the post.
-    async fn create_in_turn(
+    /// Retry loop of `create_post`. The files that it reserved are in `reserved`.
+    async fn create_with_retries(
         &self,
         user: UserId,
         request: CreatePost,
-        kept_files: &mut Vec<MediaId>,
+        reserved: &mut Vec<MediaId>,
     ) -> Result<Created, PublishingError> {
-        let mut turns = self.turns();
+        let mut retries = self.write_retries();
         loop {
             let now = self.clock.now();
-            // Sets, because DynamoDB refuses to read the same key twice in a call.
+            // Sets, because DynamoDB refuses to read the same key twice in one call.
             let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
             let files = request.files();
             let around = self.store.surroundings(user, connections, ids(&files), request.key.as_ref(), now).await?;
@@ -92,7 +84,7 @@ impl Publishing {
                 Ok(post) => post,
                 Err(why) => return Ok(Created::Refused(why)),
             };
-            *kept_files = ids(&files).into_iter().collect();
+            *reserved = ids(&files).into_iter().collect();
             let carried: Vec<_> = post.files().cloned().collect();
             let gone = self.reserve_uploads(&files, &around.media, &carried).await?;
             if !gone.is_empty() {
@@ -111,16 +103,15 @@ impl Publishing {
                 kept,
                 event: news.as_ref(),
             };
-            match self.write_in_turn(&write, now).await? {
+            match self.try_write_post(&write, now).await? {
                 Some(PostWritten::Done) => {
                     self.hint(&deliveries, now).await;
                     self.publish_event(news).await;
                     return Ok(Created::New(Box::new(post)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Created::Refused(NotCreated::Invalid(too_many()))),
-                // The id was taken, an account was disconnected, the rest of a budget
-                // was taken, or the same request was answered beside this one: all is
-                // read again.
+                // The id was taken, an account was disconnected, the rest of a budget was used, or an
+                // equal request was processed concurrently: read everything again.
                 Some(
                     PostWritten::OverBudget
                     | PostWritten::PostChanged
@@ -128,7 +119,7 @@ impl Publishing {
                     | PostWritten::AccountGone(_)
                     | PostWritten::KeyTaken,
                 )
-                | None => self.wait_for_turn(&mut turns).await?,
+                | None => self.await_next_try(&mut retries).await?,
             }
         }
     }
@@ -151,8 +142,7 @@ impl Publishing {
         self.check_options(&request.targets, &around.accounts, request.scheduled_at.is_some(), &mut faults);
         let files = self.attach(user.user_id, &request.files(), &around.media, &mut faults).await?;
         let new = NewPost {
-            // This one is never written: a request without a text has a fault
-            // already, and nothing is created.
+            // Never written: a request without text has an error already, so no post is created.
             text: request.text.clone().unwrap_or_else(PostText::missing),
             targets: request.targets.clone(),
             scheduled_at: request.scheduled_at,
@@ -173,8 +163,7 @@ impl Publishing {
     }
 }
 
-/// The first answer again. What is kept is the post as it was then; the links
-/// to its media are made anew.
+/// The first response again. The post is stored as it was then; the links to its files are new.
 fn replay(kept: &StoredResponse, key: &IdempotencyUse) -> Result<Created, PublishingError> {
     if kept.body_hash != key.body_hash {
         return Ok(Created::Refused(NotCreated::KeyReused));
@@ -188,11 +177,13 @@ fn puts(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
 }
 
 pub(crate) fn over_plan(max: u32) -> String {
-    format!("your plan allows {max} scheduled posts at the same time (max_scheduled_posts)")
+    format!(
+        "your plan allows {max} scheduled posts at a time (max_scheduled_posts), and you have that many; unschedule one, or wait until one is published"
+    )
 }
 
 pub(crate) fn too_many() -> ValidationErrors {
-    ValidationErrors::one("platforms", "replaces too many accounts at once; change them in two steps")
+    ValidationErrors::one("platforms", "replaces too many accounts at once; replace them in two requests")
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Credentials: opened for a call, renewed before they end, and given up when
-//! only their user can help.
+//! Credentials: opened for a call, refreshed before they expire, and marked as lost when only their
+//! user can restore them.
 
 mod about;
 mod due;
@@ -23,32 +23,32 @@ use secrecy::ExposeSecret;
 use storage::{ConnectionRecord, CredentialsRecord, KeptIn, LostGrant, Store, credentials_context, grant_context};
 
 use crate::PublishingError;
-use crate::user_messages::wants_reconnection;
+use crate::user_messages::reconnection_needed;
 
-/// Credentials that end sooner than this are renewed before a call.
+/// Credentials that expire sooner than this are refreshed before a call.
 const TOO_SHORT: TimeDelta = TimeDelta::seconds(60);
 
-/// Credentials that could not be renewed are still used for a call when they
-/// last this long: platforms check them when a call begins.
+/// Credentials that could not be refreshed are still used for a call if they are valid for this
+/// long: platforms check them when a call begins.
 const ENOUGH_FOR_A_CALL: TimeDelta = TimeDelta::seconds(10);
 
-/// How long after a renewal a rejection means that another renewal does not
-/// help, because the platform does not accept new credentials either.
+/// If the platform rejects credentials this soon after a refresh, another refresh does not help,
+/// because the platform does not accept new credentials either.
 const ON_PROBATION: TimeDelta = TimeDelta::minutes(10);
 
-/// So many events are put on the bus with one call.
+/// Number of events that one call puts on the bus.
 const EVENTS_AT_ONCE: usize = 10;
 
-/// Credentials for a call, and the record that they are from.
+/// Credentials for a call, and the record that contains them.
 #[derive(Debug)]
 pub(crate) struct OpenCredentials {
-    /// With what is the account's own.
+    /// With the secret of the account, if it has its own.
     pub(crate) credentials: Credentials,
-    /// As it was read, or has just been written.
+    /// As read, or as just written.
     pub(crate) record: CredentialsRecord,
 }
 
-/// Credentials as they are stored. They may have to be renewed before a call.
+/// Credentials as stored. They may need a refresh before a call.
 #[derive(Debug)]
 pub struct StoredCredentials {
     record: CredentialsRecord,
@@ -56,43 +56,40 @@ pub struct StoredCredentials {
 }
 
 impl StoredCredentials {
-    /// What is the same before and after a renewal, such as the server.
+    /// For data that a refresh does not change, such as the server.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
     }
 }
 
-/// Whoever keeps credentials: opens them, renews them, and gives them up.
+/// Opens credentials, refreshes them, and marks them as lost.
 #[derive(Clone)]
 pub struct CredentialService {
     pub store: Store,
-    /// Seals and opens them.
     pub sealer: Arc<dyn Sealer>,
-    /// Hears of those that are lost.
+    /// Receives an event when a grant is lost.
     pub events: Arc<dyn EventBus>,
-    /// The time.
     pub clock: Clock,
 }
 
 impl CredentialService {
-    /// The credentials of an account as they are stored, or why there are none now. No
-    /// platform is called.
+    /// The stored credentials of an account, or the reason why it has none now. Calls no platform.
     pub async fn stored(
         &self,
         account: &ConnectionRecord,
     ) -> Result<Result<StoredCredentials, AttemptError>, PublishingError> {
         if account.connection.needs_reconnection {
-            return Ok(Err(wants_reconnection(&account.connection, None)));
+            return Ok(Err(reconnection_needed(&account.connection, None)));
         }
         let Some(record) = self.store.credentials_of(account).await?.filter(|it| !it.is_gone) else {
-            return Ok(Err(wants_reconnection(&account.connection, None)));
+            return Ok(Err(reconnection_needed(&account.connection, None)));
         };
         let credentials = self.open(&record).await?;
         Ok(Ok(StoredCredentials { record, credentials }))
     }
 
-    /// The credentials of an account, for a question that a client waits for; or why
-    /// there are none now.
+    /// The credentials of an account for a read that a client waits for, or the reason why it has
+    /// none now.
     pub async fn for_a_question(
         &self,
         platform: &dyn Platform,
@@ -103,8 +100,7 @@ impl CredentialService {
         Ok(given.map(|it| it.credentials))
     }
 
-    /// Credentials that last for a call at this time, now or soon: they are renewed
-    /// for it if need be.
+    /// Credentials that are valid for a call at `at`, refreshed if necessary.
     pub(crate) async fn credentials(
         &self,
         platform: &dyn Platform,
@@ -113,7 +109,7 @@ impl CredentialService {
     ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
         match self.stored(account).await? {
             Ok(stored) => self.lasting(platform, account, stored, at).await,
-            Err(setback) => Ok(Err(setback)),
+            Err(error) => Ok(Err(error)),
         }
     }
 
@@ -131,14 +127,13 @@ impl CredentialService {
         if !platform.refresh_policy().can_refresh(&old) {
             return match at < ends_at {
                 true => self.given(account, old, record).await.map(Ok),
-                false if self.lose(&record).await? => Ok(Err(wants_reconnection(&account.connection, None))),
-                false => self.await_renewal(account, &record).await,
+                false if self.lose(&record).await? => Ok(Err(reconnection_needed(&account.connection, None))),
+                false => self.await_refresh(account, &record).await,
             };
         }
         match self.renewed(platform, account, &record, &old).await? {
-            // Another worker holds the renewal and may have died, or the platform
-            // could not be reached. The old credentials last for this call, so the
-            // post need not be late.
+            // Another worker holds the refresh and may have died, or the platform was unreachable.
+            // The old credentials are valid for this call, so the post is on time.
             Err(AttemptError::RetryLater { .. }) if self.clock.now() + ENOUGH_FOR_A_CALL <= ends_at => {
                 self.given(account, old, record).await.map(Ok)
             }
@@ -146,8 +141,8 @@ impl CredentialService {
         }
     }
 
-    /// The platform did not accept these credentials: they are renewed where
-    /// that may help, and otherwise the user has to connect the account again.
+    /// Handles credentials that the platform did not accept: refreshes them if that may help, else
+    /// the user has to connect the account again.
     pub(crate) async fn rejected(
         &self,
         platform: &dyn Platform,
@@ -155,20 +150,19 @@ impl CredentialService {
         used: &CredentialsRecord,
         reason: String,
     ) -> AttemptError {
-        let looked_into = self.look_into(platform, account, used, &reason).await;
-        // An error must not end the delivery here. The call is known to have had
-        // no effect, and if that is not written down, it counts as unknown.
-        let setback = looked_into.unwrap_or_else(|error| {
+        let checked = self.check_rejected(platform, account, used, &reason).await;
+        // An error must not end the delivery here. The call is known to have had no effect, and if
+        // that is not written, the outcome counts as unknown.
+        let error = checked.unwrap_or_else(|error| {
             let connection_id = account.connection.connection_id;
-            tracing::error!(%error, %connection_id, "rejected credentials were not looked into");
+            tracing::error!(%error, %connection_id, "rejected credentials could not be checked");
             None
         });
-        setback.unwrap_or(AttemptError::RetryLater { retry_at: None, reason })
+        error.unwrap_or(AttemptError::RetryLater { retry_at: None, reason })
     }
 
-    /// What stands in the way of another attempt; `None` when there are other
-    /// credentials for it.
-    async fn look_into(
+    /// The error that prevents another attempt; `None` if there are new credentials for it.
+    async fn check_rejected(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
@@ -180,20 +174,19 @@ impl CredentialService {
         let on_probation = is_on_probation(used, self.clock.now());
         let is_own = account.has_its_own();
         if is_own || on_probation || !platform.refresh_policy().can_refresh(&old) {
-            tracing::info!(reason, connection_id = %connection.connection_id, "credentials are not accepted");
+            tracing::info!(reason, connection_id = %connection.connection_id, "platform rejected credentials");
             let is_lost = if is_own { self.lose_account(account, used).await? } else { self.lose(used).await? };
-            return Ok(is_lost.then(|| wants_reconnection(connection, Some(reason))));
+            return Ok(is_lost.then(|| reconnection_needed(connection, Some(reason))));
         }
         Ok(self.renewed(platform, account, used, &old).await?.err())
     }
 
-    /// Tells the user that the grant is gone, for each of its connections, then
-    /// marks them, and then the grant. In this order, because after a crash in
-    /// between all of it is repeated with events of the same ids; the other way
-    /// round one could be lost.
+    /// Emits an event for each connection of the grant, then marks the connections, then the grant.
+    /// In this order, because after a crash everything is repeated with the same event ids. In the
+    /// other order an event could be lost.
     ///
-    /// False when the credentials were changed since they were read: the platform
-    /// refused the old ones, and that says nothing of the new.
+    /// Returns false if the credentials changed since they were read: the platform refused the old
+    /// ones, which proves nothing about the new ones.
     async fn lose(&self, lost: &CredentialsRecord) -> Result<bool, PublishingError> {
         let Some(lost) = self.settled(lost).await? else { return Ok(false) };
         let found = self.store.credentials(lost.user_id, &lost.grant_name).await?;
@@ -202,49 +195,48 @@ impl CredentialService {
             return Ok(true);
         }
         let under = self.store.connections_under(&found).await?;
-        self.tell_lost(&found, under.iter().map(|it| &it.connection), LostGrant::Grant).await?;
+        self.emit_lost(&found, under.iter().map(|it| &it.connection), LostGrant::Grant).await?;
         Ok(self.store.end_credentials(&found).await?)
     }
 
-    /// The same for one connection, whose own secret is not accepted any more.
+    /// Like `lose`, for one connection whose own secret is no longer accepted.
     async fn lose_account(
         &self,
         account: &ConnectionRecord,
         used: &CredentialsRecord,
     ) -> Result<bool, PublishingError> {
-        self.tell_lost(used, [&account.connection], LostGrant::Account).await?;
+        self.emit_lost(used, [&account.connection], LostGrant::Account).await?;
         Ok(true)
     }
 
-    async fn tell_lost(
+    async fn emit_lost(
         &self,
         lost: &CredentialsRecord,
         connections: impl IntoIterator<Item = &Connection>,
         what: LostGrant,
     ) -> Result<(), PublishingError> {
         let unmarked = connections.into_iter().filter(|it| !it.needs_reconnection && it.generation <= lost.generation);
-        // As they will be when they are marked.
+        // As they will be after they are marked.
         let marked = unmarked.map(|it| Connection { generation: lost.generation, ..it.clone() });
         let marked: Vec<Connection> = marked.collect();
         let now = self.clock.now();
         let events = marked.iter().map(|it| Event::of_connection("connection.needs_reconnection", it, now));
-        self.tell(events).await?;
+        self.emit(events).await?;
         for connection in marked {
             self.store.mark_needs_reconnection(connection.connection_id, lost, what).await?;
         }
         Ok(())
     }
 
-    /// Tells the user, for each connection of a grant, that it ends and cannot be
-    /// renewed.
-    async fn tell_expiring(&self, ending: &CredentialsRecord, ends_at: DateTime<Utc>) -> Result<(), PublishingError> {
+    /// Emits an event for each connection of a grant that expires and cannot be refreshed.
+    async fn emit_expiring(&self, ending: &CredentialsRecord, ends_at: DateTime<Utc>) -> Result<(), PublishingError> {
         let under = self.store.connections_under(ending).await?;
         let connected = under.iter().map(|it| &it.connection).filter(|it| !it.needs_reconnection);
         let now = self.clock.now();
-        self.tell(connected.map(|it| Event::expiring(it, ends_at, now))).await
+        self.emit(connected.map(|it| Event::expiring(it, ends_at, now))).await
     }
 
-    async fn tell(&self, events: impl Iterator<Item = Event>) -> Result<(), PublishingError> {
+    async fn emit(&self, events: impl Iterator<Item = Event>) -> Result<(), PublishingError> {
         for some in events.collect::<Vec<_>>().chunks(EVENTS_AT_ONCE) {
             self.events.put(some).await?;
         }
@@ -274,7 +266,7 @@ impl CredentialService {
         Ok(Credentials::from_bytes(&plain)?)
     }
 
-    /// Sealed for the record of a grant.
+    /// Seals credentials for the record of a grant.
     async fn seal(&self, record: &CredentialsRecord, credentials: &Credentials) -> Result<Vec<u8>, PublishingError> {
         let plain = credentials.to_bytes();
         let context = grant_context(record.user_id, &record.grant_name);
@@ -282,7 +274,7 @@ impl CredentialService {
     }
 }
 
-/// Whether they were renewed a short while ago.
+/// Whether the credentials were refreshed a short while ago.
 fn is_on_probation(record: &CredentialsRecord, now: DateTime<Utc>) -> bool {
     record.renewed_at.is_some_and(|it| now < it + ON_PROBATION)
 }

@@ -1,5 +1,5 @@
-//! Taking a delivery to its platform: read first, claim last, one call that
-//! changes something over there, one write.
+//! Makes one delivery: reads first, takes the lease last, makes one call with an effect, and writes
+//! its result. The state machine is in [`domain::delivery`].
 
 mod follow_up;
 mod lost_grant;
@@ -14,56 +14,51 @@ use domain::token::{random_u32, random_u64};
 use platforms::{Publish, PublishRequest, Registry, Step};
 use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery, WriteOutcome};
 
-use self::follow_up::following;
+use self::follow_up::follow_up_names;
 use crate::claims::Claims;
 use crate::concurrency_limiter::HostPermit;
 use crate::credentials::OpenCredentials;
 use crate::files::Files;
-use crate::user_messages::{Doing, not_connected, of_a_doubt, still_lost, with_user_message, worded_answer};
+use crate::user_messages::{
+    Phase, for_unknown_outcome, keep_first_reason, not_connected, resolution_with_user_message, with_user_message,
+};
 use crate::{Publishing, PublishingError};
 
-/// What is waited out in the function; a longer wait is a message with a delay.
+/// A wait up to this long happens in the function; a longer one is a message with a delay.
 const MAX_WAIT: TimeDelta = TimeDelta::seconds(4);
 
-/// The most steps taken for one message.
 const MAX_STEPS: usize = 40;
 
-/// Steps and renewals are begun this long after the message came. What is begun
-/// takes [`platforms::STEP_LIMIT`] at most, and the delivery function ends 10 s
-/// after that, which are for our own store: a step that is cut off is taken
-/// again, and nobody knows what came of a public call.
+/// A worker starts steps and refreshes for this long after the message arrived. A step takes at
+/// most [`platforms::STEP_LIMIT`], and the delivery function times out 10 s after that, which is
+/// time for our store. A step that is cut off is repeated; a publish call that is cut off has an
+/// unknown outcome.
 pub const BEGIN_WITHIN: TimeDelta = TimeDelta::seconds(10);
 
-/// Messages come out up to three seconds before the time they are for, and
-/// this one has to come after it.
+/// Messages arrive up to three seconds early, and this one has to arrive after the lease.
 const AFTER_LEASE: TimeDelta = TimeDelta::seconds(3);
 
-/// Why a call was cut off.
-const TOO_LATE: &str = "it was too slow several times and did not answer in time now";
+const TOO_LATE: &str = "its server was slow several times and did not respond in time";
 
-/// Whether there is more to do with a delivery at once.
 enum Continue {
     Again,
     Done,
 }
 
-/// A delivery that a worker is at.
+/// A delivery that a worker processes, and what the worker knows.
 struct AttemptContext<'a> {
     delivery: Delivery,
     post: &'a Post,
-    /// When the post is told how it ended, if not at once.
+    /// When the post is rolled up, if not at once.
     roll_up_at: Option<DateTime<Utc>>,
-    /// See [`BEGIN_WITHIN`].
     begin_until: DateTime<Utc>,
-    /// See [`DeliveryMessage::needs_permit`].
     needs_permit: bool,
-    /// The credentials with which its platform is called.
+    /// The credentials of the call.
     used: Option<&'a CredentialsRecord>,
 }
 
 impl Publishing {
-    /// Takes whatever steps a delivery needs now. May be called at any time,
-    /// any number of times, by any number of workers.
+    /// Takes the steps that a delivery needs now. Any number of workers may call it at any time.
     pub async fn deliver(
         &self,
         platforms: &Registry<dyn Publish>,
@@ -74,18 +69,18 @@ impl Publishing {
             let DeliveryMessage { user_id, post_id, target_id, connection_id, revision, .. } = message;
             let work = self.store.load_delivery(user_id, post_id, target_id, connection_id).await?;
             let Some(work) = work.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
-            // On the heap, because one worker holds many deliveries that wait.
+            // Boxed, because one worker holds many waiting deliveries.
             match Box::pin(self.step(platforms, work, message, begin_until)).await? {
                 Continue::Again if self.clock.now() <= begin_until => {}
                 Continue::Again => {
-                    // Whoever takes this one has all the time again.
+                    // The next worker has the full time.
                     self.queue.send(&[Outgoing { message, at: self.clock.now() }]).await?;
                     return Ok(());
                 }
                 Continue::Done => return Ok(()),
             }
         }
-        tracing::warn!(post_id = %message.post_id, "a delivery makes no headway and is left to the sweep");
+        tracing::warn!(post_id = %message.post_id, "a delivery made no progress and was left to the sweep");
         Ok(())
     }
 
@@ -98,37 +93,37 @@ impl Publishing {
     ) -> Result<Continue, PublishingError> {
         let LoadedDelivery { delivery, post, connection, in_flight_calls: open_calls } = work;
         let Some(post) = post else {
-            // Its post was removed under it, which takes its deliveries along.
+            // The post was deleted, so its deliveries are deleted too.
             self.store.remove_delivery(&delivery).await?;
             return Ok(Continue::Done);
         };
         if delivery.state == State::Waiting && post.revision != delivery.revision {
-            // They change together, but are not read at one moment: look again.
+            // Both change together but are read one after the other: read again.
             return Ok(Continue::Again);
         }
         let mut now = self.clock.now();
         let DeliveryMessage { roll_up_at, needs_permit, .. } = message;
-        let mut task = AttemptContext { delivery, post: &post, roll_up_at, begin_until, needs_permit, used: None };
-        let mut ahead = None;
-        if let NextStep::Wait(at) = task.delivery.next_step(now) {
+        let mut context = AttemptContext { delivery, post: &post, roll_up_at, begin_until, needs_permit, used: None };
+        let mut opened_early = None;
+        if let NextStep::Wait(at) = context.delivery.next_step(now) {
             if MAX_WAIT < at - now || begin_until < at {
                 self.queue.send(&[Outgoing { message, at }]).await?;
                 return Ok(Continue::Done);
             }
-            if task.delivery.state == State::Waiting {
+            if context.delivery.state == State::Waiting {
                 if self.is_over_limit(&open_calls) {
-                    return self.put_off(&task).await;
+                    return self.reschedule_for_permit(&context).await;
                 }
-                // What can be read, or renewed, before the second is not after it.
-                if let (Some(account), Some(platform)) = (&connection, platforms.get(&task.delivery.provider)) {
-                    ahead = Some(Box::pin(self.custody().credentials(platform, account, at)).await?);
+                // Credentials are opened or refreshed before the due second.
+                if let (Some(account), Some(platform)) = (&connection, platforms.get(&context.delivery.provider)) {
+                    opened_early = Some(Box::pin(self.credential_service().credentials(platform, account, at)).await?);
                 }
             }
             now = self.sleep_until(at).await;
         }
-        task.roll_up_at = roll_up_at.filter(|it| now < *it);
-        match task.delivery.next_step(now) {
-            // Its worker may have died, and the sweep comes long after the lease.
+        context.roll_up_at = roll_up_at.filter(|it| now < *it);
+        match context.delivery.next_step(now) {
+            // The other worker may have died, and the sweep comes long after the lease.
             NextStep::Leased(ends) => {
                 self.queue.send(&[Outgoing { message, at: ends + AFTER_LEASE }]).await?;
                 Ok(Continue::Done)
@@ -140,22 +135,22 @@ impl Publishing {
                 Ok(Continue::Done)
             }
             NextStep::GiveUp => {
-                let after = task.delivery.clone().give_up();
-                self.keep(&task, after, now).await
+                let after = context.delivery.clone().give_up();
+                self.keep(&context, after, now).await
             }
-            NextStep::EndFollowUp => self.leave_follow_up(&task, now).await,
+            NextStep::EndFollowUp => self.give_up_follow_up(&context, now).await,
             next @ (NextStep::Prepare | NextStep::Publish | NextStep::LookUp | NextStep::FollowUp) => {
                 if next == NextStep::FollowUp {
-                    // A worker that published it may have died before it told the post.
+                    // The worker that published the post may have died before the roll-up.
                     self.roll_up(post.user_id, post.post_id).await?;
                 }
-                let platform = platforms.get(&task.delivery.provider);
-                let (of, most) = (LimitSubject::user(task.delivery.user_id), self.concurrency_limits.permits());
-                let Some(leave) = self.limiter().acquire(of, open_calls, most, needs_permit).await? else {
-                    return self.put_off(&task).await;
+                let platform = platforms.get(&context.delivery.provider);
+                let (of, most) = (LimitSubject::user(context.delivery.user_id), self.concurrency_limits.permits());
+                let Some(permit) = self.limiter().acquire(of, open_calls, most, needs_permit).await? else {
+                    return self.reschedule_for_permit(&context).await;
                 };
-                let work = Box::pin(self.work_on(next, task, platform, connection.map(|it| (it, ahead))));
-                self.limiter().with_permit(leave, work).await
+                let work = Box::pin(self.work_on(next, context, platform, connection.map(|it| (it, opened_early))));
+                self.limiter().with_permit(permit, work).await
             }
         }
     }
@@ -163,44 +158,44 @@ impl Publishing {
     async fn work_on(
         &self,
         next: NextStep,
-        task: AttemptContext<'_>,
+        context: AttemptContext<'_>,
         platform: Option<&dyn Publish>,
         account: Option<(ConnectionRecord, Option<Result<OpenCredentials, AttemptError>>)>,
     ) -> Result<Continue, PublishingError> {
-        let AttemptContext { delivery, post, .. } = &task;
+        let AttemptContext { delivery, post, .. } = &context;
         let now = self.clock.now();
-        let (Some((record, ahead)), Some(platform), Some(target)) =
+        let (Some((record, opened_early)), Some(platform), Some(target)) =
             (account, platform, post.target(delivery.target_id))
         else {
             if next == NextStep::FollowUp {
-                return self.give_follow_ups_up(&task, now).await;
+                return self.drop_follow_ups(&context, now).await;
             }
-            let setback = not_connected(delivery.intent.is_some());
-            let after = delivery.clone().skip_publish(setback, now, random_u32());
-            return self.keep(&task, after, now).await;
+            let error = not_connected(delivery.intent.is_some());
+            let after = delivery.clone().skip_publish(error, now, random_u32());
+            return self.keep(&context, after, now).await;
         };
-        let given = match ahead {
+        let given = match opened_early {
             Some(given) => given,
-            None => self.custody().credentials(platform, &record, now).await?,
+            None => self.credential_service().credentials(platform, &record, now).await?,
         };
         let given = match given {
             Ok(given) => given,
-            Err(setback) if next == NextStep::FollowUp => return self.follow_up_not_called(&task, &setback, now).await,
-            Err(setback) => {
-                let setback = match delivery.intent {
-                    Some(_) => of_a_doubt(setback, None, &record.connection),
-                    None => still_lost(setback, delivery.note.as_deref(), &record.connection),
+            Err(error) if next == NextStep::FollowUp => return self.follow_up_not_called(&context, &error, now).await,
+            Err(error) => {
+                let error = match delivery.intent {
+                    Some(_) => for_unknown_outcome(error, None, &record.connection),
+                    None => keep_first_reason(error, delivery.note.as_deref(), &record.connection),
                 };
-                let after = delivery.clone().skip_publish(setback, now, random_u32());
-                return self.keep(&task, after, now).await;
+                let after = delivery.clone().skip_publish(error, now, random_u32());
+                return self.keep(&context, after, now).await;
             }
         };
         let Some(host) = self.acquire_host_permit(platform.host(&given.credentials)).await? else {
-            return self.put_off(&task).await;
+            return self.reschedule_for_permit(&context).await;
         };
-        // A renewal takes its time, and the call begins after it.
+        // A refresh takes time, and the call begins after it.
         let now = self.clock.now();
-        if task.begin_until < now {
+        if context.begin_until < now {
             self.release_host_permit(host).await;
             return Ok(Continue::Again);
         }
@@ -237,13 +232,13 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let task = AttemptContext { delivery: held, used: Some(&given.record), ..task };
+        let context = AttemptContext { delivery: held, used: Some(&given.record), ..context };
         match next {
-            NextStep::Prepare => self.prepare(task, host, platform, &record, &job).await,
-            NextStep::Publish => Box::pin(self.publish(task, host, platform, &record, &job)).await,
-            // On the heap, as they are rare and large.
-            NextStep::FollowUp => Box::pin(self.follow_up(task, host, platform, &record, &job)).await,
-            _ => Box::pin(self.resolve(task, host, platform, &record, &job)).await,
+            NextStep::Prepare => self.prepare(context, host, platform, &record, &job).await,
+            NextStep::Publish => Box::pin(self.publish(context, host, platform, &record, &job)).await,
+            // Boxed, because follow-ups are rare and large.
+            NextStep::FollowUp => Box::pin(self.follow_up(context, host, platform, &record, &job)).await,
+            _ => Box::pin(self.resolve(context, host, platform, &record, &job)).await,
         }
     }
 
@@ -256,18 +251,18 @@ impl Publishing {
         job: &PublishRequest<'_>,
     ) -> Result<Continue, PublishingError> {
         let late = || Err(AttemptError::RetryLater { retry_at: None, reason: TOO_LATE.to_owned() });
-        // A step that succeeds may have waited for others: for what the text links
-        // to, or for a large file to go up.
+        // A successful step may have waited for a third server (a link preview) or for a large
+        // upload, so its duration is no sign of a slow host.
         let prepared = self.with_host_permit(host, platform.prepare(job), Result::is_err).await.unwrap_or_else(late);
         let now = self.clock.now();
         let delivery = held.delivery.clone();
         let after = match prepared {
             Ok(Step::Ready { progress }) => delivery.record_preparation(progress, None),
             Ok(Step::Again { progress, at }) => delivery.record_preparation(Some(progress), Some(at)),
-            Err(setback) => {
-                let setback = self.check_lost_grant(&held, platform, record, setback).await;
-                let setback = with_user_message(setback, Doing::Preparing, &record.connection);
-                delivery.fail_preparation(setback, now, random_u32())
+            Err(error) => {
+                let error = self.check_lost_grant(&held, platform, record, error).await;
+                let error = with_user_message(error, Phase::Preparation, &record.connection);
+                delivery.fail_preparation(error, now, random_u32())
             }
         };
         self.keep(&held, after, now).await
@@ -285,20 +280,23 @@ impl Publishing {
         let in_time = delivery.intent.as_ref().is_some_and(|it| job.now - it.at <= PUBLISH_CALL_DELAY);
         if !in_time {
             self.release_host_permit(host).await;
-            // Whoever comes after us must not find it lost while it is made.
-            let slow =
-                AttemptError::RetryLater { retry_at: None, reason: "Our own store was slow. Trying again.".to_owned() };
+            // The next worker must not find an open intent and assume that the post was lost while
+            // this call runs.
+            let slow = AttemptError::RetryLater {
+                retry_at: None,
+                reason: "Our database was slow. We will try again.".to_owned(),
+            };
             let after = delivery.clone().record_publish(Err(slow), job.now, random_u32());
             return self.keep(&intended, after, job.now).await;
         }
         let late = || Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
         let call = async { self.with_host_permit(host, platform.publish(job), |_| true).await.unwrap_or_else(late) };
-        let attempt = Box::pin(self.shown_when_slow(&intended, call)).await;
+        let attempt = Box::pin(self.show_when_slow(&intended, call)).await;
         let now = self.clock.now();
         let attempt = match attempt {
-            Err(setback) => {
-                let setback = self.check_lost_grant(&intended, platform, record, setback).await;
-                Err(with_user_message(setback, Doing::Publishing, &record.connection))
+            Err(error) => {
+                let error = self.check_lost_grant(&intended, platform, record, error).await;
+                Err(with_user_message(error, Phase::Publish, &record.connection))
             }
             Ok(published) => self.claim_published(delivery, platform, record, published).await?,
         };
@@ -310,10 +308,12 @@ impl Publishing {
             unknown_outcomes = (is_unknown && !platform.is_confirmed_later(job)).then_some(1),
             platform = delivery.provider, user_id = %delivery.user_id,
             post_id = %delivery.post_id, target_id = %delivery.target_id, attempt = delivery.attempts,
-            published = attempt.is_ok().then_some(1), "a public call ended"
+            published = attempt.is_ok().then_some(1), "publish call ended"
         );
-        let after =
-            delivery.clone().record_publish(attempt, now, random_u32()).with_follow_ups(following(platform, job), now);
+        let after = delivery
+            .clone()
+            .record_publish(attempt, now, random_u32())
+            .with_follow_ups(follow_up_names(platform, job), now);
         self.keep(&intended, after, now).await
     }
 
@@ -334,26 +334,30 @@ impl Publishing {
         let answer = match answer {
             Resolution::Unauthorized { reason } => {
                 let lost = AttemptError::Unauthorized { reason: reason.clone() };
-                let weighed = self.check_lost_grant(&held, platform, record, lost).await;
-                Resolution::Pending { reason: of_a_doubt(weighed, Some(&reason), &record.connection).into_reason() }
+                let checked = self.check_lost_grant(&held, platform, record, lost).await;
+                Resolution::Pending {
+                    reason: for_unknown_outcome(checked, Some(&reason), &record.connection).into_reason(),
+                }
             }
-            answer => {
-                worded_answer(self.claim_resolved(&held.delivery, platform, record, answer).await?, &record.connection)
-            }
+            answer => resolution_with_user_message(
+                self.claim_resolved(&held.delivery, platform, record, answer).await?,
+                &record.connection,
+            ),
         };
         let now = self.clock.now();
         let after = held.delivery.clone().record_look_up(answer, platform.look_up_policy(), now, random_u32());
-        let after = after.with_follow_ups(following(platform, job), now);
+        let after = after.with_follow_ups(follow_up_names(platform, job), now);
         if let State::Published(_) = after.state {
             tracing::info!(
                 target: metrics::TARGET, published = 1, platform = after.provider, user_id = %after.user_id,
-                post_id = %after.post_id, target_id = %after.target_id, "a call in doubt had taken effect"
+                post_id = %after.post_id, target_id = %after.target_id, "publish call with unknown outcome had taken effect"
             );
         }
         self.keep(&held, after, now).await
     }
 
-    /// Writes what follows, tells the post, and sees to the next step.
+    /// Writes the new state of the delivery, rolls the post up, and continues or plans the next
+    /// step.
     async fn keep(
         &self,
         before: &AttemptContext<'_>,
@@ -372,10 +376,10 @@ impl Publishing {
         if let (State::Waiting, State::Failed { class, .. }) = (&before.state, &after.state) {
             tracing::info!(
                 target: metrics::TARGET, failed = 1, class = class.as_str(), platform = after.provider,
-                user_id = %after.user_id, post_id = %after.post_id, target_id = %after.target_id, "a target failed"
+                user_id = %after.user_id, post_id = %after.post_id, target_id = %after.target_id, "target failed"
             );
         }
-        // A call that took long shows as `publishing`, which is over with its end.
+        // A long call was shown as `publishing`, which ends with it.
         let ended = before.intent.is_some() != after.intent.is_some();
         let told =
             ended || before.note != after.note || before.state != after.state || before.attempts != after.attempts;
@@ -396,20 +400,20 @@ impl Publishing {
         }
     }
 
-    /// Too much is being called for the same user or host: this comes back later.
-    /// Its post is not told, because many are put off at the same time.
-    async fn put_off(&self, task: &AttemptContext<'_>) -> Result<Continue, PublishingError> {
+    /// Too many calls for the same user or host: tries again later. The post is not rolled up,
+    /// because many deliveries are rescheduled at the same time.
+    async fn reschedule_for_permit(&self, context: &AttemptContext<'_>) -> Result<Continue, PublishingError> {
         let now = self.clock.now();
-        let after = task.delivery.clone().reschedule(now, random_u32()).with_write_id(random_u64());
-        if self.store.replace_delivery(&task.delivery, &after).await? == WriteOutcome::Applied {
-            tracing::info!(user_id = %after.user_id, post_id = %after.post_id, "put off");
+        let after = context.delivery.clone().reschedule(now, random_u32()).with_write_id(random_u64());
+        if self.store.replace_delivery(&context.delivery, &after).await? == WriteOutcome::Applied {
+            tracing::info!(user_id = %after.user_id, post_id = %after.post_id, "delivery rescheduled: too many calls in flight");
             self.hint(std::slice::from_ref(&after), now).await;
         }
         Ok(Continue::Done)
     }
 }
 
-/// What a platform can recognise a repeat of this delivery and revision by.
+/// By this, a platform can recognize a repetition of this delivery and revision.
 fn reference(delivery: &Delivery) -> String {
     format!("{}-{}-{}", delivery.post_id, delivery.target_id, delivery.revision)
 }

@@ -1,5 +1,4 @@
-//! The deliveries of a post that is written, and the messages that bring them to
-//! a worker.
+//! Creates the deliveries of a post, and the messages that publish_and_remove them to a worker.
 
 use chrono::{DateTime, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing};
@@ -10,7 +9,7 @@ use domain::post::{Post, Target};
 use crate::Publishing;
 
 impl Publishing {
-    /// The deliveries that a post still has to make.
+    /// The deliveries that a post still needs.
     pub(crate) fn deliveries_of(&self, post: &Post, now: DateTime<Utc>) -> Vec<Delivery> {
         let lead = |target: &Target| self.leads.before(&target.provider, post.media_of(target));
         post.to_deliver()
@@ -21,11 +20,11 @@ impl Publishing {
             .collect()
     }
 
-    /// Puts those on the queue that come before the sweep would plan them for
-    /// certain. A message that is lost here makes its delivery late, not lost.
+    /// Queues the deliveries that are due before the sweep is certain to plan them. If a message is
+    /// lost here, its delivery is late, not lost.
     ///
-    /// Only the plan sees which come in a crowd; others ask for a place in any
-    /// case, unless it is the next step of one that the plan let pass.
+    /// Only the plan sees bursts. So these messages need a permit, except for the next step of a
+    /// delivery that the plan let through without one.
     pub(crate) async fn hint(&self, deliveries: &[Delivery], now: DateTime<Utc>) {
         self.hint_in(deliveries, true, now).await;
     }
@@ -36,7 +35,7 @@ impl Publishing {
             return;
         }
         if let Err(error) = self.queue.send(&messages).await {
-            tracing::warn!(%error, "deliveries are left to the sweep");
+            tracing::warn!(%error, "deliveries could not be queued and were left to the sweep");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What every function that publishes reads from its environment.
+//! The environment variables of every function that publishes.
 
 use std::sync::Arc;
 
@@ -18,11 +18,10 @@ use storage::{DEFAULT_DUE_SHARDS, Store};
 use crate::{ConcurrencyLimits, HeldPermits, Publishing, RollUps};
 
 impl Publishing {
-    /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
-    /// `MEDIA_LIMITS` (JSON), `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS`
-    /// (JSON) and `DELIVERY_CONCURRENCY`. Only the function that delivers knows who makes
-    /// pictures and where platforms fetch files, and only the one that writes posts what
-    /// they may cost.
+    /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`, `MEDIA_LIMITS` (JSON),
+    /// `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS` (JSON) and `DELIVERY_CONCURRENCY`. Only the
+    /// delivery function sets `pictures` and `file_addresses`, and only the posts function sets
+    /// `budgets`.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let clock = Clock::System;
         let bucket = BucketSettings {

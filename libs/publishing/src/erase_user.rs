@@ -1,9 +1,8 @@
-//! Removing everything of a user, for the operator of a deployment.
+//! Erases everything of a user, for the operator.
 //!
-//! One call is one pass, which can be cut off anywhere and made again. It begins
-//! with what lets the user in and ends with the user's record. A request that was
-//! under way at the time can write something behind it, so passes are made until
-//! one finds nothing.
+//! One call is one pass, which may be cut off anywhere and repeated. It begins with what lets the
+//! user in and ends with the user's record. A request that was in progress can still write
+//! afterwards, so the operator repeats passes until one finds nothing.
 
 use cloud::audit;
 use domain::id::UserId;
@@ -13,8 +12,7 @@ use storage::{CredentialsRecord, Table};
 
 use crate::{Publishing, PublishingError, revoke_grant};
 
-/// In this order: first what lets the user in and what goes out by itself, last
-/// the user.
+/// First everything that lets the user in or starts actions of its own, last the user.
 const ORDER: [Table; 14] = [
     Table::Grants,
     Table::ConnectFlows,
@@ -32,37 +30,35 @@ const ORDER: [Table; 14] = [
     Table::Users,
 ];
 
-/// Below these are a user's files: uploads, and what was made of them.
+/// A user's files are in these folders: uploads, and pictures made of them.
 const FOLDERS: [&str; 2] = ["media", "derived"];
 
-/// Grants that are given back at the same time.
+/// Number of grants that are revoked concurrently.
 const AT_ONCE: usize = 8;
 
-/// What a pass removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Erased {
-    /// Items of the tables.
+    /// Items deleted from the tables.
     pub items: usize,
-    /// Files of the bucket.
+    /// Files deleted from the bucket.
     pub files: usize,
 }
 
 impl Erased {
-    /// Whether there was nothing left.
     pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
 }
 
 impl Publishing {
-    /// Removes what there is of this user, and gives the grants back at their
-    /// platforms. Somebody who never was is nothing, too.
+    /// Deletes everything of this user and revokes the grants at their platforms. For a user that
+    /// never existed there is nothing to delete.
     pub async fn erase_user(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<Erased, PublishingError> {
         let mut erased = Erased::default();
         for table in ORDER {
             match table {
-                Table::Credentials => erased.items += self.give_back_all(user, platforms).await?,
-                // The records lead to the files, and go after them.
+                Table::Credentials => erased.items += self.revoke_all(user, platforms).await?,
+                // The records name the files, so they are deleted after them.
                 Table::Media => erased.files = self.erase_files(user).await?,
                 _ => {}
             }
@@ -73,17 +69,17 @@ impl Publishing {
         Ok(erased)
     }
 
-    /// Each record goes as soon as its grant was given back. Servers may take
-    /// their time with that, and a pass that is cut off must not begin anew.
-    async fn give_back_all(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<usize, PublishingError> {
+    /// Each record is deleted as soon as its grant is revoked: servers may be slow, and a pass that
+    /// is cut off must not start over.
+    async fn revoke_all(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<usize, PublishingError> {
         let records = self.store.all_credentials(user).await?;
-        let given_back = records.into_iter().map(|it| self.give_back(it, platforms));
-        let all = stream::iter(given_back).buffer_unordered(AT_ONCE);
+        let revocations = records.into_iter().map(|it| self.revoke_and_erase(it, platforms));
+        let all = stream::iter(revocations).buffer_unordered(AT_ONCE);
         all.try_fold(0, async |all, one| Ok(all + one)).await
     }
 
-    /// How many items were removed.
-    async fn give_back(
+    /// Returns how many items were deleted.
+    async fn revoke_and_erase(
         &self,
         record: CredentialsRecord,
         platforms: &Registry<dyn Connect>,
@@ -122,7 +118,7 @@ mod tests {
     use super::*;
     use crate::testing::Rig;
 
-    /// A rig with a post that waits, and a file below each folder.
+    /// A rig with a scheduled post and a file in each folder.
     async fn settled(s3: &TestBucket) -> Rig {
         let mut rig = Rig::new().await;
         rig.publishing.bucket = s3.bucket.clone();
@@ -139,7 +135,7 @@ mod tests {
     async fn passes_are_made_until_one_finds_nothing() {
         let s3 = TestBucket::start().await;
         let rig = settled(&s3).await;
-        // Nobody's folder may be taken for the beginning of another's.
+        // One user's folder must not match as the prefix of another's.
         let other = format!("media/{}0/1.png", rig.user.user_id);
         let bytes = futures::stream::iter([Ok::<_, Infallible>("file".into())]);
         s3.bucket.put(&other, "image/png", bytes).await.unwrap();
@@ -149,7 +145,7 @@ mod tests {
         let second = rig.publishing.erase_user(rig.user.user_id, &none).await.unwrap();
 
         assert_eq!(first.files, 2);
-        // The user, the identity, the account with its connect flow, its place and its
+        // The user, the identity, the account with its connect flow, its plan entry and its
         // credentials, the post with the counts and its delivery.
         assert_eq!(first.items, 9);
         assert!(second.is_nothing(), "{second:?}");

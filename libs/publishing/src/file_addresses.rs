@@ -1,25 +1,24 @@
-//! Addresses of the service's own for files that platforms fetch.
+//! Public URLs of this service for files that platforms fetch.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{FileAddress, FileKey, FileType, PublicFile};
 
-/// How long an address is valid. A container of Instagram or Threads lives as long, and
-/// Meta may fetch its file again meanwhile.
+/// How long a URL is valid. A container of Instagram or Threads lives as long, and Meta may fetch
+/// its file again during that time.
 const LIFETIME: TimeDelta = TimeDelta::hours(24);
 
-/// What makes the addresses.
 #[derive(Clone, Debug)]
 pub struct FileAddresses {
-    /// The public origin of the service, without a slash at the end.
+    /// The public origin of the service, without a trailing slash.
     pub origin: String,
-    /// The key of the function `media`, and of the edge if there is one.
+    /// The key of the media function, and of CloudFront if it serves files.
     pub key: FileKey,
-    /// Whether videos are served under the origin, too. A function on Lambda cannot.
+    /// Whether videos are served under the origin too. A Lambda function cannot serve them.
     pub serves_videos: bool,
 }
 
 impl FileAddresses {
-    /// The URL of a file from now on; `None` where the origin does not serve it.
+    /// The URL of a file, valid from `now`; `None` if the origin does not serve the file.
     pub(crate) fn url(&self, file: PublicFile, now: DateTime<Utc>) -> Option<String> {
         if file.mime_type().file_type() == FileType::Video && !self.serves_videos {
             return None;

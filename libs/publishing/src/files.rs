@@ -1,5 +1,4 @@
-//! The files of a post, read from our bucket for an adapter, and pictures that
-//! are made of them.
+//! Reads the files of a post from our bucket for an adapter, and has pictures resized.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -14,8 +13,8 @@ use platforms::{FittedPicture, MediaBytes, MediaReadError, MediaReader, Picture}
 
 use crate::FileAddresses;
 
-/// How long a link to the bucket is valid: it is signed with the credentials of a function,
-/// which end after some hours.
+/// How long a link to the bucket is valid: it is signed with the credentials of a function, which
+/// expire after some hours.
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
 
 pub(crate) struct Files<'a> {
@@ -23,7 +22,7 @@ pub(crate) struct Files<'a> {
     pub(crate) pictures: &'a dyn Pictures,
     pub(crate) addresses: Option<&'a FileAddresses>,
     pub(crate) user: UserId,
-    /// When addresses begin.
+    /// When the URLs begin to be valid.
     pub(crate) now: DateTime<Utc>,
 }
 
@@ -36,13 +35,13 @@ impl Files<'_> {
         PictureRequest { file: self.path(attachment), bounds }
     }
 
-    /// An address of the service's own. A picture has no other: Meta refuses object storage
-    /// unseen.
+    /// The URL of a file at this service. Images need one, because Meta refuses object storage
+    /// without fetching.
     fn own_address(&self, file: PublicFile) -> Result<Option<String>, MediaReadError> {
         match self.addresses {
             Some(addresses) => Ok(addresses.url(file, self.now)),
             None if file.mime_type().file_type() == FileType::Video => Ok(None),
-            None => Err(MediaReadError("it has no public address: FILE_SECRET is not set".to_owned())),
+            None => Err(MediaReadError("the file has no public URL because FILE_SECRET is not set".to_owned())),
         }
     }
 }
@@ -76,7 +75,7 @@ impl MediaReader for Files<'_> {
         made: MimeType,
     ) -> Result<String, MediaReadError> {
         let file = PublicFile::Derived(self.request(attachment, bounds).answered_at(), made);
-        self.own_address(file)?.ok_or_else(|| MediaReadError("it is no picture".to_owned()))
+        self.own_address(file)?.ok_or_else(|| MediaReadError("the file is not an image".to_owned()))
     }
 
     async fn fitted(
@@ -92,8 +91,8 @@ impl MediaReader for Files<'_> {
     }
 
     async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaReadError> {
-        // Whoever makes pictures may not list the bucket, and cannot tell a file
-        // that is gone from one that cannot be read just now.
+        // The pictures function may not list the bucket, so it cannot distinguish a missing file
+        // from one that is unreadable now.
         let look = self.bucket.look(&self.path(attachment).to_string(), 1).await.map_err(unreadable)?;
         look.ok_or_else(gone)?;
         self.pictures.ask(&self.request(attachment, bounds)).await.map_err(unreadable)
@@ -101,7 +100,7 @@ impl MediaReader for Files<'_> {
 }
 
 fn gone() -> MediaReadError {
-    MediaReadError("it is not in the bucket".to_owned())
+    MediaReadError("the file is not in the bucket".to_owned())
 }
 
 fn unreadable(error: impl std::fmt::Display) -> MediaReadError {
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_picture_is_asked_for_and_found_by_its_owner_alone() {
+    async fn picture_is_requested_and_read_only_for_its_owner() {
         let (store, asked, file) = (TestBucket::start().await, Asked::default(), an_attachment(1));
         let (user, other) = (a_user().user_id, a_user().user_id);
         let of = |user| Files { user, ..files_of(&store, &asked) };
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_video_gets_one_where_it_is_served_and_a_link_to_the_bucket_elsewhere() {
+    async fn video_gets_a_service_url_or_a_bucket_link() {
         let (store, asked) = (TestBucket::start().await, Asked::default());
         for (own, serves) in [(None, false), (Some(addresses(false)), false), (Some(addresses(true)), true)] {
             let files = Files { addresses: own.as_ref(), ..files_of(&store, &asked) };
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_gone_is_not_asked_for() {
+    async fn missing_file_is_not_requested() {
         let (store, asked) = (TestBucket::start().await, Asked::default());
         let files = files_of(&store, &asked);
 

@@ -1,9 +1,9 @@
-//! The publishing protocol: a post is written with its deliveries, planned on
-//! the queue, taken to its platforms, and told how it ended. At most once,
-//! never missed, on time.
+//! The publishing protocol: a post is written with its deliveries, they are planned on the queue,
+//! made at the platforms, and rolled up into the post. Each is published at most once, never
+//! missed, and on time. See `docs/publishing.md`.
 //!
-//! Timers and messages are hints; the store decides. A delivery changes only
-//! by the transitions of [`domain::delivery`], each written over what was read.
+//! Timers and messages are hints; the store decides. A delivery changes only by the transitions of
+//! [`domain::delivery`], each written on condition that the state is the one that was read.
 
 mod attachments;
 mod budget;
@@ -67,53 +67,45 @@ pub use revoke::revoke_grant;
 pub use unused_uploads::remove_unused_uploads;
 pub use validate_post::{Validated, Warning};
 
-/// How long a client waits for its turn, when others write the same post or
-/// count at the same user. The functions that clients call have 29 seconds.
-const TURN_WITHIN: TimeDelta = TimeDelta::seconds(12);
+/// How long a client's write is retried when other requests write the same post or the same counts.
+/// The functions that clients call time out after 29 seconds.
+const WRITE_RETRY_WINDOW: TimeDelta = TimeDelta::seconds(12);
 
-/// Everything that publishing stands on.
+/// The services and settings that publishing needs.
 #[derive(Clone)]
 pub struct Publishing {
-    /// Posts, deliveries and connections.
     pub store: Store,
-    /// How long platforms prepare.
+    /// How long each platform prepares.
     pub leads: LeadTimesByPlatform,
-    /// What a post can say on each platform alone.
+    /// The options of each platform.
     pub vocabulary: Vocabulary,
-    /// Where media are.
+    /// The media files.
     pub bucket: Bucket,
-    /// Makes pictures fit.
+    /// Resizes images.
     pub pictures: Arc<dyn Pictures>,
-    /// Where platforms fetch files; only the function that delivers has it.
+    /// `None` except in the delivery function.
     pub file_addresses: Option<FileAddresses>,
-    /// Seals and opens credentials.
     pub sealer: Arc<dyn Sealer>,
-    /// Takes deliveries from planning to the workers.
+    /// Brings deliveries from the plan to the workers.
     pub queue: Arc<dyn Queue>,
-    /// The bus for programs that want to know how posts end.
     pub events: Arc<dyn EventBus>,
-    /// The time.
     pub clock: Clock,
     pub ids: Ids,
-    /// How large media may be.
+    /// The size limits of media files.
     pub media_limits: MediaLimits,
-    /// What users may use.
     pub plans: Plans,
-    /// What their posts may cost.
+    /// What the posts of a user may cost.
     pub budgets: Budgets,
-    /// See [`RollUps`].
     pub roll_ups: RollUps,
-    /// See [`ConcurrencyLimits`].
     pub concurrency_limits: ConcurrencyLimits,
-    /// See [`ConcurrencyLimiter`].
     pub held_permits: HeldPermits,
 }
 
-/// How many posts one process tells at the same time how their deliveries stand.
+/// Limits how many roll-ups run at the same time in a process.
 ///
-/// A roll-up is in no hurry. When a post changes its status, the item that counts
-/// its user's posts is written too: many at once would conflict there, retry, and
-/// hold up the public calls of the same second.
+/// A roll-up is not urgent. When a post changes its status, the item with the counts of its user is
+/// written too: many roll-ups at once would conflict there, be retried, and delay the publish calls
+/// of the same second.
 #[derive(Clone, Debug)]
 pub struct RollUps(Arc<Semaphore>);
 
@@ -124,21 +116,20 @@ impl Default for RollUps {
 }
 
 impl Publishing {
-    /// The tries of a client's write.
-    fn turns(&self) -> Backoff {
-        Backoff::until(self.clock.now() + TURN_WITHIN)
+    /// The retries of a client's write.
+    fn write_retries(&self) -> Backoff {
+        Backoff::until(self.clock.now() + WRITE_RETRY_WINDOW)
     }
 
-    /// Waits for the next try of a write that met another one; an error when
-    /// that would be too late.
-    async fn wait_for_turn(&self, turns: &mut Backoff) -> Result<(), PublishingError> {
-        let at = turns.next(self.clock.now()).ok_or(PublishingError::Contended)?;
+    /// Waits for the next try of a write that conflicted; an error if it would be too late.
+    async fn await_next_try(&self, retries: &mut Backoff) -> Result<(), PublishingError> {
+        let at = retries.next(self.clock.now()).ok_or(PublishingError::Contended)?;
         self.sleep_until(at).await;
         Ok(())
     }
 
-    /// Writes a post. `None` when others wrote what goes with it every time.
-    async fn write_in_turn(
+    /// Writes a post. `None` if other writers conflicted every time.
+    async fn try_write_post(
         &self,
         write: &PostWrite<'_>,
         now: DateTime<Utc>,
@@ -149,16 +140,15 @@ impl Publishing {
         }
     }
 
-    /// Puts an event on the bus that was written with what it tells of.
+    /// Puts an event on the bus that was written with the change it describes.
     async fn publish_event(&self, event: Option<Event>) {
         if let Some(event) = event {
             publish_event(&self.store, self.events.as_ref(), &event).await;
         }
     }
 
-    /// Those who keep the credentials.
     #[must_use]
-    pub fn custody(&self) -> CredentialService {
+    pub fn credential_service(&self) -> CredentialService {
         let Self { store, sealer, events, clock, .. } = self;
         CredentialService { store: store.clone(), sealer: sealer.clone(), events: events.clone(), clock: clock.clone() }
     }

@@ -1,4 +1,4 @@
-//! What a request says for single platforms, held against what they have.
+//! Checks the platform options of a request against those that the platforms have.
 
 use domain::post::{Accounts, NewTarget, Target, TargetStatus};
 use domain::validation_errors::ValidationErrors;
@@ -6,8 +6,8 @@ use domain::validation_errors::ValidationErrors;
 use crate::Publishing;
 
 impl Publishing {
-    /// Notes what is wrong with the options of targets as a client names them.
-    /// Names are checked always, values once the post is to go out.
+    /// Adds the errors of the options of new targets. Names are checked always, values once the
+    /// post is scheduled.
     pub(crate) fn check_options(
         &self,
         named: &[NewTarget],
@@ -25,7 +25,7 @@ impl Publishing {
         }
     }
 
-    /// The same of targets that a post has already, when it is to go out.
+    /// Like `check_options`, for targets that the post has already, when it is scheduled.
     pub(crate) fn check_kept_options(&self, kept: &[Target], faults: &mut ValidationErrors) {
         let unpublished = kept.iter().enumerate().filter(|(_, it)| it.status != TargetStatus::Published);
         for (index, target) in unpublished {

@@ -1,5 +1,4 @@
-//! Events that were written with what they tell of go on the bus: at once by
-//! whoever wrote them, else by the tick.
+//! Puts events from the outbox on the bus: at once by the writer of the change, else by the tick.
 
 use cloud::events::EventBus;
 use domain::event::Event;
@@ -7,27 +6,26 @@ use storage::Store;
 
 use crate::{Publishing, PublishingError};
 
-/// Events of one shard that one tick takes at most; the next goes on.
+/// The most events of one shard that one tick takes; the next tick continues.
 const AT_ONCE: i32 = 200;
 
-/// Puts an event on the bus that is in the outbox, and takes it out. When that
-/// fails, it is logged, and the tick does it.
+/// Puts an event of the outbox on the bus and removes it from the outbox. A failure is logged, and
+/// the tick repeats it.
 pub async fn publish_event(store: &Store, events: &dyn EventBus, event: &Event) {
-    if let Err(error) = bring(store, events, event).await {
-        tracing::warn!(%error, "an event is left to the tick");
+    if let Err(error) = publish_and_remove(store, events, event).await {
+        tracing::warn!(%error, "event could not be published and was left to the tick");
     }
 }
 
-/// The event goes first: after a crash in between it is put again, and never lost.
-async fn bring(store: &Store, events: &dyn EventBus, event: &Event) -> Result<(), PublishingError> {
+/// The event goes first: after a crash it is put again, and never lost.
+async fn publish_and_remove(store: &Store, events: &dyn EventBus, event: &Event) -> Result<(), PublishingError> {
     events.put(std::slice::from_ref(event)).await?;
     Ok(store.outbox_done(event).await?)
 }
 
 impl Publishing {
-    /// Puts on the bus what those who wrote it have left behind. One that cannot be
-    /// told holds up none of the others for longer than this tick: it says the last
-    /// reason, once all shards were seen to.
+    /// Puts the events on the bus that their writers left behind. An event that fails delays the
+    /// others for at most one tick. Returns the last error, after all shards were processed.
     pub async fn empty_outbox(&self) -> Result<(), PublishingError> {
         let mut failed = None;
         for shard in 0..self.store.due_shards() {
@@ -38,14 +36,13 @@ impl Publishing {
         failed.map_or(Ok(()), Err)
     }
 
-    /// The events of one shard, until the bus takes one of them not. One that cannot
-    /// be read is passed over.
+    /// Publishes the events of one shard until the bus refuses one. An unreadable event is skipped.
     async fn empty_shard(&self, shard: u32, unread: &mut Option<PublishingError>) -> Result<(), PublishingError> {
         for event in self.store.outbox_due(shard, self.clock.now(), AT_ONCE).await? {
             match event {
-                Ok(event) => bring(&self.store, self.events.as_ref(), &event).await?,
+                Ok(event) => publish_and_remove(&self.store, self.events.as_ref(), &event).await?,
                 Err(error) => {
-                    tracing::error!(%error, shard, "an event stays in the outbox");
+                    tracing::error!(%error, shard, "event stays in the outbox");
                     *unread = Some(error.into());
                 }
             }
@@ -64,7 +61,7 @@ mod tests {
     use crate::testing::Rig;
 
     #[tokio::test]
-    async fn an_event_that_could_not_be_told_is_told_by_the_tick() {
+    async fn unpublished_event_is_published_by_the_tick() {
         let rig = Rig::new().await;
         rig.events.down.store(true, Ordering::SeqCst);
         rig.schedule("Words", noon() + TimeDelta::hours(1)).await;
@@ -79,7 +76,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_that_cannot_be_read_holds_up_no_other() {
+    async fn unreadable_event_delays_no_other() {
         let rig = Rig::new().await;
         rig.events.down.store(true, Ordering::SeqCst);
         for minutes in 1..=20 {

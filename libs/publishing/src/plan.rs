@@ -1,9 +1,7 @@
-//! The tick: whatever is due soon is put on the queue, once; whatever should
-//! have been done and was not is put there again.
+//! The tick: puts on the queue what is due soon, once, and what is overdue, again.
 //!
-//! How far planning got is one number, so planning a delivery writes nothing
-//! to it. A tick that is cut off plans the same again, and a message that
-//! comes twice changes nothing.
+//! The progress of planning is one timestamp, so planning a delivery does not write to it. A tick
+//! that is cut off plans the same deliveries again, and a duplicate message has no effect.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,46 +18,43 @@ use crate::{Publishing, PublishingError};
 /// Entries of the due index read from one shard at a time.
 const PAGE: i32 = 1_000;
 
-/// The most pages of overdue entries of one shard in one tick; the next tick
-/// goes on, with those that it moved behind the others. Those whose posts are
-/// told later stay in front: a million of them in eight shards leave room.
+/// The most pages of overdue entries of one shard in one tick. The next tick continues after those
+/// that this one moved back. Deliveries with a deferred roll-up stay in front: the limit allows a
+/// million of them in eight shards.
 const MAX_OVERDUE_PAGES: usize = 200;
 
-/// Shards looked at at the same time. Each sends several batches of messages
-/// at once, and a function has only so many connections.
+/// Shards read concurrently. Each sends several batches of messages at once, and the connections of
+/// a function are limited.
 const SHARDS_AT_ONCE: usize = 8;
 
-/// Entries of one shard moved at the same time: about 800 a second, where a
-/// partition takes 1,000 writes.
+/// Entries of one shard moved concurrently: about 800 a second, where a partition takes 1,000
+/// writes.
 const MOVES_AT_ONCE: usize = 4;
 
-/// Deliveries that one tick plans at most with their posts told at once how
-/// they ended. A roll-up writes about ten units, and DynamoDB grants a new table
-/// 4,000 a second: more of them are told after the public calls are made.
-const FULL: usize = 4_000;
+/// The most deliveries that one tick plans with an immediate roll-up. A roll-up writes about ten
+/// units, and DynamoDB grants a new table 4,000 a second; further roll-ups come after the publish
+/// calls.
+const MAX_IMMEDIATE_ROLL_UPS: usize = 4_000;
 
-/// How many posts a second are told then: half of what a new table is granted.
-const PUT_OFF_PER_SECOND: u32 = 200;
+/// Rate of the deferred roll-ups: half of what a new table is granted.
+const DEFERRED_ROLL_UPS_PER_SECOND: u32 = 200;
 
-/// What a tick found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Planned {
     /// Deliveries put on the queue.
     pub count: usize,
-    /// By how much the longest overdue one is late.
+    /// The delay of the delivery that is overdue for longest.
     pub oldest_overdue: TimeDelta,
 }
 
 impl Publishing {
-    /// Puts on the queue whatever comes soon and was not planned, and whatever
-    /// is overdue.
+    /// Queues what is due soon and not planned yet, and what is overdue.
     pub async fn plan(&self) -> Result<Planned, PublishingError> {
         let planned_until = self.store.planned_until().await?;
         self.plan_after(planned_until).await
     }
 
-    /// The same, with everything that was planned planned again: after the
-    /// queue was lost as a whole.
+    /// Like `plan`, but plans again what was planned already: for a queue that was lost as a whole.
     pub async fn plan_anew(&self) -> Result<Planned, PublishingError> {
         self.plan_after(None).await
     }
@@ -67,15 +62,15 @@ impl Publishing {
     async fn plan_after(&self, planned_until: Option<DateTime<Utc>>) -> Result<Planned, PublishingError> {
         let now = self.clock.now();
         let overdue_at = now - OVERDUE_CHECK_INTERVAL;
-        // Entries that are older than this are read as overdue.
+        // Entries that are older are read as overdue.
         let after = planned_until.map_or(overdue_at, |it| it.max(overdue_at));
         let until = now + PLAN_WINDOW;
-        let crowds = Crowds::default();
+        let bursts = Bursts::default();
         let shards: Vec<_> = (0..self.store.due_shards())
             .map(async |shard| {
-                let soon = self.plan_soon(shard, (after, until), &crowds).await?;
-                // An error here does not end the tick: overdue entries must not hold
-                // up what is on time, and the next tick reads them again.
+                let soon = self.plan_soon(shard, (after, until), &bursts).await?;
+                // An error here does not end the tick: overdue entries must not delay those that
+                // are on time, and the next tick reads them again.
                 let overdue = self.plan_overdue(shard, overdue_at, now).await;
                 Ok::<_, PublishingError>((soon, overdue))
             })
@@ -101,23 +96,23 @@ impl Publishing {
         &self,
         shard: u32,
         (after, until): (DateTime<Utc>, DateTime<Utc>),
-        crowds: &Crowds,
+        bursts: &Bursts,
     ) -> Result<usize, PublishingError> {
-        let (mut count, mut page, mut put_off) = (0, None::<DueKey>, None);
-        // Deliveries spread evenly over the shards, so how full this one is shows
-        // how full the minute is.
+        let (mut count, mut page, mut deferred) = (0, None::<DueKey>, None);
+        // Deliveries spread evenly over the shards, so the load of this shard shows the load of the
+        // minute.
         let shards = self.store.due_shards();
         if until <= after {
             return Ok(count);
         }
         loop {
             let due = self.store.due_deliveries(shard, (after, until), page, PAGE).await?;
-            if put_off.is_none() && FULL < due.entries.len() * usize::try_from(shards).unwrap_or(1) {
-                put_off = Some(PutOff { from: until, shards });
+            if deferred.is_none() && MAX_IMMEDIATE_ROLL_UPS < due.entries.len() * usize::try_from(shards).unwrap_or(1) {
+                deferred = Some(DeferredRollUps { from: until, shards });
             }
             let place = |(index, it): (usize, &DueEntry)| {
-                let roll_up_at = put_off.as_ref().map(|it| it.place(count + index));
-                let needs_permit = self.concurrency_limits.unchecked() < crowds.join(it);
+                let roll_up_at = deferred.as_ref().map(|it| it.place(count + index));
+                let needs_permit = self.concurrency_limits.unchecked() < bursts.join(it);
                 Outgoing { message: DeliveryMessage { roll_up_at, needs_permit, ..message(it) }, at: it.next_step_at }
             };
             let messages: Vec<_> = due.entries.iter().enumerate().map(place).collect();
@@ -139,13 +134,12 @@ impl Publishing {
         let (mut planned, mut page) = (Planned::default(), None);
         for _ in 0..MAX_OVERDUE_PAGES {
             let due = self.store.due_deliveries(shard, (DateTime::UNIX_EPOCH, until), page, PAGE).await?;
-            // A delivery that has ended stands here too, until its post is told; it
-            // is overdue only when the time for that is over.
+            // A delivery that has ended stays in the index until its post is rolled up. It is
+            // overdue only when the time for that is over.
             let overdue: Vec<_> = due.entries.iter().filter(|it| it.next_step_at <= until).collect();
             let messages: Vec<_> =
                 overdue.iter().map(|it| Outgoing { message: message(it), at: it.next_step_at }).collect();
-            // Sent before they are moved: after a crash in between they are sent
-            // twice, and never not at all.
+            // Sent before they are moved: after a crash they are sent twice, but never lost.
             self.queue.send(&messages).await?;
             let moves: Vec<_> = overdue.iter().map(|it| self.store.move_due(it, now)).collect();
             let _: Vec<WriteOutcome> =
@@ -162,37 +156,36 @@ impl Publishing {
     }
 }
 
-/// The times at which posts of a very full minute are told how they ended.
-struct PutOff {
+/// Spreads the roll-ups of an overloaded minute.
+struct DeferredRollUps {
     from: DateTime<Utc>,
     shards: u32,
 }
 
-impl PutOff {
-    /// For the delivery with this place in its shard.
+impl DeferredRollUps {
+    /// When to roll up the delivery with this index in its shard.
     fn place(&self, index: usize) -> DateTime<Utc> {
         let ahead = u64::try_from(index).unwrap_or(u64::MAX).saturating_mul(self.shards.into());
-        let wait_s = ahead / u64::from(PUT_OFF_PER_SECOND);
+        let wait_s = ahead / u64::from(DEFERRED_ROLL_UPS_PER_SECOND);
         self.from + TimeDelta::seconds(i64::try_from(wait_s).unwrap_or(i64::MAX).min(86_400))
     }
 }
 
-/// How many deliveries of a user are due in the same second, those of all
-/// shards together.
+/// Number of deliveries of each user that are due in the same second, over all shards.
 #[derive(Default)]
-struct Crowds(Mutex<HashMap<(UserId, i64), u32>>);
+struct Bursts(Mutex<HashMap<(UserId, i64), u32>>);
 
-impl Crowds {
-    /// The place of one among them, from 1.
+impl Bursts {
+    /// Counts this delivery; returns the count, from 1.
     fn join(&self, due: &DueEntry) -> u32 {
-        let mut crowds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = crowds.entry((due.user_id, due.next_step_at.timestamp())).or_default();
+        let mut bursts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = bursts.entry((due.user_id, due.next_step_at.timestamp())).or_default();
         *count += 1;
         *count
     }
 }
 
-/// What is found overdue asks for a place: something stood in its way.
+/// An overdue delivery needs a permit, because something delayed it before.
 fn message(due: &DueEntry) -> DeliveryMessage {
     DeliveryMessage {
         user_id: due.user_id,

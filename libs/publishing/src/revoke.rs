@@ -1,4 +1,4 @@
-//! Giving a grant back at its platform.
+//! Revokes grants at their platform.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use cloud::seal::Sealer;
 use platforms::{Connect, Credentials, Registry};
 use storage::{CredentialsRecord, KeptIn, StorageError, Store};
 
-/// How long a platform may take to revoke the grant. The client waits for it.
+/// The timeout of the platform. The client waits for it.
 const REVOCATION: Duration = Duration::from_secs(5);
 
-/// Revokes a grant at its platform, unless somebody else needs it. When that
-/// fails or takes too long, it is only logged.
+/// Revokes a grant at its platform, unless another user needs it. A failure or timeout is only
+/// logged.
 pub async fn revoke_grant(
     store: &Store,
     sealer: &dyn Sealer,
@@ -26,26 +26,26 @@ pub async fn revoke_grant(
         return;
     };
     let revoked = async {
-        match somebody_else_needs(store, sealer, platform, record, &credentials).await {
+        match is_needed_by_others(store, sealer, platform, record, &credentials).await {
             Ok(false) => platform.revoke(&credentials, now).await,
             Ok(true) => Ok(()),
             Err(error) => {
-                tracing::error!(%error, grant, "a grant is kept, because others may need it");
+                tracing::error!(%error, grant, "grant was kept, because another connection may need it");
                 Ok(())
             }
         }
     };
     match tokio::time::timeout(REVOCATION, revoked).await {
         Ok(Ok(())) => {}
-        Ok(Err(setback)) => tracing::warn!(grant, ?setback, "a grant was not revoked"),
-        Err(_) => tracing::warn!(grant, "a grant was not revoked in time"),
+        Ok(Err(error)) => tracing::warn!(grant, ?error, "grant could not be revoked"),
+        Err(_) => tracing::warn!(grant, "grant could not be revoked in time"),
     }
 }
 
-/// Whether revoking this grant would take it from another user of this
-/// deployment: some platforms give the same token to everybody who connects the
-/// same account, and at some a person's grant ends with all of its tokens.
-async fn somebody_else_needs(
+/// Whether revoking this grant would take it from another user of this deployment: some platforms
+/// give every user who connects the same account the same token, and on some a person's grant ends
+/// with all of its tokens.
+async fn is_needed_by_others(
     store: &Store,
     sealer: &dyn Sealer,
     platform: &dyn Connect,
@@ -53,7 +53,7 @@ async fn somebody_else_needs(
     credentials: &Credentials,
 ) -> Result<bool, StorageError> {
     let mut others = store.same_grant_of_others(record).await?;
-    // Those that were connected before grants had records of their own.
+    // Connections from before grants had records of their own.
     for other in store.other_connections_of(record.user_id, &record.grant_name).await? {
         if let KeptIn::Connection(sealed) = &other.kept {
             others.push(CredentialsRecord::beside(&other.connection, sealed));

@@ -1,6 +1,6 @@
-//! Telling a post how its deliveries stand: its targets, its status, the
-//! counts, the marks of its accounts, the events. Done again by the sweep when
-//! it was cut off, and doing it twice changes nothing.
+//! Rolls the deliveries of a post up into the post: its targets, status, counts, the marks of its
+//! accounts, and the events. The sweep repeats a roll-up that was cut off; repeating it changes
+//! nothing.
 
 use domain::delivery::Delivery;
 use domain::event::Event;
@@ -10,19 +10,17 @@ use storage::{DeliveryWrite, PostWrite, PostWritten};
 
 use crate::{Publishing, PublishingError};
 
-/// How often the roll-up is tried before it is left to the sweep, because
-/// another write of the post came in between every time.
+/// How often a roll-up that conflicts with other writes of the post is tried before it is left to
+/// the sweep.
 const TRIES: usize = 8;
 
 impl Publishing {
-    /// Tells a post how its deliveries stand.
     pub async fn roll_up(&self, user: UserId, post: PostId) -> Result<(), PublishingError> {
-        // An error would say that the semaphore is closed, which it never is.
+        // An error would mean that the semaphore is closed, which never happens.
         let _place = self.roll_ups.0.acquire().await;
         for _ in 0..TRIES {
-            // The deliveries are read last: whoever changes one of them after that
-            // tells the post again. Read first, they could be older than what the
-            // post says already.
+            // The deliveries are read last: a worker that changes one afterwards rolls the post up
+            // again. If they were read first, they could be older than the post.
             let Some(before) = self.store.post(user, post).await? else { return Ok(()) };
             let deliveries = self.store.deliveries(user, post).await?;
             let now = self.clock.now();
@@ -31,13 +29,13 @@ impl Publishing {
             if after == before && ended.is_empty() {
                 return Ok(());
             }
-            // The events go first: after a crash in between they are put again, and
-            // none is lost. Those that come after the write could be.
+            // The events go first: after a crash they are put again, and none is lost. Events after
+            // the write could be lost.
             let events = event_of_roll_up(&before, &after);
             if !events.is_empty() {
                 self.events.put(&events).await?;
             }
-            // Before the write, too, for what has ended as published stays so.
+            // Before the write too, because a published post stays published.
             if before.status != after.status {
                 self.note_published(&after).await?;
             }
@@ -45,15 +43,15 @@ impl Publishing {
                 PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None, event: None };
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => return Ok(()),
-                lost => tracing::info!(?lost, post_id = %post, "a roll-up met another change"),
+                lost => tracing::info!(?lost, post_id = %post, "roll-up conflicted with another change"),
             }
         }
         Err(PublishingError::Contended)
     }
 }
 
-/// Deliveries that have ended and stand in the due index until their post says
-/// so, which it does with this write. One that something still follows stays.
+/// Ended deliveries that are in the due index until this write rolls them up. A delivery with
+/// follow-ups stays.
 fn ended(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
     let ended = |it: &&Delivery| it.has_ended() && it.due_at.is_some();
     deliveries.iter().filter(ended).map(DeliveryWrite::RolledUp).collect()

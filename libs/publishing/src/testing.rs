@@ -1,5 +1,4 @@
-//! Publishing on a store in this process, with a platform that does as it is
-//! told and a clock that is moved by hand.
+//! Publishing on an in-process store, with a scripted platform and a clock that tests advance.
 
 mod network;
 
@@ -35,21 +34,21 @@ use storage::{Connected, ConnectionRecord, CredentialsRecord, DueEntry, Store, W
 pub(crate) use self::network::{Network, PublishFault, Registered, Renewal, SETTLES, a_public};
 use crate::{ChangePost, Changed, ConcurrencyLimits, CreatePost, Created, HeldPermits, Publishing, RollUps};
 
-/// So long after noon.
+/// This many seconds after noon.
 pub(crate) fn later(seconds: i64) -> DateTime<Utc> {
     noon() + TimeDelta::seconds(seconds)
 }
 
-/// Messages and when each comes out.
+/// Messages, each with the time when it becomes visible.
 pub(crate) struct TestQueue {
     clock: Clock,
     waiting: Mutex<Vec<(DateTime<Utc>, DeliveryMessage)>>,
-    /// Takes nothing while it is down.
+    /// Refuses messages while true.
     pub(crate) down: AtomicBool,
 }
 
 impl TestQueue {
-    /// Everything in it, which is then lost.
+    /// Removes and returns all messages.
     pub(crate) fn take(&self) -> Vec<(DateTime<Utc>, DeliveryMessage)> {
         std::mem::take(&mut *self.waiting.lock().unwrap())
     }
@@ -68,16 +67,15 @@ impl Queue for TestQueue {
     }
 }
 
-/// Events that were put.
 #[derive(Default)]
 pub(crate) struct TestEvents {
     seen: Mutex<Vec<Event>>,
-    /// Takes nothing while it is down.
+    /// Refuses events while true.
     pub(crate) down: AtomicBool,
 }
 
 impl TestEvents {
-    /// Their types, in order.
+    /// Types of the events, in order.
     pub(crate) fn types(&self) -> Vec<&'static str> {
         self.seen.lock().unwrap().iter().map(|it| it.detail_type).collect()
     }
@@ -101,9 +99,9 @@ impl EventBus for TestEvents {
 /// One deployment, one user, some accounts.
 pub(crate) struct Rig {
     pub(crate) publishing: Publishing,
-    /// Those that are switched on.
+    /// The enabled platforms.
     pub(crate) platforms: Registry<dyn Publish>,
-    /// The same, for renewals.
+    /// The enabled platforms, for refreshes.
     pub(crate) renewable: Registry<dyn Platform>,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
@@ -187,14 +185,14 @@ impl Rig {
         rig
     }
 
-    /// The platform is another from now on.
+    /// Replaces the platform.
     pub(crate) fn be(&mut self, network: Network) {
         self.network = Arc::new(network);
         (self.platforms, self.renewable) = registries(&self.network);
         self.publishing.leads = leads(&self.network);
     }
 
-    /// Credentials that end then; those that do end can be renewed.
+    /// Credentials that expire at that time; those that expire can be refreshed.
     pub(crate) fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
         Credentials {
             refresh_token: expires_at.map(|_| "renew".into()),
@@ -203,7 +201,7 @@ impl Rig {
         }
     }
 
-    /// Connects an account by a grant of its own, or again.
+    /// Connects an account with a grant of its own, or connects it again.
     pub(crate) async fn connect(
         &self,
         account: &Connection,
@@ -217,7 +215,7 @@ impl Rig {
         assert_eq!(connected, Connected::Done { left: Vec::new() });
     }
 
-    /// The user goes through the connect flow of an account again.
+    /// The user completes the connect flow of an account again.
     pub(crate) async fn reconnect(&self, account: usize, credentials: Credentials, refresh_at: Option<DateTime<Utc>>) {
         self.connect(&self.accounts[account], credentials, refresh_at).await;
     }
@@ -227,18 +225,18 @@ impl Rig {
         self.store.connection(self.user.user_id, id).await.unwrap().unwrap()
     }
 
-    /// The record that the account's credentials are in.
+    /// The record with the credentials of the account.
     pub(crate) async fn grant(&self, account: usize) -> CredentialsRecord {
         self.store.credentials_of(&self.connection(account).await).await.unwrap().unwrap()
     }
 
-    /// What the account's credentials are now.
+    /// The current credentials of the account.
     pub(crate) async fn stored_credentials(&self, account: usize) -> Credentials {
         let record = self.grant(account).await;
         Credentials::from_bytes(&self.sealer.open(&record.sealed, &record.context()).await.unwrap()).unwrap()
     }
 
-    /// A post to every account.
+    /// Schedules a post to every account.
     pub(crate) async fn schedule(&self, words: &str, at: DateTime<Utc>) -> Post {
         let target = |(index, it): (usize, &Connection)| NewTarget::of(index, it.connection_id);
         let request = CreatePost {
@@ -266,7 +264,7 @@ impl Rig {
         self.change(post, ChangePost { scheduled_at: Some(at), ..ChangePost::default() }).await
     }
 
-    /// As it stands now.
+    /// The current state of a post.
     pub(crate) async fn post(&self, post: &Post) -> Post {
         self.store.post(post.user_id, post.post_id).await.unwrap().unwrap()
     }
@@ -282,7 +280,7 @@ impl Rig {
         deliveries.remove(0)
     }
 
-    /// Writes a delivery as a worker leaves it behind that then crashes.
+    /// Writes a delivery in the state that a crashed worker leaves.
     pub(crate) async fn leave(&self, before: &Delivery, after: Delivery) -> Delivery {
         let after = after.with_write_id(before.write_id + 1);
         assert_eq!(self.store.replace_delivery(before, &after).await.unwrap(), WriteOutcome::Applied);
@@ -306,7 +304,7 @@ impl Rig {
         due
     }
 
-    /// The same message to so many workers at once.
+    /// Delivers the same message with several workers at once.
     pub(crate) async fn deliver(&self, message: DeliveryMessage, workers: usize) {
         let deliver = |_| {
             let (publishing, platforms) = (self.publishing.clone(), self.platforms.clone());
@@ -318,7 +316,7 @@ impl Rig {
         }
     }
 
-    /// Time passes: messages come out of the queue and the sweep runs.
+    /// Advances the time: messages become visible and the sweep runs.
     pub(crate) async fn live(&self, until: DateTime<Utc>) {
         loop {
             let tick = *self.next_tick.lock().unwrap();
@@ -334,7 +332,7 @@ impl Rig {
                 if let Err(error) = self.publishing.plan().await {
                     assert!(self.queue.down.load(Ordering::SeqCst), "{error}");
                 }
-                // Ticks that find nothing are passed over.
+                // Skips ticks that find nothing.
                 let next = self.due().await.iter().map(|it| it.due_at - PLAN_WINDOW).min().unwrap_or(until);
                 let ticks = (next.max(at + TICK) - at).num_milliseconds().div_euclid(TICK.num_milliseconds());
                 *self.next_tick.lock().unwrap() = at + TICK * i32::try_from(ticks).unwrap();
@@ -343,7 +341,7 @@ impl Rig {
         self.clock.skip_to(until);
     }
 
-    /// A message whose delivery fails is brought again, as a queue does.
+    /// A message whose delivery fails is delivered again, as a queue does.
     async fn take_first(&self) {
         let (_, message) = {
             let mut waiting = self.queue.waiting.lock().unwrap();

@@ -1,4 +1,4 @@
-//! Removing the uploads that no post uses, and those that nobody can use.
+//! Removes uploads that no post uses, and unusable ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,29 +13,25 @@ use storage::{Medium, MediumRemoval, Store};
 
 use crate::{Publishing, PublishingError};
 
-/// How long an upload waits for its first post, and a file that was let go for
-/// another.
+/// How long an upload is kept without a post, also after its last post released it.
 const KEPT_FOR: TimeDelta = TimeDelta::days(7);
 
-/// When an upload is looked at that no post has named. Long after its link has
-/// ended, so that nothing comes any more; a run is never an hour late, which
-/// makes it a day at most.
+/// When an upload that no post has named is checked. Its link expired long before, so no file can
+/// arrive any more. A run is never an hour late, so an upload is checked within a day.
 const LOOKED_AT_AFTER: TimeDelta = TimeDelta::hours(23);
 
-/// The most that one run removes, and looks at; the next one goes on.
+/// The most uploads that one run checks, and removes. The next run continues.
 const MAX_PER_RUN: usize = 1_000;
 
-/// How long the posts of one user are looked through.
+/// How long the posts of one user are searched.
 const LOOKED_THROUGH_WITHIN: Duration = Duration::from_secs(20);
 
-/// Worked on at the same time.
 const CONCURRENCY: usize = 8;
 
 impl Publishing {
-    /// Looks at uploads that no post has named for most of a day: what never
-    /// came, is too large, or is not what it was declared to be, is removed. Says
-    /// how many were. What fails for one is logged and tried again by the next
-    /// run.
+    /// Checks uploads that no post has named for most of a day, and removes those that never
+    /// arrived, are too large, or are not of the declared type. Returns how many. A failure is
+    /// logged, and the next run repeats it.
     pub async fn look_at_uploads(&self) -> Result<usize, PublishingError> {
         let unseen = self.store.unseen_media(self.clock.now() - LOOKED_AT_AFTER, MAX_PER_RUN).await?;
         let looks = unseen.into_iter().map(|path| logged(path, self.next_step_at(path)));
@@ -47,7 +43,7 @@ impl Publishing {
         let look = self.bucket.look(&path.to_string(), SNIFF_BYTES).await?;
         match look.filter(|it| !medium.doomed && is_good(&medium, it, &self.media_limits)) {
             Some(look) => {
-                // Used meanwhile or gone: either way it is looked at.
+                // Used or removed meanwhile: in both cases it is checked.
                 let _ = self.store.mark_medium_verified(&medium, look.size_bytes).await?;
                 Ok(false)
             }
@@ -58,9 +54,9 @@ impl Publishing {
         }
     }
 
-    /// Takes a file out of the bucket that cannot be used, as was seen at the
-    /// first look. Its record stays as long as its link may bring it back; when
-    /// something fails here, it is removed with the record.
+    /// Deletes a file that proved unusable from the bucket. Its record stays, because the link may
+    /// still be used to upload it again. After a failure here, upkeep removes the file with the
+    /// record.
     pub(crate) async fn discard_unusable(&self, medium: &Medium) {
         let path = medium.path();
         let discarded = async {
@@ -70,16 +66,15 @@ impl Publishing {
             Ok::<(), PublishingError>(())
         };
         if let Err(error) = discarded.await {
-            tracing::warn!(%error, %path, "a file that cannot be used is left to upkeep");
+            tracing::warn!(%error, %path, "unusable file could not be removed and was left to upkeep");
         }
     }
 
-    /// Lets the files go that a post carries and that it is about to lose, all of
-    /// them where it is about to go itself.
+    /// Releases the files that a post is about to lose, or all of them if it is deleted.
     ///
-    /// This comes before the write that takes them from the post. If that fails,
-    /// a file is noted as unused that is used, which is found out before it
-    /// would be removed; the other way round, it could stay for ever.
+    /// This comes before the write of the post. If that write fails, a used file is marked as
+    /// unused, which is detected before it would be removed. In the other order, an unused file
+    /// could stay forever.
     pub(crate) async fn release_uploads(
         &self,
         post: &Post,
@@ -91,18 +86,18 @@ impl Publishing {
         Ok(self.store.let_media_go(post.user_id, &gone, now).await?)
     }
 
-    /// Lets files go again that were named in a post, unless it was written. It
-    /// is for tidiness alone, so a failure is only logged.
-    pub(crate) async fn let_go_unless(&self, is_written: bool, user: UserId, kept: &[MediaId]) {
+    /// Releases files that a request named, unless the post was written. Only for tidiness, so a
+    /// failure is only logged.
+    pub(crate) async fn release_unless_written(&self, is_written: bool, user: UserId, kept: &[MediaId]) {
         if is_written || kept.is_empty() {
             return;
         }
         if let Err(error) = self.store.let_media_go(user, kept, self.clock.now()).await {
-            tracing::warn!(%error, user_id = %user, "files of a post that was not written stay");
+            tracing::warn!(%error, user_id = %user, "files of a post that was not written could not be released");
         }
     }
 
-    /// Notes that a post's files hold no room any more, if it is published.
+    /// If the post is published, its files no longer count towards the storage limit.
     pub(crate) async fn note_published(&self, post: &Post) -> Result<(), PublishingError> {
         let ids: Vec<_> = post.files().map(|it| it.media_id).collect();
         if post.status != PostStatus::Published || ids.is_empty() {
@@ -116,8 +111,8 @@ fn is_good(medium: &Medium, look: &Look, limits: &MediaLimits) -> bool {
     look.size_bytes <= limits.max_bytes(medium.mime_type, false) && medium.mime_type.matches(&look.first_bytes)
 }
 
-/// Removes uploads that no post has used for seven days, and says how many. What
-/// fails for one is logged and tried again by the next run.
+/// Removes uploads that no post has used for seven days, and returns how many. A failure is logged,
+/// and the next run repeats it.
 pub async fn remove_unused_uploads(
     store: &Store,
     bucket: &Bucket,
@@ -142,11 +137,11 @@ pub async fn remove_unused_uploads(
     Ok(count(removals).await)
 }
 
-/// Whether a post of their owner carries each of these files. Several posts can
-/// carry one, and each notes when it lets it go.
+/// Whether a post of the owner uses each of these files. Several posts can use one file, and each
+/// marks it as unused when it releases it.
 ///
-/// An owner whose posts take too long to look through keeps their files for
-/// another while, so that nobody else's have to stay.
+/// If a user's posts take too long to search, the files of that user are kept for longer, so that
+/// the files of others can be removed.
 async fn carried_or_not(
     store: &Store,
     owner: UserId,
@@ -159,24 +154,24 @@ async fn carried_or_not(
         Ok(Err(error)) => Err(error),
         Err(_) => {
             let ids: Vec<_> = unused.iter().map(|it| it.media()).collect();
-            tracing::warn!(user_id = %owner, files = ids.len(), "too many posts to look through; the files stay");
+            tracing::warn!(user_id = %owner, files = ids.len(), "user has too many posts to search; the files are kept");
             store.let_media_go(owner, &ids, now).await
         }
     };
     if let Err(error) = put_off {
-        tracing::error!(%error, user_id = %owner, "posts could not be looked through for files");
+        tracing::error!(%error, user_id = %owner, "posts could not be searched for files");
     }
     Vec::new()
 }
 
-/// How many of these have removed something.
+/// The number of removals that removed something.
 async fn count(removals: impl Iterator<Item = impl Future<Output = bool>>) -> usize {
     stream::iter(removals).buffer_unordered(CONCURRENCY).filter(|it| std::future::ready(*it)).count().await
 }
 
 async fn logged(path: MediaPath, removal: impl Future<Output = Result<bool, PublishingError>>) -> bool {
     removal.await.unwrap_or_else(|error| {
-        tracing::error!(%error, %path, "an upload could not be looked at or removed");
+        tracing::error!(%error, %path, "upload could not be checked or removed");
         false
     })
 }
@@ -193,8 +188,7 @@ async fn remove(
     finish(store, bucket, path).await.map(|()| true)
 }
 
-/// The record goes last: as long as it is there, a removal that was cut off is
-/// found again.
+/// The record is deleted last: it leads the next run to a removal that was cut off.
 async fn finish(store: &Store, bucket: &Bucket, path: MediaPath) -> Result<(), PublishingError> {
     bucket.delete(&path.to_string()).await?;
     store.forget_medium(path).await?;
@@ -231,7 +225,7 @@ mod tests {
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
-    /// A rig whose files are in a bucket, and pictures small.
+    /// A rig whose files are in a bucket, with a small limit for images.
     async fn rig(s3: &TestBucket) -> Rig {
         let mut rig = Rig::new().await;
         rig.publishing.bucket = s3.bucket.clone();
@@ -239,7 +233,7 @@ mod tests {
         rig
     }
 
-    /// An upload that holds 20 bytes, with this content if it came.
+    /// An upload that reserves 20 bytes, with this content if it arrived.
     async fn asked_for(rig: &Rig, content: Option<&'static [u8]>) -> Medium {
         let id = rig.publishing.ids.fresh();
         let medium = Medium::expected(rig.user.user_id, id, MimeType::Png, rig.clock.now()).holding(20);
@@ -264,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn within_a_day_uploads_are_looked_at_and_what_nobody_can_use_is_removed() {
+    async fn uploads_are_checked_within_a_day_and_unusable_ones_removed() {
         let s3 = TestBucket::start().await;
         let rig = rig(&s3).await;
         let good = asked_for(&rig, Some(PNG)).await;
@@ -287,14 +281,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_upload_over_its_limit_goes_at_the_first_look_and_cannot_come_back_for_good() {
+    async fn too_large_upload_is_deleted_at_the_first_check() {
         let s3 = TestBucket::start().await;
         let rig = rig(&s3).await;
         let large = asked_for(&rig, Some(&[7; 21])).await;
 
         assert!(matches!(draft(&rig, &large).await, Created::Refused(NotCreated::Invalid(_))));
         assert_eq!(is_there(&rig, &large).await, (true, false));
-        // Its link is good for an hour, in which the file can be put again.
+        // Its link is valid for an hour, in which the file can be uploaded again.
         let bytes = futures::stream::iter([Ok::<_, Infallible>(PNG.into())]);
         s3.bucket.put(&large.path().to_string(), "image/png", bytes).await.unwrap();
         assert!(
@@ -308,7 +302,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_of_a_change_that_came_too_late_is_let_go_again() {
+    async fn file_of_a_refused_change_is_released() {
         let s3 = TestBucket::start().await;
         let rig = rig(&s3).await;
         let medium = asked_for(&rig, Some(PNG)).await;
@@ -332,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_stays_while_a_post_uses_it_and_seven_days_after_the_last_let_it_go() {
+    async fn file_is_kept_until_seven_days_after_its_last_use() {
         let s3 = TestBucket::start().await;
         let rig = rig(&s3).await;
         let medium = asked_for(&rig, Some(PNG)).await;
@@ -360,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_upload_that_no_post_used_for_seven_days_is_removed_and_a_used_one_stays() {
+    async fn upload_unused_for_seven_days_is_removed() {
         let (store, s3, ids) = (store().await, TestBucket::start().await, ids());
         let unused = upload(&store, &s3.bucket, &ids).await;
         let used = upload(&store, &s3.bucket, &ids).await;
@@ -381,7 +375,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_removal_that_was_cut_off_is_finished() {
+    async fn interrupted_removal_is_finished() {
         let (store, s3) = (store().await, TestBucket::start().await);
         let medium = upload(&store, &s3.bucket, &ids()).await;
         let later = noon() + TimeDelta::days(8);

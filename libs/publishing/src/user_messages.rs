@@ -1,160 +1,179 @@
-//! What a user reads of a setback: which step it was, the platform's own
-//! words, and what to do.
+//! The texts that a user reads about an [`AttemptError`] or a [`Resolution`]: which step failed,
+//! the message of the platform, and what to do.
 
 use domain::connection::Connection;
 use domain::delivery::{AttemptError, Resolution};
 
-/// What was being done.
+/// The kind of call that failed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Doing {
-    /// What comes before the public call: its files above all.
-    Preparing,
-    /// The public call.
-    Publishing,
+pub(crate) enum Phase {
+    /// Uploading files and other calls that make nothing public.
+    Preparation,
+    Publish,
 }
 
-/// A setback in words for the user. That of a lost grant is in such words
-/// already.
-pub(crate) fn with_user_message(setback: AttemptError, doing: Doing, account: &Connection) -> AttemptError {
-    let platform = &account.rules.title;
-    match (setback, doing) {
-        (AttemptError::Refused { reason }, Doing::Preparing) => AttemptError::Refused {
+/// Replaces the reason by a text for the user. The reason of `Unauthorized` is such a text already.
+pub(crate) fn with_user_message(error: AttemptError, phase: Phase, connection: &Connection) -> AttemptError {
+    let platform = &connection.rules.title;
+    match (error, phase) {
+        (AttemptError::Refused { reason }, Phase::Preparation) => AttemptError::Refused {
             reason: format!(
-                "{platform} refused what comes before the post: {}. Change the post and give it a new time.",
-                bare(&reason)
+                "{platform} refused a file or another step before publishing: {}. Edit the post and reschedule it.",
+                without_full_stop(&reason)
             ),
         },
-        (AttemptError::Refused { reason }, Doing::Publishing) => AttemptError::Refused {
-            reason: format!("{platform} refused the post: {}. Change it and give it a new time.", bare(&reason)),
+        (AttemptError::Refused { reason }, Phase::Publish) => AttemptError::Refused {
+            reason: format!(
+                "{platform} refused the post: {}. Edit the post and reschedule it.",
+                without_full_stop(&reason)
+            ),
         },
-        (AttemptError::RetryLater { retry_at, reason }, Doing::Preparing) => AttemptError::RetryLater {
+        (AttemptError::RetryLater { retry_at, reason }, Phase::Preparation) => {
+            AttemptError::RetryLater { retry_at, reason: not_prepared_yet(platform, &reason) }
+        }
+        (AttemptError::RetryLater { retry_at, reason }, Phase::Publish) => AttemptError::RetryLater {
             retry_at,
-            reason: format!("{platform} does not take what comes before the post: {}. Trying again.", bare(&reason)),
+            reason: format!(
+                "{platform} did not accept the post yet: {}. We will try again.",
+                without_full_stop(&reason)
+            ),
         },
-        (AttemptError::RetryLater { retry_at, reason }, Doing::Publishing) => AttemptError::RetryLater {
-            retry_at,
-            reason: format!("{platform} did not take the post yet: {}. Trying again.", bare(&reason)),
-        },
-        // Nothing that comes before the public call can make a post public.
-        (AttemptError::Unknown { may_still_run, retry_at, reason }, Doing::Preparing) => AttemptError::Unknown {
-            may_still_run,
-            retry_at,
-            reason: format!("{platform} did not take what comes before the post: {}. Trying again.", bare(&reason)),
-        },
-        (AttemptError::Unknown { may_still_run, retry_at, reason }, Doing::Publishing) => AttemptError::Unknown {
+        // A preparation call cannot make a post public.
+        (AttemptError::Unknown { may_still_run, retry_at, reason }, Phase::Preparation) => {
+            AttemptError::Unknown { may_still_run, retry_at, reason: not_prepared_yet(platform, &reason) }
+        }
+        (AttemptError::Unknown { may_still_run, retry_at, reason }, Phase::Publish) => AttemptError::Unknown {
             may_still_run,
             retry_at,
             reason: format!(
-                "{platform} did not say whether the post is public: {}. Looking it up before anything is sent again. \
-                 Until that is settled, within a day at most, the post stays as it is; look at {} to see for yourself.",
-                bare(&reason),
-                place(account)
+                "{platform} did not confirm whether the post is public: {}. We look it up, for up to a day, before \
+                 anything is sent again. To check it yourself, look at {}.",
+                without_full_stop(&reason),
+                account_location(connection)
             ),
         },
         (AttemptError::Duplicate { reason }, _) => AttemptError::Duplicate {
             reason: format!(
-                "{platform} has this post already: {}. An earlier attempt made it. Looking it up; it is not sent again. \
-                 Look at {} to see for yourself.",
-                bare(&reason),
-                place(account)
+                "{platform} already has this post: {}. An earlier attempt published it. We look it up and do not send \
+                 it again. To check it yourself, look at {}.",
+                without_full_stop(&reason),
+                account_location(connection)
             ),
         },
         (AttemptError::PreparationExpired { reason }, _) => AttemptError::PreparationExpired {
             reason: format!(
-                "{platform} no longer knows what came before the post: {}. Doing that again first.",
-                bare(&reason)
+                "{platform} no longer has the prepared post: {}. We will prepare it again.",
+                without_full_stop(&reason)
             ),
         },
-        (lost @ AttemptError::Unauthorized { .. }, _) => lost,
+        (unauthorized @ AttemptError::Unauthorized { .. }, _) => unauthorized,
     }
 }
 
-/// That there is nobody to ask. What is in doubt may be out already.
-pub(crate) fn not_connected(is_in_doubt: bool) -> AttemptError {
-    let then = if is_in_doubt { "it is looked up whether the post is public" } else { "the post goes out" };
-    let reason =
-        format!("The account is not connected, or its platform is switched off here. Connect it again, and {then}.");
+fn not_prepared_yet(platform: &str, reason: &str) -> String {
+    format!(
+        "{platform} did not accept a file or another step before publishing yet: {}. We will try again.",
+        without_full_stop(reason)
+    )
+}
+
+/// The error when the connection is gone or its platform is disabled, so that no call can be made.
+/// After an unknown outcome the post may be public already, so the text does not promise to
+/// publish it.
+pub(crate) fn not_connected(is_outcome_unknown: bool) -> AttemptError {
+    let then = if is_outcome_unknown { "we look up whether the post is public" } else { "the post is published" };
+    let reason = format!(
+        "The account is not connected, or its platform is disabled in this deployment. Connect the account again, and \
+         {then}."
+    );
     AttemptError::Unauthorized { reason }
 }
 
-/// That only the user can help, with what the platform said when it refused.
-pub(crate) fn wants_reconnection(account: &Connection, said: Option<&str>) -> AttemptError {
-    let said = said.map_or_else(String::new, |it| format!(": {}", bare(it)));
-    let reason =
-        format!("{}{said}; connect the account again within 24 hours and the post goes out", not_accepted(account));
+/// The error when only the user can restore the grant. `platform_message` is what the platform
+/// returned when it refused the credentials.
+pub(crate) fn reconnection_needed(connection: &Connection, platform_message: Option<&str>) -> AttemptError {
+    let message = platform_message.map_or_else(String::new, |it| format!(": {}", without_full_stop(it)));
+    let reason = format!(
+        "{}{message}. To publish the post, connect the account again within 24 hours.",
+        not_accepted(connection)
+    );
     AttemptError::Unauthorized { reason }
 }
 
-/// A setback of a delivery that waits for its account to be connected again. What
-/// was noted of the loss stands: it says why, which is not said twice.
-pub(crate) fn still_lost(setback: AttemptError, note: Option<&str>, account: &Connection) -> AttemptError {
-    match (setback, note) {
-        (AttemptError::Unauthorized { .. }, Some(note)) if note.starts_with(&not_accepted(account)) => {
+/// The error of a delivery that already waits for reconnection. An earlier note that contains the
+/// reason of the platform is kept.
+pub(crate) fn keep_first_reason(error: AttemptError, note: Option<&str>, connection: &Connection) -> AttemptError {
+    match (error, note) {
+        (AttemptError::Unauthorized { .. }, Some(note)) if note.starts_with(&not_accepted(connection)) => {
             AttemptError::Unauthorized { reason: note.to_owned() }
         }
-        (setback, _) => setback,
+        (error, _) => error,
     }
 }
 
-fn not_accepted(account: &Connection) -> String {
-    format!("{} no longer accepts this connection", account.rules.title)
+fn not_accepted(connection: &Connection) -> String {
+    format!("{} no longer accepts this connection", connection.rules.title)
 }
 
-/// A setback on the way to asking about an open intent: a lost grant does not
-/// promise that the post goes out. `said` is what the platform said of it.
-pub(crate) fn of_a_doubt(setback: AttemptError, said: Option<&str>, account: &Connection) -> AttemptError {
-    match setback {
+/// The error of a look-up that could not be made. If the grant is lost, the text does not promise
+/// to publish the post, because it may be public already.
+pub(crate) fn for_unknown_outcome(
+    error: AttemptError,
+    platform_message: Option<&str>,
+    connection: &Connection,
+) -> AttemptError {
+    match error {
         AttemptError::Unauthorized { .. } => AttemptError::Unauthorized {
             reason: format!(
-                "{}{}, and did not say whether the post is public; look at {}. \
-                 Connect the account again within 24 hours, and it is looked up",
-                not_accepted(account),
-                said.map_or_else(String::new, |it| format!(" ({})", bare(it))),
-                place(account)
+                "{}{}. It is unknown whether the post is public; look at {}. If you connect the account again within \
+                 24 hours, we look it up.",
+                not_accepted(connection),
+                platform_message.map_or_else(String::new, |it| format!(" ({})", without_full_stop(it))),
+                account_location(connection)
             ),
         },
         other => other,
     }
 }
 
-/// What a platform says of an open intent, in words for the user.
-pub(crate) fn worded_answer(answer: Resolution, account: &Connection) -> Resolution {
-    let platform = &account.rules.title;
-    let place = place(account);
-    match answer {
+/// Replaces the reason of a look-up by a text for the user.
+pub(crate) fn resolution_with_user_message(resolution: Resolution, connection: &Connection) -> Resolution {
+    let platform = &connection.rules.title;
+    let location = account_location(connection);
+    match resolution {
         Resolution::Refused { reason } => Resolution::Refused {
             reason: format!(
-                "{platform} took the post and then refused it: {}. Change it and give it a new time.",
-                bare(&reason)
+                "{platform} accepted the post and then refused it: {}. Edit the post and reschedule it.",
+                without_full_stop(&reason)
             ),
         },
         Resolution::Pending { reason } => Resolution::Pending {
             reason: format!(
-                "{platform} cannot say whether the post is public: {}. It is asked again for up to a day. Look at \
-                 {place} before you post it again.",
-                bare(&reason)
+                "{platform} does not confirm yet whether the post is public: {}. We ask again for up to a day. Look at \
+                 {location} before you post it again.",
+                without_full_stop(&reason)
             ),
         },
         Resolution::Undeterminable { advice } => Resolution::Undeterminable {
-            advice: format!("{}. Look at {place} before you post it again.", bare(&advice)),
+            advice: format!("{}. Look at {location} before you post it again.", without_full_stop(&advice)),
         },
-        certain => certain,
+        other => other,
     }
 }
 
-/// Where the user can see the account.
-fn place(account: &Connection) -> String {
-    let profile = &account.profile;
-    match (&profile.profile_url, &profile.username) {
+/// Where the user can see the posts of the account: its URL, or its name.
+fn account_location(connection: &Connection) -> String {
+    let account = &connection.profile;
+    match (&account.profile_url, &account.username) {
         (Some(url), _) => url.clone(),
-        (None, Some(name)) => format!("the account {name} on {}", account.rules.title),
-        (None, None) => format!("the account on {}", account.rules.title),
+        (None, Some(name)) => format!("the account {name} on {}", connection.rules.title),
+        (None, None) => format!("the account on {}", connection.rules.title),
     }
 }
 
-/// Without the full stop that some platforms end their words with.
-fn bare(words: &str) -> &str {
-    words.trim().trim_end_matches('.')
+/// Some platforms end their messages with a full stop, and our sentence adds one.
+fn without_full_stop(message: &str) -> &str {
+    message.trim().trim_end_matches('.')
 }
 
 #[cfg(test)]
@@ -163,77 +182,82 @@ mod tests {
 
     use super::*;
 
-    fn refused(words: &str) -> AttemptError {
-        AttemptError::Refused { reason: words.to_owned() }
+    fn refused(reason: &str) -> AttemptError {
+        AttemptError::Refused { reason: reason.to_owned() }
     }
 
     #[test]
-    fn a_refusal_says_the_step_the_words_of_the_platform_and_what_to_do() {
-        let account = a_connection(&a_user());
+    fn refused_message_names_step_reason_and_next_action() {
+        let connection = a_connection(&a_user());
 
-        let AttemptError::Refused { reason } = with_user_message(refused("Too long."), Doing::Publishing, &account)
+        let AttemptError::Refused { reason } = with_user_message(refused("Too long."), Phase::Publish, &connection)
         else {
             panic!()
         };
-        assert_eq!(reason, "Sandbox refused the post: Too long. Change it and give it a new time.");
+        assert_eq!(reason, "Sandbox refused the post: Too long. Edit the post and reschedule it.");
         let file = refused("file 2 of 3 (image/png): too dark");
-        let AttemptError::Refused { reason } = with_user_message(file, Doing::Preparing, &account) else { panic!() };
+        let AttemptError::Refused { reason } = with_user_message(file, Phase::Preparation, &connection) else {
+            panic!()
+        };
         assert_eq!(
             reason,
-            "Sandbox refused what comes before the post: file 2 of 3 (image/png): too dark. \
-             Change the post and give it a new time."
+            "Sandbox refused a file or another step before publishing: file 2 of 3 (image/png): too dark. \
+             Edit the post and reschedule it."
         );
     }
 
     #[test]
-    fn a_file_whose_upload_is_in_doubt_does_not_sound_like_a_post_that_may_be_public() {
-        let lost = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
-        let words = |doing| match with_user_message(lost.clone(), doing, &a_connection(&a_user())) {
+    fn unknown_upload_outcome_is_not_reported_as_possibly_public() {
+        let error = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no response".to_owned() };
+        let message = |phase| match with_user_message(error.clone(), phase, &a_connection(&a_user())) {
             AttemptError::Unknown { reason, .. } => reason,
             other => panic!("{other:?}"),
         };
 
-        assert!(!words(Doing::Preparing).contains("public"), "{}", words(Doing::Preparing));
-        assert!(words(Doing::Publishing).contains("whether the post is public"));
+        assert!(!message(Phase::Preparation).contains("public:"), "{}", message(Phase::Preparation));
+        assert!(message(Phase::Publish).contains("whether the post is public"));
     }
 
     #[test]
-    fn a_doubt_is_never_told_to_go_out() {
-        let account = a_connection(&a_user());
-        let lost = || AttemptError::Unauthorized { reason: "connect it again and the post goes out".to_owned() };
-        for setback in [not_connected(true), of_a_doubt(lost(), None, &account)] {
-            let AttemptError::Unauthorized { reason } = setback else { panic!("{setback:?}") };
-            assert!(!reason.contains("goes out") && reason.contains("looked up"), "{reason}");
+    fn lost_grant_after_unknown_outcome_does_not_promise_publication() {
+        let connection = a_connection(&a_user());
+        let unauthorized = || AttemptError::Unauthorized { reason: "to publish the post, connect it again".to_owned() };
+        for error in [not_connected(true), for_unknown_outcome(unauthorized(), None, &connection)] {
+            let AttemptError::Unauthorized { reason } = error else { panic!("{error:?}") };
+            assert!(!reason.contains("publish") && reason.contains("we look"), "{reason}");
         }
         assert!(
-            matches!(not_connected(false), AttemptError::Unauthorized { reason } if reason.contains("the post goes out"))
+            matches!(not_connected(false), AttemptError::Unauthorized { reason } if reason.contains("is published"))
         );
     }
 
     #[test]
-    fn a_doubt_says_why_the_platform_cannot_be_asked() {
-        let lost = AttemptError::Unauthorized { reason: "connect it again and the post goes out".to_owned() };
-        let told = of_a_doubt(lost, Some("Your login is disabled."), &a_connection(&a_user())).into_reason();
+    fn unknown_outcome_message_quotes_why_the_grant_is_lost() {
+        let unauthorized = AttemptError::Unauthorized { reason: "to publish the post, connect it again".to_owned() };
+        let connection = a_connection(&a_user());
+        let message = for_unknown_outcome(unauthorized, Some("Your login is disabled."), &connection).into_reason();
         assert!(
-            told.starts_with("Sandbox no longer accepts this connection (Your login is disabled), and did not"),
-            "{told}"
+            message.starts_with("Sandbox no longer accepts this connection (Your login is disabled). It is unknown"),
+            "{message}"
         );
     }
 
     #[test]
-    fn what_stays_unknown_says_where_to_look() {
-        let mut account = a_connection(&a_user());
-        let advice = |account: &Connection| {
-            let asked = Resolution::Undeterminable { advice: "it keeps no list".to_owned() };
-            let Resolution::Undeterminable { advice } = worded_answer(asked, account) else { panic!() };
+    fn undeterminable_outcome_names_where_to_look() {
+        let mut connection = a_connection(&a_user());
+        let advice = |connection: &Connection| {
+            let resolution = Resolution::Undeterminable { advice: "it keeps no list".to_owned() };
+            let Resolution::Undeterminable { advice } = resolution_with_user_message(resolution, connection) else {
+                panic!()
+            };
             advice
         };
 
         assert_eq!(
-            advice(&account),
+            advice(&connection),
             "it keeps no list. Look at the account harbour on Sandbox before you post it again."
         );
-        account.profile.profile_url = Some("https://sandbox.example/@harbour".to_owned());
-        assert!(advice(&account).contains("Look at https://sandbox.example/@harbour"), "{}", advice(&account));
+        connection.profile.profile_url = Some("https://sandbox.example/@harbour".to_owned());
+        assert!(advice(&connection).contains("Look at https://sandbox.example/@harbour"), "{}", advice(&connection));
     }
 }

@@ -1,4 +1,4 @@
-//! Saying what would become of a post, and keeping nothing of it.
+//! Checks what would happen to a post, and stores nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,27 +10,25 @@ use crate::attachments::ids;
 use crate::create_post::{CreatePost, NotCreated};
 use crate::{Publishing, PublishingError};
 
-/// What would become of a post.
 #[derive(Debug)]
 pub enum Validated {
-    /// It would be scheduled; what its user may want to mend before.
+    /// The post can be scheduled, with these warnings.
     Fine(Vec<Warning>),
-    /// It would be refused like this.
+    /// The errors that `create_post` would return.
     Refused(NotCreated),
 }
 
-/// Something that no platform refuses.
+/// Something that no platform refuses but the user may want to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Where in the request.
+    /// The path of the field.
     pub field: String,
-    /// What, in words for the user.
+    /// The message for the user, without the field.
     pub message: String,
 }
 
 impl Publishing {
-    /// What would become of this request if it were scheduled; without a time,
-    /// as if it were for now.
+    /// The result if this request were scheduled; without a time, for now.
     pub async fn validate_post(&self, user: UserId, request: CreatePost) -> Result<Validated, PublishingError> {
         let now = self.clock.now();
         let request = CreatePost { scheduled_at: request.scheduled_at.or(Some(now)), key: None, ..request };
@@ -44,8 +42,8 @@ impl Publishing {
     }
 }
 
-/// What no platform refuses and its user may not want: a text that is not shown, a
-/// file that nobody describes to those who do not see it, and one that is made smaller.
+/// Warnings for a text that is not shown, for files without alt text, and for images that are made
+/// smaller.
 fn warnings(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warning> {
     let mut not_described: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut smaller = BTreeSet::new();
@@ -58,8 +56,10 @@ fn warnings(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warni
         let rules: Vec<_> = account.rules.that_hold(&aimed.options).map(|(rule, _)| rule).collect();
         if rules.iter().any(|it| matches!(it, Rule::OfPost(PostRule::TextNotShown))) {
             let field = format!("platforms.{}.content", target.index);
-            not_shown
-                .push(Warning { field, message: format!("is not shown: {title} has no text in a post like this") });
+            not_shown.push(Warning {
+                field,
+                message: format!("is not shown, because {title} shows no text in a post like this"),
+            });
         }
         for (named, file) in named.iter().zip(post.media_of(aimed)) {
             let field = named.field.as_str();
@@ -75,7 +75,9 @@ fn warnings(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warni
     }
     let not_described = not_described.into_iter().map(|(field, readers)| {
         let readers = readers.into_iter().collect::<Vec<_>>().join(", ");
-        let message = format!("is missing: whoever does not see the file is not told on {readers} what it shows");
+        let message = format!(
+            "is missing: people who use a screen reader on {readers} will not know what the file shows; describe it"
+        );
         Warning { field: format!("{field}.alt_text"), message }
     });
     let smaller = smaller.into_iter().map(|(field, message)| Warning { field: field.to_owned(), message });

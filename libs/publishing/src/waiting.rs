@@ -1,11 +1,8 @@
-//! Waiting for a time.
-
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
 
-/// Waits until the clock says so, and returns its time. A timer may go off a
-/// little early; then the rest is waited for. In tests a clock that is moved
-/// by hand is moved on instead.
+/// Waits until the clock shows `at`, and returns its time. A timer may fire a little early, so the
+/// rest is waited too. In tests, a manual clock is advanced instead.
 pub(crate) async fn sleep_until(clock: &Clock, at: DateTime<Utc>) -> DateTime<Utc> {
     loop {
         let now = clock.now();

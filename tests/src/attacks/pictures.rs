@@ -32,7 +32,7 @@ async fn claimed_pixels(arena: &Arena) -> Result<String> {
 
 async fn damaged_jpegs(arena: &Arena) -> Result<String> {
     let files = [
-        ("image/jpeg", picture::damaged_jpeg(5_000, 5_000, false), "not a whole JPEG"),
+        ("image/jpeg", picture::damaged_jpeg(5_000, 5_000, false), "not a complete JPEG"),
         ("image/jpeg", picture::damaged_jpeg(5_000, 5_000, true), "damaged"),
     ];
     struck(arena, 30, &files).await

@@ -241,7 +241,7 @@ pub async fn a_file_is_lost(stack: &Stack, world: &Deployment) -> Result {
 
     let told = || async {
         let said = user.show(id).await?["platforms"][0]["error_message"].as_str().unwrap_or_default().to_owned();
-        Ok(said.contains("it is not in the bucket").then_some(()))
+        Ok(said.contains("is not in the bucket").then_some(()))
     };
     moment::eventually(Duration::from_mins(1), "word of the lost file", told).await?;
     user.api.delete(&format!("/posts/{id}")).await?.is(204)?;

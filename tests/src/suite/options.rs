@@ -96,14 +96,14 @@ async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: 
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
     let body =
-        json!({ "content": "a", "platforms": on(&connection, &json!({ "visible": "public", "playlist": "1" }))? });
+        json!({ "content": "a", "platforms": on(&connection, &json!({ "visibilities": "public", "playlist": "1" }))? });
     let errors = user
         .api
         .post("/posts", &body)
         .await?
-        .invalid(&["platforms.0.options.visible", "platforms.0.options.playlist"])?;
-    let message = "platforms.0.options.visible is not an option of sandbox; did you mean visibility?";
-    same(&errors["platforms.0.options.visible"], &json!([message]), "message")
+        .invalid(&["platforms.0.options.visibilities", "platforms.0.options.playlist"])?;
+    let message = "platforms.0.options.visibilities is not an option of sandbox; did you mean visibility?";
+    same(&errors["platforms.0.options.visibilities"], &json!([message]), "message")
 }
 
 async fn null_leaves_an_option_out_and_makes_no_name_known(world: &Deployment) -> Result {
@@ -114,12 +114,12 @@ async fn null_leaves_an_option_out_and_makes_no_name_known(world: &Deployment) -
     same(&post["platforms"][0]["options"], &json!({ "sensitive": true }), "options without the one that is null")?;
 
     let unknown =
-        json!({ "platforms": on(&connection, &json!({ "visible": null, "language": null }))?, "content": "a" });
+        json!({ "platforms": on(&connection, &json!({ "visibilities": null, "language": null }))?, "content": "a" });
     let path = format!("/posts/{}", integer(&post, "id")?);
     for refused in [user.api.post("/posts", &unknown).await?, user.api.patch(&path, &unknown).await?] {
-        let errors = refused.invalid(&["platforms.0.options.visible"])?;
-        let message = "platforms.0.options.visible is not an option of sandbox; did you mean visibility?";
-        same(&errors["platforms.0.options.visible"], &json!([message]), "message")?;
+        let errors = refused.invalid(&["platforms.0.options.visibilities"])?;
+        let message = "platforms.0.options.visibilities is not an option of sandbox; did you mean visibility?";
+        same(&errors["platforms.0.options.visibilities"], &json!([message]), "message")?;
     }
     Ok(())
 }

@@ -187,7 +187,7 @@ async fn a_post_is_cancelled_before_its_account_is_disconnected(world: &Deployme
     let page = open(&mut user, POSTS).await?;
     shows(&page, &words)?;
     let page = user.browser.press(&page, "Cancel", &[]).await?;
-    shows(&page, "The post does not go out.")?;
+    shows(&page, "Cancelled. The post is now a draft.")?;
     same(&user.show(post).await?["status"], &json!("draft"), "the post")?;
     shows(&open(&mut user, "/account/posts?show=drafts").await?, &words)?;
     // What is no longer failed does not go out because an old page is pressed.
@@ -355,7 +355,7 @@ async fn an_account_whose_grant_is_gone_is_connected_again(world: &Deployment) -
     })
     .await?;
 
-    shows(&open(&mut user, POSTS).await?, "Connect again")?;
+    shows(&open(&mut user, POSTS).await?, "Reconnect")?;
     let page = open(&mut user, CONNECTIONS).await?;
     check_page(&page, true)?;
     shows(&page, "Has to be connected again")?;
@@ -396,7 +396,7 @@ async fn a_failed_post_is_tried_again(world: &Deployment) -> Result {
     let page = open(&mut user, "/account/posts?show=failed").await?;
     shows(&page, &words)?;
     let page = user.browser.press(&page, "Try again", &[]).await?;
-    shows(&page, "The post goes out again now")?;
+    shows(&page, "The post is being published again")?;
 
     user.reaches(post, "published", 30).await?;
     same(world.timeline(&words).await?.len(), 1, "how often it is public")?;

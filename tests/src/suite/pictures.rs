@@ -56,7 +56,7 @@ async fn what_claims_too_much_fails_its_post_and_says_which_file(world: &Deploym
 
 async fn a_damaged_picture_fails_its_post_and_says_so(world: &Deployment) -> Result {
     let said = failed_with(world, "image/jpeg", &picture::damaged_jpeg(5_000, 5_000, false)).await?;
-    ensure!(said.contains("file 2 of 2 (image/jpeg)") && said.contains("not a whole JPEG"), "it says: {said}");
+    ensure!(said.contains("file 2 of 2 (image/jpeg)") && said.contains("not a complete JPEG"), "it says: {said}");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! White borders around pictures that are too narrow or too wide for a platform.
+//! White borders around images that are too narrow or too wide for a platform.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use image::{DynamicImage, GenericImageView, Rgb, RgbImage, Rgba, RgbaImage};
 
 use super::shrink;
 
-/// The picture, small enough that it is within bounds with its borders as well.
+/// The image, reduced so that it is within the bounds together with its borders.
 pub(super) fn room_for(picture: DynamicImage, bounds: PictureBounds) -> DynamicImage {
     let (side, canvas) = (picture.width().max(picture.height()), canvas(&picture, bounds));
     let longest = canvas.width.max(canvas.height);
@@ -19,8 +19,8 @@ pub(super) fn room_for(picture: DynamicImage, bounds: PictureBounds) -> DynamicI
     shrink::to_side(picture, u32::try_from(fitting).unwrap_or(side))
 }
 
-/// The picture with its borders; itself where it needs none. What is transparent inside it
-/// stays so.
+/// The image with its borders, or the image itself if it needs none. Transparent pixels inside it
+/// stay transparent.
 pub(super) fn around(picture: &DynamicImage, bounds: PictureBounds) -> Cow<'_, DynamicImage> {
     let Some((Pixels { width, height }, left, top)) = place(picture, bounds) else { return Cow::Borrowed(picture) };
     let mut sheet = RgbaImage::from_pixel(width, height, Rgba([u8::MAX; 4]));
@@ -29,7 +29,7 @@ pub(super) fn around(picture: &DynamicImage, bounds: PictureBounds) -> Cow<'_, D
     Cow::Owned(if picture.color().has_alpha() { sheet } else { sheet.into_rgb8().into() })
 }
 
-/// The same of a picture without transparency.
+/// Like `around`, for an image without transparency.
 pub(super) fn around_opaque(picture: &RgbImage, bounds: PictureBounds) -> Cow<'_, RgbImage> {
     let Some((Pixels { width, height }, left, top)) = place(picture, bounds) else { return Cow::Borrowed(picture) };
     let mut sheet = RgbImage::from_pixel(width, height, Rgb([u8::MAX; 3]));
@@ -37,7 +37,7 @@ pub(super) fn around_opaque(picture: &RgbImage, bounds: PictureBounds) -> Cow<'_
     Cow::Owned(sheet)
 }
 
-/// The size with borders, and where the picture stands in it; `None` where it needs none.
+/// The size with borders, and the position of the image in it; `None` if it needs none.
 fn place(picture: &impl GenericImageView, bounds: PictureBounds) -> Option<(Pixels, i64, i64)> {
     let (canvas, (width, height)) = (canvas(picture, bounds), picture.dimensions());
     let middle = |canvas: u32, side: u32| i64::from((canvas - side) / 2);

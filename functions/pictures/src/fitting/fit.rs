@@ -1,4 +1,4 @@
-//! From pixels to a file that is small enough.
+//! Encodes pixels as a file that is small enough.
 
 use std::io::{self, Write};
 
@@ -10,17 +10,16 @@ use image::{DynamicImage, ExtendedColorType, ImageEncoder, ImageError, ImageResu
 
 use super::{Misfit, Picture, borders, shrink};
 
-/// The sizes of a JPEG that are tried one after the other, in per cent of the
-/// sides. Of the last, even noise fits in 1,000,000 bytes.
+/// The sizes of a JPEG that are tried in order, in percent of the sides. With the last one, even
+/// noise fits into 1,000,000 bytes.
 const SIZES: [u32; 5] = [100, 75, 50, 35, 20];
 
-/// The qualities that each size is tried with.
+/// The qualities that are tried for each size.
 const QUALITIES: [u8; 3] = [90, 80, 70];
 
-/// What file is to be made.
 pub(super) struct Wanted {
-    /// Whether a PNG is better than a JPEG also without transparency: one was
-    /// given, and drawings and text suffer in a JPEG.
+    /// Whether a PNG is better than a JPEG even without transparency: the upload is a PNG, and
+    /// drawings and text suffer in a JPEG.
     pub(super) png: bool,
     pub(super) profile: Option<Vec<u8>>,
     pub(super) bounds: PictureBounds,
@@ -51,7 +50,7 @@ impl Wanted {
 
     fn png(&self, pixels: &DynamicImage) -> Result<Option<Bytes>, Misfit> {
         self.attempt(|file| {
-            // The compression that the crate has by default is for speed.
+            // The default compression of the crate is for speed.
             let encoder = PngEncoder::new_with_quality(file, CompressionType::Default, FilterType::Adaptive);
             self.write(encoder, pixels.as_bytes(), (pixels.width(), pixels.height()), pixels.color().into())
         })
@@ -83,7 +82,7 @@ impl Wanted {
         encoder.write_image(pixels, width, height, color)
     }
 
-    /// The file that is written, if it fits.
+    /// The encoded file, if it fits.
     fn attempt(&self, write: impl FnOnce(&mut Bounded) -> ImageResult<()>) -> Result<Option<Bytes>, Misfit> {
         let max_bytes = usize::try_from(self.bounds.max_bytes).unwrap_or(usize::MAX);
         let mut file = Bounded { bytes: Vec::new(), max_bytes, is_full: false };
@@ -91,15 +90,15 @@ impl Wanted {
             _ if file.is_full => Ok(None),
             Ok(()) => Ok(Some(file.bytes.into())),
             Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "a picture could not be encoded");
+                tracing::error!(error = &error as &dyn std::error::Error, "image could not be encoded");
                 Err(Misfit::Unwritable)
             }
         }
     }
 }
 
-/// A file in memory that refuses to grow above the limit, so that an attempt
-/// that cannot fit ends early.
+/// A file in memory that refuses to grow beyond the limit, so that an attempt that cannot fit ends
+/// early.
 struct Bounded {
     bytes: Vec<u8>,
     max_bytes: usize,
@@ -137,7 +136,7 @@ fn on_white(pixels: DynamicImage) -> RgbImage {
     opaque
 }
 
-/// A colour of this opacity as it looks on a white background.
+/// A color of this opacity on a white background.
 fn blended(colour: u8, opacity: u8) -> u8 {
     let (colour, opacity, white) = (u32::from(colour), u32::from(opacity), u32::from(u8::MAX));
     let sum = colour * opacity + white * (white - opacity);

@@ -1,4 +1,4 @@
-//! From a file to pixels, within bounds.
+//! Decodes a file to pixels, within limits.
 
 use std::error::Error;
 use std::io::Cursor;
@@ -13,38 +13,38 @@ use image::{ColorType, DynamicImage, ImageDecoder, ImageError, Limits};
 
 use super::{MAX_PIXELS, MAX_SIDE, Misfit, webp};
 
-/// The most memory that decoding a picture may take beside its file: a fifth
-/// of what the function has. The result, a copy of it that is turned or made
-/// smaller, and what is written take as much again.
+/// The most memory that decoding an image may take in addition to its file: a fifth of the
+/// function's memory. The result, a rotated or reduced copy, and the encoded file take as much
+/// again.
 pub(super) const MAX_DECODING_BYTES: u64 = 256 << 20;
 
-/// The most memory for the parts of a PNG that are not pixels, unpacked.
+/// The most memory for the unpacked parts of a PNG that are not pixels.
 const MAX_PNG_PARTS_BYTES: u64 = 32 << 20;
 
-/// The largest colour profile that is kept. Those of cameras and screens have
-/// a few kilobytes; large ones are of printers and would crowd out the picture.
+/// The largest color profile that is kept. Profiles of cameras and screens have a few kilobytes;
+/// large ones belong to printers and would leave less space for the image.
 const MAX_PROFILE_BYTES: usize = 64 << 10;
 
 /// The parts of a file that are used.
 pub(super) struct Source {
-    /// With 8 bits a channel: `ImageRgb8`, or `ImageRgba8`.
+    /// With 8 bits per channel: `ImageRgb8`, or `ImageRgba8`.
     pub(super) pixels: DynamicImage,
-    /// How they are to be turned to be upright.
+    /// How to rotate the pixels to be upright.
     pub(super) orientation: Orientation,
-    /// The meaning of their colours, if it is said.
+    /// The color profile, if the file has one.
     pub(super) profile: Option<Vec<u8>>,
 }
 
-/// Reads a picture, after its header told that it can be read.
+/// Decodes an image after checking its header.
 pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, Misfit> {
     let unreadable = |error: ImageError| {
-        tracing::info!(error = &error as &dyn Error, mime = mime.as_str(), "a picture could not be read");
+        tracing::info!(error = &error as &dyn Error, mime = mime.as_str(), "image could not be read");
         Misfit::damaged(mime)
     };
     let (mut decoder, working_bytes) = decoder(bytes, mime, unreadable)?;
     check_size(decoder.as_ref(), working_bytes)?;
     if mime == MimeType::Webp && !webp::frames_fit(bytes, decoder.dimensions()) {
-        return Err(Misfit::Unreadable("the file says two different sizes".to_owned()));
+        return Err(Misfit::Unreadable("the file contains two different sizes; upload another one".to_owned()));
     }
     let mut bounds = Limits::default();
     bounds.max_image_width = Some(MAX_SIDE);
@@ -60,8 +60,8 @@ pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, Misfit> {
     Ok(Source { pixels, orientation, profile })
 }
 
-/// The decoder for this file, and how many bytes for each pixel it needs while
-/// it decodes, beside those of its result.
+/// The decoder for this file, and how many bytes per pixel it needs while decoding, in addition to
+/// those of the result.
 fn decoder<'a>(
     bytes: &'a [u8],
     mime: MimeType,
@@ -73,10 +73,10 @@ fn decoder<'a>(
         MimeType::Jpeg => {
             let outline = Outline::of(bytes);
             if !outline.is_whole {
-                // The decoder would show grey where it ends.
-                return refused("the file is not a whole JPEG");
+                // The decoder would show gray where the file ends.
+                return refused("the file is not a complete JPEG; upload it again");
             }
-            // Coefficients of 16 bits, of up to four components.
+            // 16-bit coefficients of up to four components.
             let working_bytes = if outline.in_one_scan { 0 } else { 8 };
             Ok((Box::new(JpegDecoder::new(file).map_err(unreadable)?), working_bytes))
         }
@@ -88,19 +88,19 @@ fn decoder<'a>(
         MimeType::Webp => {
             let decoder = WebPDecoder::new(file).map_err(unreadable)?;
             if decoder.has_animation() {
-                return refused("a moving WebP cannot be posted as a picture");
+                return refused("an animated WebP cannot be posted as an image; upload a still one");
             }
-            // Four bytes for a lossless picture or a transparent one, and one more
-            // while the transparency is unpacked.
+            // Four bytes for a lossless or transparent image, and one more while the transparency
+            // is unpacked.
             Ok((Box::new(decoder), 5))
         }
         MimeType::Gif | MimeType::Mp4 | MimeType::Quicktime => {
-            refused("only JPEG, PNG and WebP files can be made to fit")
+            refused("only JPEG, PNG and WebP files can be resized; upload one of these")
         }
     }
 }
 
-/// Whether the picture that a header tells of may be decoded.
+/// Whether an image with this header may be decoded.
 fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), Misfit> {
     let (width, height) = decoder.dimensions();
     let longest = width.max(height);
@@ -115,8 +115,8 @@ fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), Misf
     }
 }
 
-/// The most bytes that a pixel takes at any moment: while it is decoded, or
-/// while it is converted to 8 bits a channel.
+/// The most bytes that a pixel takes at any moment: while it is decoded, or converted to 8 bits per
+/// channel.
 fn bytes_per_pixel(color: ColorType, working_bytes: u64) -> u64 {
     let converted = match color {
         ColorType::Rgb8 | ColorType::Rgba8 => 0,
@@ -126,7 +126,7 @@ fn bytes_per_pixel(color: ColorType, working_bytes: u64) -> u64 {
     u64::from(color.bytes_per_pixel()) + working_bytes.max(converted)
 }
 
-/// As the EXIF part says; upright where it says nothing that can be read.
+/// The orientation from EXIF; upright if EXIF has none that is readable.
 fn orientation(decoder: &mut dyn ImageDecoder) -> Orientation {
     let exif = decoder.exif_metadata().ok().flatten().unwrap_or_default();
     // Some writers of WebP put the name of JPEG's segment before it.
@@ -134,8 +134,8 @@ fn orientation(decoder: &mut dyn ImageDecoder) -> Orientation {
     Orientation::from_exif_chunk(exif).unwrap_or(Orientation::NoTransforms)
 }
 
-/// Whether a profile is one of RGB and of a size to keep. One of CMYK or grey
-/// means nothing for what was converted. Source: ICC.1:2022, 7.2.6.
+/// Whether a profile is for RGB and small enough to keep. A CMYK or gray profile does not apply to
+/// converted pixels. Source: ICC.1:2022, 7.2.6.
 fn is_of_rgb(profile: &[u8]) -> bool {
     profile.len() <= MAX_PROFILE_BYTES && profile.get(16..20) == Some(b"RGB ")
 }

@@ -1,13 +1,11 @@
-//! Making a picture smaller: each pixel becomes the mean of the area that it
-//! covers.
+//! Reduces an image: each pixel becomes the mean of the area that it covers.
 //!
-//! The resizing of the `image` crate holds 16 bytes for each pixel of its
-//! first step, which is more than all else together. This takes whole numbers
-//! only and two rows.
+//! The resizing of the `image` crate uses 16 bytes for each pixel of its first step, which is more
+//! than everything else together. This one uses only whole numbers and two rows.
 
 use image::{DynamicImage, RgbImage, RgbaImage};
 
-/// The picture with no side longer than this, with 8 bits a channel.
+/// The image with no side longer than this, with 8 bits per channel.
 pub(super) fn to_side(picture: DynamicImage, max_side: u32) -> DynamicImage {
     let (width, height) = within(picture.width(), picture.height(), max_side);
     if (width, height) == (picture.width(), picture.height()) {
@@ -22,7 +20,7 @@ pub(super) fn to_side(picture: DynamicImage, max_side: u32) -> DynamicImage {
     }
 }
 
-/// The same, for a caller that goes on to use the larger picture.
+/// Like `to_side`, for a caller that still needs the larger image.
 pub(super) fn rgb_to_side(picture: &RgbImage, max_side: u32) -> RgbImage {
     let (width, height) = within(picture.width(), picture.height(), max_side);
     rgb_to(picture, width, height)
@@ -34,7 +32,7 @@ fn rgb_to(from: &RgbImage, width: u32, height: u32) -> RgbImage {
     to
 }
 
-/// A size of nearly the same proportions; a side is never 0.
+/// A size of nearly the same proportions; no side is 0.
 fn within(width: u32, height: u32, max_side: u32) -> (u32, u32) {
     let longest = width.max(height);
     if longest <= max_side {
@@ -48,8 +46,8 @@ fn within(width: u32, height: u32, max_side: u32) -> (u32, u32) {
     (side(width), side(height))
 }
 
-/// Fills a picture with the means of a larger one. Both are rows of pixels of
-/// `N` channels, of which a fourth is how opaque the pixel is.
+/// Fills an image with the means of a larger one. Both are rows of pixels with `N` channels, the
+/// fourth of which is the opacity.
 fn shrink<const N: usize>(from: &[u8], from_width: u32, to: &mut [u8], to_width: u32) {
     let (from_row, to_row) = (from_width as usize * N, to_width as usize * N);
     let columns = Cover::all(from_width as usize, to_width as usize);
@@ -74,18 +72,18 @@ fn shrink<const N: usize>(from: &[u8], from_width: u32, to: &mut [u8], to_width:
     }
 }
 
-/// How a row or column of the larger picture spreads over the smaller one.
+/// How a row or column of the larger image spreads over the smaller one.
 ///
-/// Lengths are counted in units that make both pictures equally long in whole
-/// numbers: a pixel of the larger one has as many units as the smaller picture
-/// has pixels, and a pixel of the smaller one as many as the larger one has.
+/// Lengths are in units that make both images equally long in whole numbers: a pixel of the larger
+/// one has as many units as the smaller image has pixels, and a pixel of the smaller one as many as
+/// the larger one has.
 #[derive(Clone, Copy)]
 struct Cover {
-    /// The first pixel of the smaller picture that this one falls into.
+    /// The first pixel of the smaller image that this one falls into.
     target: usize,
-    /// How many units of it fall into `target`.
+    /// How many of its units fall into `target`.
     here: u64,
-    /// How many units fall into the pixel after `target`.
+    /// How many of its units fall into the pixel after `target`.
     next: u64,
     /// Whether this is the last pixel that falls into `target`.
     is_last_here: bool,
@@ -108,7 +106,7 @@ impl Cover {
     }
 }
 
-/// Makes a row as narrow as the smaller picture.
+/// Reduces a row to the width of the smaller image.
 fn squeeze<const N: usize>(row: &[u8], columns: &[Cover], squeezed: &mut [[u64; N]]) {
     squeezed.fill([0; N]);
     for (pixel, cover) in row.as_chunks::<N>().0.iter().zip(columns) {
@@ -128,9 +126,8 @@ fn add<const N: usize>(sums: &mut [[u64; N]], row: &[[u64; N]], weight: u64) {
     }
 }
 
-/// A pixel with its colours multiplied by its opacity. Means are taken of
-/// these, so that the colour of a fully transparent pixel, which nobody sees,
-/// does not tint its neighbours.
+/// A pixel with its colors multiplied by its opacity. Means are computed from these, so that the
+/// color of a fully transparent pixel, which is invisible, does not tint its neighbors.
 fn weighed<const N: usize>(pixel: &[u8; N]) -> [u64; N] {
     let opaque = opacity(pixel).map_or(1, |it| u64::from(*it));
     let mut weighed = pixel.map(|it| u64::from(it) * opaque);
@@ -184,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_across_an_edge_counts_on_both_sides() {
+    fn pixel_across_an_edge_counts_on_both_sides() {
         let picture = RgbImage::from_raw(3, 1, vec![0, 0, 0, 90, 90, 90, 255, 255, 255]).unwrap();
         // A whole pixel and half of the middle one.
         assert_eq!(rgb_to(&picture, 2, 1).into_raw(), [30, 30, 30, 200, 200, 200]);
@@ -200,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_colour_of_what_is_not_seen_does_not_mix_in() {
+    fn color_of_transparent_pixels_does_not_mix_in() {
         let mut picture = RgbaImage::from_pixel(2, 1, Rgba([255, 0, 0, 255]));
         picture.put_pixel(1, 0, Rgba([0, 255, 0, 0]));
         let smaller = to_side(picture.into(), 1);

@@ -1,5 +1,3 @@
-//! What becomes of pictures.
-
 mod mutated;
 mod refused;
 mod samples;
@@ -23,19 +21,19 @@ const LARGE: PictureBounds = PictureBounds::new(2_000_000, 4000);
 const SMALL: PictureBounds = PictureBounds::new(1_000_000, 4000);
 
 impl Picture {
-    /// In pixels, as it is shown.
+    /// In pixels, as displayed.
     fn width(&self) -> u32 {
         self.mime_type.picture_size(&self.bytes).unwrap().0
     }
 
-    /// In pixels, as it is shown.
+    /// In pixels, as displayed.
     fn height(&self) -> u32 {
         self.mime_type.picture_size(&self.bytes).unwrap().1
     }
 }
 
 #[test]
-fn a_picture_comes_out_upright() {
+fn image_is_rotated_upright() {
     let lying = jpeg_with_metadata(&red_and_blue(64, 32), 6);
 
     let picture = fitted(lying, MimeType::Jpeg, LARGE).unwrap();
@@ -79,7 +77,7 @@ fn every_orientation_and_format_is_turned() {
 }
 
 #[test]
-fn nothing_of_the_metadata_gets_through() {
+fn metadata_is_removed() {
     let bytes = jpeg_with_metadata(&red_and_blue(64, 32), 1);
     assert!(SECRETS.iter().all(|it| contains(&bytes, it)));
 
@@ -91,7 +89,7 @@ fn nothing_of_the_metadata_gets_through() {
 }
 
 #[test]
-fn the_profile_of_the_colours_is_kept_where_it_is_one_of_rgb() {
+fn rgb_color_profile_is_kept() {
     for (space, is_kept) in [(b"RGB ", true), (b"CMYK", false), (b"GRAY", false)] {
         let profile = [&[0; 16], &space[..], &[7; 108]].concat();
         let mut bytes = Vec::new();
@@ -121,7 +119,7 @@ fn noise_is_made_to_fit() {
     }
 }
 
-/// The smallest attempt for a picture of the largest size.
+/// The smallest attempt for an image of the largest size.
 #[test]
 fn even_noise_fits_at_the_smallest_size() {
     let smallest = jpeg_of_quality(&noise(800, 800), 70);
@@ -135,7 +133,7 @@ fn jpeg_of_quality(picture: &RgbImage, quality: u8) -> usize {
 }
 
 #[test]
-fn what_cannot_fit_is_said_not_to() {
+fn image_that_cannot_fit_is_refused() {
     let limits = PictureBounds::new(300, 4000);
     let refused = fitted(jpeg(&noise(64, 64)), MimeType::Jpeg, limits);
     assert_eq!(refused, Err(Misfit::DoesNotFit));
@@ -149,7 +147,7 @@ fn a_long_picture_becomes_as_long_as_it_may_be() {
 }
 
 #[test]
-fn a_picture_with_transparency_stays_so_if_it_fits() {
+fn transparency_is_kept_if_the_file_fits() {
     let glass = RgbaImage::from_fn(40, 20, |x, _| if x < 20 { Rgba([200, 0, 0, 255]) } else { Rgba([0, 200, 0, 0]) });
     for (mime, bytes) in [(MimeType::Png, png(glass.clone())), (MimeType::Webp, webp(glass.clone()))] {
         let picture = fitted(bytes, mime, LARGE).unwrap();
@@ -160,7 +158,7 @@ fn a_picture_with_transparency_stays_so_if_it_fits() {
 }
 
 #[test]
-fn what_is_transparent_becomes_white_where_a_png_is_too_large() {
+fn transparent_pixels_become_white_if_a_png_is_too_large() {
     let mut glass = DynamicImage::from(noise(300, 300)).into_rgba8();
     for (x, _, pixel) in glass.enumerate_pixels_mut() {
         pixel[3] = if x < 150 { 255 } else { 0 };
@@ -174,7 +172,7 @@ fn what_is_transparent_becomes_white_where_a_png_is_too_large() {
 }
 
 #[test]
-fn a_drawing_stays_without_loss_and_an_opaque_webp_becomes_a_jpeg() {
+fn drawing_stays_lossless_and_opaque_webp_becomes_jpeg() {
     let drawing = red_and_blue(30, 30);
     let opaque: DynamicImage = DynamicImage::from(drawing.clone()).into_rgba8().into();
 
@@ -187,7 +185,7 @@ fn a_drawing_stays_without_loss_and_an_opaque_webp_becomes_a_jpeg() {
 }
 
 #[test]
-fn where_only_a_jpeg_is_taken_everything_becomes_one() {
+fn everything_becomes_a_jpeg_if_only_jpeg_is_accepted() {
     let glass = RgbaImage::from_fn(40, 20, |x, _| if x < 20 { Rgba([200, 0, 0, 255]) } else { Rgba([0, 200, 0, 0]) });
     for (mime, bytes) in [
         (MimeType::Png, png(red_and_blue(40, 20))),
@@ -204,7 +202,7 @@ fn where_only_a_jpeg_is_taken_everything_becomes_one() {
 }
 
 #[test]
-fn what_is_too_tall_or_too_wide_gets_white_borders() {
+fn too_tall_or_too_wide_image_gets_white_borders() {
     let borders = Borders { min: Ratio::hundredths(80), max: Ratio::hundredths(191) };
     let bounds = LARGE.jpeg().with_borders(borders);
     let white = Rgb([255; 3]);
@@ -221,7 +219,7 @@ fn what_is_too_tall_or_too_wide_gets_white_borders() {
     assert_eq!((fitting.width(), fitting.height()), (100, 100));
 }
 
-/// Also where it has to be made smaller for its bytes: the ratio is that of what is made.
+/// Also if it has to be reduced for its bytes: the ratio is that of the result.
 #[test]
 fn borders_are_kept_at_every_size_and_in_every_type() {
     let borders = Borders { min: Ratio::hundredths(80), max: Ratio::hundredths(191) };
@@ -244,7 +242,7 @@ fn borders_are_kept_at_every_size_and_in_every_type() {
 }
 
 #[test]
-fn grey_and_fine_grained_pictures_are_read() {
+fn gray_and_16_bit_images_are_read() {
     let grey = GrayImage::from_pixel(9, 9, image::Luma([77]));
     let fine = DynamicImage::ImageRgba16(image::ImageBuffer::from_pixel(9, 9, Rgba([77 * 257, 0, 0, 65_535])));
     let mut grey_jpeg = Vec::new();
@@ -270,7 +268,7 @@ fn the_same_file_gives_the_same_bytes() {
 }
 
 #[test]
-fn what_comes_out_says_its_size_and_holds_nothing_else() {
+fn result_has_its_size_and_no_other_metadata() {
     for (mime, bytes) in [
         (MimeType::Png, png(red_and_blue(500, 300))),
         (MimeType::Jpeg, jpeg_with_metadata(&red_and_blue(500, 300), 1)),

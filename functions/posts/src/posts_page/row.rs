@@ -7,41 +7,39 @@ use domain::failure::FailureClass;
 use domain::post::{Accounts, Post, PostStatus, Target, TargetStatus};
 use domain::web_address::is_web_address;
 
-/// How much of a post's text is shown: enough to know it again.
+/// How much of a post's text is shown, in characters: enough to recognize it.
 const SHOWN_CHARS: usize = 280;
 
-/// A post.
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) revision: u64,
-    /// The time of the day, and how far away it is; empty for drafts.
+    /// The time of day; like `distance`, empty for drafts.
     pub(super) at: String,
     pub(super) distance: String,
     pub(super) text: String,
     pub(super) files: usize,
     pub(super) targets: Vec<TargetRow>,
     pub(super) status: PostStatus,
-    /// Whether it can be taken back to draft.
+    /// Whether the post can be changed back to a draft.
     pub(super) can_cancel: bool,
-    /// Whether what failed can be tried again now.
+    /// Whether a failed post can be published again now.
     pub(super) can_try_again: bool,
-    /// Whether an account has to be connected again before that.
+    /// Whether the user has to reconnect an account first.
     pub(super) must_reconnect: bool,
 }
 
-/// One account that a post goes to.
 pub(super) struct TargetRow {
-    /// What its platform is called, or its name where the account is gone.
+    /// The title of the platform, or its name if the account is gone.
     pub(super) platform: String,
     pub(super) name: Option<String>,
     pub(super) state: &'static str,
     pub(super) is_good: bool,
     pub(super) is_bad: bool,
-    /// Why it is not public.
+    /// Why the post is not public.
     pub(super) message: Option<String>,
-    /// What to do before it is tried again.
+    /// What to do before trying again.
     pub(super) advice: Option<String>,
-    /// Where it can be seen.
+    /// The URL of the public post.
     pub(super) link: Option<String>,
 }
 
@@ -76,14 +74,12 @@ impl TargetRow {
         let is_failed = target.status == TargetStatus::Failed;
         let advice = match account {
             _ if target.status == TargetStatus::Published => None,
-            None => Some("This account is not connected any more."),
-            // Otherwise the message says so.
-            Some(it) if it.needs_reconnection && target.error_message.is_none() => {
-                Some("This account has to be connected again.")
-            }
-            Some(_) if is_failed && target.failure == Some(FailureClass::MayBePublic) => {
-                Some("It may be public: look there first. If it is, trying again would publish it twice.")
-            }
+            None => Some("This account is no longer connected. Connect it again, or remove it from the post."),
+            // Otherwise the message contains it.
+            Some(it) if it.needs_reconnection && target.error_message.is_none() => Some("Reconnect this account."),
+            Some(_) if is_failed && target.failure == Some(FailureClass::MayBePublic) => Some(
+                "The post may be public. Check the account first: if the post is there, trying again would publish it twice.",
+            ),
             Some(_) => None,
         };
         let handle = account.and_then(|it| it.profile.handle());
@@ -91,9 +87,9 @@ impl TargetRow {
             platform: account.map_or_else(|| target.provider.clone(), |it| it.rules.title.clone()),
             name: handle.or_else(|| target.username.clone()),
             state: match target.status {
-                TargetStatus::Pending if target.error_message.is_some() => "Waits",
-                TargetStatus::Pending => "For",
-                TargetStatus::Publishing => "Is going out",
+                TargetStatus::Pending if target.error_message.is_some() => "Waiting",
+                TargetStatus::Pending => "Pending",
+                TargetStatus::Publishing => "Publishing",
                 TargetStatus::Published => "Published",
                 TargetStatus::Failed => "Failed",
             },
@@ -106,7 +102,7 @@ impl TargetRow {
     }
 }
 
-/// The beginning of a text, with an ellipsis where it was cut.
+/// The beginning of a text, with an ellipsis if it was cut.
 fn beginning(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(SHOWN_CHARS) {

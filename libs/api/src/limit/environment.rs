@@ -1,5 +1,3 @@
-//! The limits, from the environment.
-
 use cloud::settings::SettingsError;
 
 use super::RateLimits;

@@ -1,7 +1,7 @@
-//! What one process remembers of a minute, so that a flood of requests that
-//! are refused anyway costs no calls of the store.
+//! What one process remembers within a minute, so that a flood of denied requests costs no calls of
+//! the store.
 //!
-//! Every map is bounded. What is forgotten costs a call of the store again.
+//! Every map is bounded. A forgotten entry costs one more call of the store.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -15,57 +15,54 @@ use super::Budget;
 /// The most entries of each map.
 const MOST: usize = 10_000;
 
-/// For how long a process knows a good token again.
+/// How long a process remembers a valid token.
 const KNOWN_FOR: TimeDelta = TimeDelta::hours(1);
 
-/// What this process remembers.
 #[derive(Debug, Default)]
 pub(crate) struct Memory(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Who has used a minute up, as a caller of any kind or as an uploader.
+    /// Subjects that reached their limit in this minute, for all requests or for uploads.
     over: Kept<(String, bool), Budget>,
-    /// Tokens that were good, by hash.
+    /// Valid tokens, by hash.
     proven: Kept<String, ()>,
-    /// Tokens that were rejected, by hash.
+    /// Rejected tokens, by hash.
     rejected: Kept<String, ()>,
-    /// How many tokens that this process does not know were tried from an
-    /// address.
+    /// How many tokens unknown to this process each address sent.
     tried: Kept<String, u32>,
 }
 
-/// Which calls of the store a token is worth.
+/// Which calls of the store a token justifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Worth {
-    /// It is counted to its user while it is looked up.
+    /// The request is counted for the token's user while the token is looked up.
     Count,
-    /// It is read first, and nothing is written for one that is none: its address
-    /// has used up its minute, or tried so many.
+    /// The token is read first, and nothing is written if it is invalid: its address reached its
+    /// limit, or sent too many invalid tokens.
     Read,
-    /// Nothing: it was rejected in this minute, and stays so.
+    /// No call: the token was rejected in this minute.
     Rejected,
 }
 
 impl Memory {
-    /// The budget of who is known to have used the minute up.
+    /// The budget of a subject that is known to have reached its limit.
     pub(crate) fn over(&self, subject: &str, is_media: bool, now: DateTime<Utc>) -> Option<Budget> {
         let known = self.known();
         let of = |is_media| known.over.get(&(subject.to_owned(), is_media), now).copied();
         of(false).or_else(|| if is_media { of(true) } else { None })
     }
 
-    /// Notes a budget that is used up.
+    /// Records that a budget is used up.
     pub(crate) fn note(&self, subject: &str, is_media: bool, budget: Budget, now: DateTime<Utc>) {
         if budget.over {
             self.known().over.put((subject.to_owned(), is_media), budget, budget.resets_at, now);
         }
     }
 
-    /// What a token is worth that was sent from this address. One that is not
-    /// known here is counted before it is looked up: after `limit` of them in a
-    /// minute, the next are worth less. To be followed by [`Memory::proved`]
-    /// or [`Memory::rejected`].
+    /// Which calls a token from this address justifies. A token that is unknown here is counted
+    /// before it is looked up: after `limit` of them in a minute, the next ones justify less. Call
+    /// [`Memory::proved`] or [`Memory::rejected`] afterwards.
     pub(crate) fn worth(&self, hash: &str, address: &str, limit: u32, now: DateTime<Utc>) -> Worth {
         let mut known = self.known();
         if known.proven.get(hash, now).is_some() {
@@ -83,7 +80,7 @@ impl Memory {
         Worth::Count
     }
 
-    /// Notes that a token was found good.
+    /// Records that a token is valid.
     pub(crate) fn proved(&self, hash: &str, address: &str, now: DateTime<Utc>) {
         let mut known = self.known();
         let is_new = known.proven.get(hash, now).is_none();
@@ -93,7 +90,7 @@ impl Memory {
         }
     }
 
-    /// Notes that a token was found to be none, or none any more.
+    /// Records that a token is invalid or no longer valid.
     pub(crate) fn rejected(&self, hash: &str, now: DateTime<Utc>) {
         let mut known = self.known();
         known.proven.0.remove(hash);
@@ -105,7 +102,7 @@ impl Memory {
     }
 }
 
-/// Values that are kept until a time each.
+/// Values that are each kept until a time.
 #[derive(Debug)]
 struct Kept<K, V>(HashMap<K, (V, DateTime<Utc>)>);
 
@@ -152,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_over_is_known_until_the_minute_ends() {
+    fn exceeded_limit_is_remembered_until_the_minute_ends() {
         let memory = Memory::default();
         memory.note("a", false, over(), noon());
         memory.note("b", true, over(), noon());
@@ -166,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn after_many_tokens_of_an_address_new_ones_are_worth_a_read_alone() {
+    fn after_many_unknown_tokens_new_ones_are_only_read() {
         let memory = Memory::default();
         memory.worth("good", "a", 3, noon());
         memory.proved("good", "a", noon());

@@ -1,9 +1,9 @@
-//! Who sends a request, and to whom it is counted.
+//! Finds the caller of a request and counts the request for it.
 //!
-//! Token and count take one round trip of the store, side by side, and a request
-//! with a bad token one more, in which it is counted to its address. From an
-//! address that sent many bad ones, a token that the process does not know is
-//! read before anything is written. What it remembers of the minute takes none.
+//! Token and count take one concurrent round trip to the store; a request with an invalid token
+//! takes one more, in which it is counted for its address. From an address that sent many invalid
+//! tokens, a token that the process does not know is read before anything is written. What the
+//! process remembers of the minute takes no round trip.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const MEDIA: (Method, &str) = (Method::POST, "/api/v1/media");
 pub(super) struct Asked {
     address: ClientIp,
     is_media: bool,
-    /// Where the request arrived: the tools pass it on to the API.
+    /// Where the request arrived: the function `mcp` passes requests on to the API.
     place: Resource,
     token: Sent,
 }
@@ -41,14 +41,14 @@ enum Sent {
     Token(AccessToken),
 }
 
-/// What is to be written of a caller beside the answer to the request.
+/// What is written about a caller concurrently with the response.
 #[derive(Default)]
 pub(super) struct ToNote(Option<Note>);
 
 struct Note {
     owner: UserId,
     hash: String,
-    /// When the token now ends, unless its use was noted within the day.
+    /// The new expiry of the token, unless its use was recorded within the last day.
     prolonged_to: Option<DateTime<Utc>>,
     stale: Stale,
 }
@@ -78,7 +78,6 @@ fn sent_token(headers: &HeaderMap) -> Sent {
     token.map_or(Sent::Nonsense, Sent::Token)
 }
 
-/// Counts requests and looks tokens up.
 pub(super) struct Counting<'a> {
     pub(super) api: &'a Api,
     pub(super) memory: &'a Memory,
@@ -86,8 +85,8 @@ pub(super) struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    /// Counts a request of the API. One without a good token counts to its
-    /// address, and to no user.
+    /// Counts a request of the API. Without a valid token, it counts for its address and for no
+    /// user.
     pub(super) async fn see(&self, asked: Asked) -> (Seen, ToNote) {
         let Asked { address, is_media, place, token } = asked;
         let seen = |token, budget| Seen { ip: address.0, at: self.now, token, budget };
@@ -105,15 +104,14 @@ impl Counting<'_> {
 
         let hash = token.hash();
         if let Some(budget) = self.memory.over(&hash, is_media, self.now) {
-            // Nobody looked whether the token is still good. The limit is said
-            // first, whoever asks.
+            // The token was not checked. The rate limit comes first, for any caller.
             return (seen(Credential::Unknown, Some(budget)), ToNote::default());
         }
-        // A token that is rejected here can be good where the tools call.
+        // A token that is rejected here may be valid at the other resource.
         let known_as = format!("{hash}{}", place.path());
         let looked_up = match self.memory.worth(&known_as, &address.subject(), self.limit(), self.now) {
             Worth::Count => self.look_up(token.claimed_owner(), &hash, place, is_media).await,
-            // Behind an address that many share there may be a good one.
+            // Another caller behind the same address may have a valid token.
             Worth::Read => match self.api.store.token(&hash).await {
                 Ok(None) => {
                     self.memory.rejected(&known_as, self.now);
@@ -143,14 +141,13 @@ impl Counting<'_> {
                 (seen(Credential::Rejected, budget), ToNote::default())
             }
             Err(error) => {
-                tracing::error!(%error, "a token could not be looked up");
+                tracing::error!(%error, "token could not be looked up");
                 (seen(Credential::Unknown, None), ToNote::default())
             }
         }
     }
 
-    /// The token, if it is good, and what its user has used of the minute: the
-    /// token is read and its user counted at the same time.
+    /// The token if it is valid, and the count of its user. Both are read concurrently.
     async fn look_up(
         &self,
         claimed: UserId,
@@ -163,7 +160,7 @@ impl Counting<'_> {
         Ok(token.zip(admitted).and_then(|(token, admitted)| self.proven(claimed, hash, token, place, admitted)))
     }
 
-    /// The same for a token that was read already.
+    /// Like `look_up`, for a token that was read already.
     async fn admit(
         &self,
         claimed: UserId,
@@ -184,8 +181,7 @@ impl Counting<'_> {
         place: Resource,
         admitted: Admitted,
     ) -> Option<(TokenGrant, Counted, Option<Note>)> {
-        // The end of a token may have been prolonged at one of its two places
-        // alone.
+        // Only one of the two copies may have the extended expiry.
         if token.owner != claimed || token.expires_at <= self.now || !token.resource.includes(place) {
             return None;
         }
@@ -204,7 +200,7 @@ impl Counting<'_> {
         self.api.limits.requests_per_minute
     }
 
-    /// Counts a request to an address. `None` when the store could not.
+    /// Counts a request for an address. `None` if the store failed.
     pub(super) async fn count_address(&self, subject: &str, is_media: bool) -> Option<Budget> {
         if let Some(budget) = self.memory.over(subject, is_media, self.now) {
             return Some(budget);
@@ -216,19 +212,18 @@ impl Counting<'_> {
                 Some(budget)
             }
             Err(error) => {
-                tracing::error!(%error, "a request could not be counted");
+                tracing::error!(%error, "request could not be counted");
                 None
             }
         }
     }
 
-    /// The figures when the minute is used up, or the store could not count.
+    /// The budget when the limit is reached or the store could not count.
     pub(super) fn used_up(&self) -> Budget {
         Budget { limit: self.limit(), remaining: 0, over: true, resets_at: minute_of(self.now).1 }
     }
 
-    /// Writes what is to be noted. The answer does not depend on it, so a
-    /// failure is only logged.
+    /// Writes the notes. The response does not depend on them, so a failure is only logged.
     pub(super) async fn note(&self, note: ToNote) {
         let Some(Note { owner, hash, prolonged_to, stale }) = note.0 else { return };
         let store = &self.api.store;
@@ -240,7 +235,7 @@ impl Counting<'_> {
         };
         let (touched, tidied) = futures::join!(touch, store.tidy(owner, &stale));
         for error in [touched.err(), tidied.err()].into_iter().flatten() {
-            tracing::warn!(%error, "the use of a token could not be noted");
+            tracing::warn!(%error, "use of a token could not be recorded");
         }
     }
 }

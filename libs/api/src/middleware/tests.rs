@@ -19,7 +19,7 @@ use crate::scope_guard::{PostsRead, PostsWrite};
 use crate::testing::api;
 use crate::{ApiResult, Caller, Id, RequestBody, TrustedProxy, Visitor};
 
-/// A small service: one route of each kind.
+/// A small service with one route of each kind.
 struct Service {
     api: Api,
     router: Router,
@@ -115,7 +115,7 @@ impl Answer {
 const POST: &str = "/api/v1/posts/7";
 
 #[tokio::test]
-async fn refusals_come_in_the_order_of_the_contract() {
+async fn requests_are_denied_in_the_order_of_the_contract() {
     let service = service().await;
     let full = service.token(&[]).await;
     let reader = service.token(&[Scope::PostsRead]).await;
@@ -138,7 +138,7 @@ async fn refusals_come_in_the_order_of_the_contract() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_which_are_right() {
+async fn wrong_method_gets_the_allowed_ones() {
     let service = service().await;
 
     let answer = service.send("DELETE", POST, None, "").await;
@@ -149,7 +149,7 @@ async fn a_wrong_method_is_told_which_are_right() {
 }
 
 #[tokio::test]
-async fn every_answer_has_an_id_and_says_what_is_left() {
+async fn every_response_has_an_id_and_the_remaining_requests() {
     let service = service().await;
     let token = service.token(&[]).await;
 
@@ -196,7 +196,7 @@ async fn uploads_have_a_limit_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_good_token_passes_from_a_spent_address_and_a_bad_one_counts_against_it() {
+async fn valid_token_passes_from_a_limited_address() {
     let service = service().await;
     let good = service.token(&[]).await;
     let unknown = AccessToken::mint(a_user().user_id).secret().expose_secret().to_owned();
@@ -282,7 +282,8 @@ async fn a_token_is_accepted_at_its_resource_alone() {
         let now = service.api.clock.now();
         let made = TokenGrant::made(user.user_id, Scopes::of(&[]), now, now + TimeDelta::days(1));
         let token = service.put(TokenGrant { resource, ..made }).await;
-        // Twice: what a process remembers of a token at one place says nothing of it at the other.
+        // Twice: what a process remembers about a token at one resource does not apply to the
+        // other.
         for round in 0..2 {
             assert_eq!(send(&token, None).await, directly, "{resource:?}, {round}");
             assert_eq!(send(&token, Some(&edge)).await, directly, "{resource:?}, {round}, edge");
@@ -293,7 +294,7 @@ async fn a_token_is_accepted_at_its_resource_alone() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_not_good_any_more_counts_to_its_address_and_never_to_its_user() {
+async fn rejected_token_counts_for_its_address_not_its_user() {
     let service = service().await;
     let user = a_user();
     join(&service.api.store, &user).await;
@@ -316,7 +317,7 @@ async fn a_token_that_is_not_good_any_more_counts_to_its_address_and_never_to_it
 }
 
 #[tokio::test]
-async fn somebody_who_is_thrown_out_is_refused_from_that_request_on() {
+async fn disabled_user_is_denied_from_that_request_on() {
     let service = service().await;
     let user = a_user();
     join(&service.api.store, &user).await;
@@ -329,7 +330,7 @@ async fn somebody_who_is_thrown_out_is_refused_from_that_request_on() {
 }
 
 #[tokio::test]
-async fn after_a_flood_of_made_up_tokens_the_next_gets_429_and_a_good_one_passes() {
+async fn after_many_invalid_tokens_next_gets_429_and_a_valid_one_passes() {
     let service = service().await;
     let (good, revoked) = (service.token(&[]).await, service.token(&[]).await);
     let made_up = || AccessToken::mint(a_user().user_id).secret().expose_secret().to_owned();
@@ -350,7 +351,7 @@ async fn after_a_flood_of_made_up_tokens_the_next_gets_429_and_a_good_one_passes
 }
 
 #[tokio::test]
-async fn a_proxy_that_proves_itself_tells_the_address_and_nobody_else() {
+async fn only_a_proven_proxy_sets_the_client_address() {
     let proxy = TrustedProxy { address_header: "x-client".parse().unwrap(), ..TrustedProxy::mcp("secret".into()) };
     let service = service_of(Api { proxies: vec![proxy], ..api().await });
     let send = async |address: &str, proof: &str| {
@@ -366,7 +367,7 @@ async fn a_proxy_that_proves_itself_tells_the_address_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_failure_names_the_request_and_nothing_of_the_inside() {
+async fn internal_error_names_only_the_request_id() {
     let service = service().await;
 
     let answer = service.send("GET", "/api/v1/broken", None, "").await;
@@ -377,7 +378,7 @@ async fn a_failure_names_the_request_and_nothing_of_the_inside() {
 }
 
 #[tokio::test]
-async fn pages_are_counted_to_the_address_apart_from_the_api_and_their_style_is_not() {
+async fn pages_count_separately_and_assets_do_not_count() {
     let service = service().await;
     service.use_up(None).await;
 
@@ -438,7 +439,7 @@ async fn an_unknown_path_is_a_page_for_browsers_but_not_below_the_api() {
 }
 
 #[tokio::test]
-async fn answers_of_the_api_are_not_cached_and_https_is_required_where_it_is_used() {
+async fn api_responses_are_not_cached_and_https_is_enforced() {
     let service = service().await;
     let plain = service_of(Api { origin: "http://localhost:3000".to_owned(), ..api().await });
 

@@ -8,8 +8,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 const STYLE: &str = include_str!("../../assets/style.css");
 const ICON: &str = include_str!("../../assets/icon.svg");
 
-/// Browsers keep both for ten minutes: long enough for a visit, and short
-/// enough that a new release shows soon.
+/// Browsers cache both for ten minutes: long enough for a visit, and short enough that a new
+/// release appears soon.
 const KEEP: &str = "public, max-age=600";
 
 pub(crate) fn router() -> Router {
@@ -19,8 +19,8 @@ pub(crate) fn router() -> Router {
         .route("/favicon.ico", get(|| async { asset("image/svg+xml", ICON) }))
 }
 
-/// Whether this is the path of one of them. They are the same for everybody,
-/// cost no call of the store, and are not counted.
+/// Whether this is the path of an asset. Assets are the same for every visitor, cost no call of the
+/// store, and are not counted.
 pub(crate) fn is_one(path: &str) -> bool {
     path.starts_with("/assets/") || path == "/favicon.ico"
 }

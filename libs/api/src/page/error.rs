@@ -1,4 +1,4 @@
-//! A page that says what went wrong and what to do next.
+//! Error pages: what happened, and what to do next.
 
 use askama::Template;
 use axum::response::{IntoResponse, Response};
@@ -8,10 +8,8 @@ use storage::StorageError;
 
 use super::Page;
 
-/// What a handler of a page answers.
 pub type PageResult<T> = Result<T, PageError>;
 
-/// A page that says what went wrong and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageError {
     status: StatusCode,
@@ -22,7 +20,7 @@ pub struct PageError {
     wait: Option<u64>,
 }
 
-/// A link to go on with.
+/// The link to the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Next {
     href: String,
@@ -38,63 +36,59 @@ struct ErrorPage<'a> {
 }
 
 impl PageError {
-    /// `title` says in a few words what happened, and `text` in a sentence or
-    /// two what to do next.
+    /// `title` states what happened in a few words, `text` what to do next in one or two sentences.
     pub fn new(status: StatusCode, title: impl Into<String>, text: impl Into<String>) -> Self {
         Self { status, title: title.into(), text: text.into(), next: None, wait: None }
     }
 
-    /// Adds a link to go on with.
+    /// Adds a link to the next page.
     #[must_use]
     pub fn with_link(mut self, href: impl Into<String>, label: impl Into<String>) -> Self {
         self.next = Some(Next { href: href.into(), label: label.into() });
         self
     }
 
-    /// What happened, in a few words.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// There is no page at this address.
     pub fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "There is no such page", "Check the address, or start over.")
+        Self::new(StatusCode::NOT_FOUND, "Page not found", "Check the address, or start at the start page.")
             .with_link("/", "Go to the start page")
     }
 
-    /// A form was sent that does not come from a page of this session.
+    /// A form that was not sent from a page of this session.
     pub fn forged() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
             "This form is out of date",
-            "You signed in again since the page was opened, or it was not ours. Go back, reload the page and try again.",
+            "You signed in again after this page was opened, or the form came from another site. Go back, reload the page and try again.",
         )
     }
 
-    /// A form was sent without a session.
+    /// A form that was sent without a session.
     pub fn signed_out(sign_in: &str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "You are signed out", "Nothing was changed. Sign in and try again.")
             .with_link(sign_in, "Sign in")
     }
 
-    /// The limit of requests is used up for so many seconds.
+    /// The rate limit is reached for this many seconds.
     pub(crate) fn too_many(wait: u64) -> Self {
         let unit = if wait == 1 { "second" } else { "seconds" };
         let text = format!("Nothing was changed. Wait {wait} {unit}, then try again.");
-        let page = Self::new(StatusCode::TOO_MANY_REQUESTS, "That was a little too fast", text);
+        let page = Self::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests", text);
         Self { wait: Some(wait), ..page }
     }
 
-    /// Too many calls to hosts that users named are under way.
+    /// Too many calls to hosts that users named are in flight.
     pub(crate) fn too_many_calls(wait: u64) -> Self {
         let text = format!(
-            "Too many calls to this server, or for what else you asked for, are under way. Nothing was changed. Wait \
-             {wait} seconds, then try again."
+            "Too many calls to this server, or for your other requests, are in progress. Nothing was changed. Wait {wait} \
+             seconds, then try again."
         );
         let page = Self::new(StatusCode::TOO_MANY_REQUESTS, "The server is busy with earlier requests", text);
         Self { wait: Some(wait), ..page }
@@ -103,7 +97,7 @@ impl PageError {
     fn unavailable() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "The service is not available for a moment",
+            "The service is temporarily not available",
             "Nothing was changed. Try again in a few seconds.",
         )
     }
@@ -113,16 +107,16 @@ impl PageError {
     }
 }
 
-const FAILED: &str = "That did not work";
+const FAILED: &str = "Something went wrong";
 
-/// The page for a failure whose reason is in the logs.
+/// The page for an internal error, whose cause is in the logs.
 pub(crate) fn failed(text: &str) -> Response {
     PageError::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED, text).into_response()
 }
 
 impl From<StorageError> for PageError {
     fn from(error: StorageError) -> Self {
-        tracing::error!(%error, "a page failed on storage");
+        tracing::error!(%error, "storage failed during a page request");
         match error {
             StorageError::Unavailable(_) | StorageError::Contended => Self::unavailable(),
             StorageError::Unreadable(_) | StorageError::Answer(_) | StorageError::Request(_) => Self::internal(),
@@ -132,7 +126,7 @@ impl From<StorageError> for PageError {
 
 impl From<askama::Error> for PageError {
     fn from(error: askama::Error) -> Self {
-        tracing::error!(%error, "a page could not be rendered");
+        tracing::error!(%error, "page could not be rendered");
         Self::internal()
     }
 }
@@ -149,7 +143,7 @@ impl IntoResponse for PageError {
                 response
             }
             Err(error) => {
-                tracing::error!(%error, "an error page could not be rendered");
+                tracing::error!(%error, "error page could not be rendered");
                 (self.status, self.text).into_response()
             }
         }

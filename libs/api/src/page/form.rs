@@ -1,5 +1,4 @@
-//! Forms and queries of pages. One that cannot be read is answered with a page
-//! that says why.
+//! Forms and queries of pages. An invalid one gets a page with the reason.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +13,13 @@ use url::form_urlencoded;
 
 use super::PageError;
 
-/// The largest form that is read, in bytes: no field of a page takes as much.
+/// The largest form in bytes. No field of a page needs as much.
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
 /// The most characters of a field's name that a page repeats.
 const MAX_NAME_CHARS: usize = 32;
 
-/// The fields of a form that was sent.
+/// The fields of a form.
 #[derive(Clone, Debug)]
 pub struct Filled<T>(pub T);
 
@@ -36,10 +35,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Filled<T> {
         let bytes = match Limited::new(body, MAX_FORM_BYTES).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
-            Err(_) => return Err(unreadable("It ended too early.")),
+            Err(_) => return Err(unreadable("The form was cut off.")),
         };
         if let Err(name) = each_once(&bytes) {
-            return Err(unreadable(&format!("It has {name} more than once, and it is not clear which was meant.")));
+            return Err(unreadable(&format!("It contains {name} more than once.")));
         }
         match Form::from_request(Request::from_parts(parts, Body::from(bytes)), state).await {
             Ok(Form(fields)) => Ok(Self(fields)),
@@ -55,12 +54,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
         check_query(parts.uri.query())?;
         match Query::from_request_parts(parts, state).await {
             Ok(Query(parameters)) => Ok(Self(parameters)),
-            Err(_) => Err(wrong_address("A part of it is missing, or has a value that there is not.")),
+            Err(_) => Err(wrong_address("A parameter is missing or has an unknown value.")),
         }
     }
 }
 
-/// The parameters of a page's query, each of which is given once.
+/// The query parameters of a page, none of them duplicate.
 pub fn parameters(query: Option<&str>) -> Result<BTreeMap<String, String>, PageError> {
     check_query(query)?;
     Ok(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())
@@ -68,10 +67,10 @@ pub fn parameters(query: Option<&str>) -> Result<BTreeMap<String, String>, PageE
 
 fn check_query(query: Option<&str>) -> Result<(), PageError> {
     each_once(query.unwrap_or_default().as_bytes())
-        .map_err(|name| wrong_address(&format!("It has {name} more than once, and it is not clear which was meant.")))
+        .map_err(|name| wrong_address(&format!("It contains {name} more than once.")))
 }
 
-/// Whether no field is given twice; else the beginning of its name.
+/// The beginning of the first duplicate name is the error.
 fn each_once(encoded: &[u8]) -> Result<(), String> {
     let mut names: Vec<_> = form_urlencoded::parse(encoded).map(|(name, _)| name).collect();
     names.sort_unstable();
@@ -84,7 +83,7 @@ fn each_once(encoded: &[u8]) -> Result<(), String> {
 fn unreadable(why: &str) -> PageError {
     PageError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
-        "The form cannot be read",
+        "The form is not valid",
         format!("{why} Nothing was changed. Go back, reload the page and try again."),
     )
 }
@@ -93,15 +92,15 @@ fn too_large() -> PageError {
     PageError::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "The form is too large",
-        "It is larger than 64 KiB. Nothing was changed. Go back and write less.",
+        "A form may have at most 64 KiB. Nothing was changed. Go back and shorten the text.",
     )
 }
 
 fn wrong_address(why: &str) -> PageError {
     PageError::new(
         StatusCode::BAD_REQUEST,
-        "The address cannot be read",
-        format!("{why} Open the link again as you were given it."),
+        "This link is not valid",
+        format!("{why} Open the complete link as you received it."),
     )
 }
 
@@ -120,15 +119,15 @@ mod tests {
     #[tokio::test]
     async fn a_field_given_twice_is_named() {
         let error = filled("csrf=x&decision=approve&%64ecision=deny").await.unwrap_err();
-        assert_eq!(error, unreadable("It has decision more than once, and it is not clear which was meant."));
+        assert_eq!(error, unreadable("It contains decision more than once."));
         let error = parameters(Some("state=a&code=b&state=a")).unwrap_err();
-        assert_eq!(error, wrong_address("It has state more than once, and it is not clear which was meant."));
+        assert_eq!(error, wrong_address("It contains state more than once."));
         assert_eq!(parameters(Some("state=a&State=b")).unwrap().len(), 2);
         assert_eq!(parameters(None).unwrap(), Fields::new());
     }
 
     #[tokio::test]
-    async fn each_reason_is_told_as_it_is() {
+    async fn each_form_error_has_its_own_message() {
         assert_eq!(filled("a=1&b=2").await.unwrap()["b"], "2");
         assert_eq!(filled("x".repeat(MAX_FORM_BYTES + 1)).await.unwrap_err(), too_large());
         let request = Request::builder().method("POST").header("content-type", "text/plain").body(Body::from("a=1"));

@@ -1,20 +1,17 @@
-//! The pages of an account, which several functions serve.
+//! The pages of an account. Several functions serve them.
 
-/// A page of the account, to which the others have a link.
+/// An account page, to which the others link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Who is signed in and where, and which devices have access.
+    /// Sign-ins, and devices with access.
     Access,
-    /// The accounts on platforms.
     Connections,
-    /// What goes out, and what has failed.
     Posts,
-    /// Endpoints, and what they were told.
     Webhooks,
 }
 
 impl Part {
-    /// All of them, as they are listed.
+    /// In the order of the navigation.
     pub const ALL: [Self; 4] = [Self::Posts, Self::Connections, Self::Webhooks, Self::Access];
 
     pub const fn path(self) -> &'static str {
@@ -26,7 +23,6 @@ impl Part {
         }
     }
 
-    /// Its name.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Access => "Access",

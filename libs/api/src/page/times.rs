@@ -1,29 +1,29 @@
-//! Times as pages show them. A page runs no script and knows nobody's time zone:
-//! times are UTC and say so, and how far away they are is said beside them.
+//! Formats times for pages. A page runs no script and does not know the user's time zone, so times
+//! are marked as UTC, with the distance from now next to them.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// A date: "21 November 2026".
+/// "21 November 2026".
 pub fn date(at: DateTime<Utc>) -> String {
     at.format("%-d %B %Y").to_string()
 }
 
-/// A date with its day of the week: "Saturday, 21 November 2026".
+/// "Saturday, 21 November 2026".
 pub fn day(at: DateTime<Utc>) -> String {
     at.format("%A, %-d %B %Y").to_string()
 }
 
-/// A time of the day: "09:30 UTC".
+/// "09:30 UTC".
 pub fn time(at: DateTime<Utc>) -> String {
     at.format("%H:%M UTC").to_string()
 }
 
-/// Both: "21 November 2026, 09:30 UTC".
+/// "21 November 2026, 09:30 UTC".
 pub fn date_and_time(at: DateTime<Utc>) -> String {
     at.format("%-d %B %Y, %H:%M UTC").to_string()
 }
 
-/// How far away a time is: "in 2 hours", "3 days ago".
+/// "in 2 hours", "3 days ago".
 pub fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let apart = at - now;
     let seconds = apart.abs().num_seconds();
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_distance_is_told_in_the_largest_whole_unit() {
+    fn distance_uses_the_largest_whole_unit() {
         let told = |seconds| distance(noon() + TimeDelta::seconds(seconds), noon());
         let told: Vec<_> = [0, 59, 60, 7199, 86_400, 700_000, -30, -60, -90_000].into_iter().map(told).collect();
         assert_eq!(

@@ -1,17 +1,15 @@
-//! Proxies, from the environment.
-
 use cloud::settings::{SettingsError, optional};
 use domain::oauth::Resource;
 use secrecy::SecretString;
 
 use super::TrustedProxy;
 
-/// The shortest secret that proves a proxy, in bytes.
+/// The minimum length of a proxy's secret, in bytes.
 const SHORTEST_SECRET: usize = 32;
 
 impl TrustedProxy {
-    /// The proxy in front of the service: `TRUSTED_PROXY_HEADER` and
-    /// `TRUSTED_PROXY_SECRET`, both or none.
+    /// The proxy in front of the service, from `TRUSTED_PROXY_HEADER` and `TRUSTED_PROXY_SECRET`:
+    /// both or none.
     pub fn from_env() -> Result<Option<Self>, SettingsError> {
         match (optional("TRUSTED_PROXY_HEADER"), optional("TRUSTED_PROXY_SECRET")) {
             (None, None) => Ok(None),
@@ -26,7 +24,7 @@ impl TrustedProxy {
         }
     }
 
-    /// The function `mcp`, which calls the API for assistants: `MCP_SECRET`.
+    /// The function `mcp`, which calls the API for assistants, from `MCP_SECRET`.
     pub fn mcp_from_env() -> Result<Option<Self>, SettingsError> {
         let Some(secret) = optional("MCP_SECRET") else { return Ok(None) };
         Ok(Some(Self::mcp(long_enough("MCP_SECRET", secret)?)))

@@ -384,8 +384,12 @@ impl Vocabulary {
     ) {
         let known = || self.options(platform).iter().map(|it| it.name);
         for name in given.into_iter().filter(|name| known().all(|it| it != *name)) {
-            let near = suggest(name, known()).map_or_else(String::new, |it| format!("; did you mean {it}?"));
-            faults.add(format_args!("{field}.{name}"), format_args!("is not an option of {platform}{near}"));
+            let hint = match suggest(name, known()) {
+                Some(nearest) => format!("did you mean {nearest}?"),
+                None if known().next().is_none() => "it has no options".to_owned(),
+                None => format!("use one of {}", known().collect::<Vec<_>>().join(", ")),
+            };
+            faults.add(format_args!("{field}.{name}"), format_args!("is not an option of {platform}; {hint}"));
         }
     }
 

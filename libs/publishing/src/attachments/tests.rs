@@ -1,4 +1,4 @@
-//! Files that posts use, beside requests that are refused.
+//! Files that posts use, and requests that name unusable ones.
 
 use cloud::testing::TestBucket;
 use domain::clock::Clock;
@@ -11,7 +11,7 @@ use super::*;
 use crate::testing::Rig;
 use crate::{CreatePost, Created, NotCreated};
 
-/// A file that was looked at before and that no post uses.
+/// A verified file that no post uses.
 async fn an_upload(rig: &Rig) -> Medium {
     let id = Ids::new(Clock::System).fresh();
     let expected = Medium::expected(rig.user.user_id, id, MimeType::Png, noon());
@@ -49,7 +49,7 @@ async fn a_refused_request_keeps_no_file_and_a_post_does() {
 }
 
 #[tokio::test]
-async fn a_file_of_somebody_else_is_as_if_it_were_not_there() {
+async fn file_of_another_user_is_unknown() {
     let (rig, other) = (Rig::new().await, Rig::new().await);
     let medium = an_upload(&other).await;
 
@@ -66,7 +66,7 @@ async fn rig_with(s3: &TestBucket) -> Rig {
     rig
 }
 
-/// A file that a user has just uploaded.
+/// A file that the user has just uploaded.
 async fn uploaded(rig: &Rig, mime_type: MimeType, content: &'static [u8]) -> Medium {
     let id = Ids::new(Clock::System).fresh();
     let medium = Medium::expected(rig.user.user_id, id, mime_type, noon());
@@ -77,7 +77,7 @@ async fn uploaded(rig: &Rig, mime_type: MimeType, content: &'static [u8]) -> Med
 }
 
 #[tokio::test]
-async fn what_a_file_says_of_itself_is_read_once_and_kept() {
+async fn facts_of_a_file_are_read_once_and_stored() {
     let s3 = TestBucket::start().await;
     let rig = rig_with(&s3).await;
     let gif = uploaded(&rig, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
@@ -96,7 +96,7 @@ async fn what_a_file_says_of_itself_is_read_once_and_kept() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_seen_before_anybody_asked_what_it_says_is_looked_at_again() {
+async fn file_without_stored_facts_is_read_again() {
     let s3 = TestBucket::start().await;
     let rig = rig_with(&s3).await;
     let gif = uploaded(&rig, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
@@ -109,7 +109,7 @@ async fn a_file_that_was_seen_before_anybody_asked_what_it_says_is_looked_at_aga
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_used_is_a_fault_wherever_it_is_named() {
+async fn unusable_file_is_an_error_at_every_field() {
     let s3 = TestBucket::start().await;
     let rig = rig_with(&s3).await;
     let gif = uploaded(&rig, MimeType::Gif, b"no picture").await;

@@ -8,8 +8,8 @@ use super::*;
 use crate::testing::{PublishFault, Rig};
 use crate::{ChangePost, Changed, CreatePost, Created, NotCreated, Validated};
 
-/// A deployment that allows each user five cents a month, and a platform that wants two
-/// for a post.
+/// A deployment that allows each user five cents a month, and a platform that charges two for a
+/// post.
 async fn rig() -> Rig {
     let mut rig = Rig::new().await;
     let price = Price { post: MilliDollars::new(20), with_link: MilliDollars::new(40), links: Unit::Weighted };
@@ -24,8 +24,8 @@ fn soon() -> DateTime<Utc> {
 }
 
 async fn spent(rig: &Rig, at: DateTime<Utc>) -> u64 {
-    let purse = BudgetKey { platform: rig.accounts[0].provider.clone(), month: Month::of(at) };
-    rig.store.spent(rig.user.user_id, &purse).await.unwrap().get()
+    let budget_key = BudgetKey { platform: rig.accounts[0].provider.clone(), month: Month::of(at) };
+    rig.store.spent(rig.user.user_id, &budget_key).await.unwrap().get()
 }
 
 fn request(rig: &Rig, words: &str, at: DateTime<Utc>) -> CreatePost {
@@ -45,15 +45,15 @@ async fn refused(rig: &Rig, words: &str, at: DateTime<Utc>) -> String {
 }
 
 #[tokio::test]
-async fn over_the_budget_nothing_is_scheduled_and_the_figures_are_told() {
+async fn post_over_budget_is_refused_with_amounts() {
     let rig = rig().await;
     rig.schedule("one", soon()).await;
     rig.schedule("two", soon()).await;
 
     let told = refused(&rig, "three", soon()).await;
 
-    let expected = format!("of {} cost $0.04 of the $0.05 that this deployment allows", Month::of(noon()));
-    assert!(told.contains(&expected) && told.contains("would cost $0.02 more; cancel another"), "{told}");
+    let expected = format!("in {} cost $0.04 of the $0.05 that this deployment allows", Month::of(noon()));
+    assert!(told.contains(&expected) && told.contains("would cost $0.02 more; cancel another post"), "{told}");
     assert_eq!(spent(&rig, noon()).await, 40);
     let checked = rig.publishing.validate_post(rig.user.user_id, request(&rig, "three", soon())).await.unwrap();
     assert!(matches!(checked, Validated::Refused(NotCreated::NotInPlan(_))), "{checked:?}");
@@ -61,7 +61,7 @@ async fn over_the_budget_nothing_is_scheduled_and_the_figures_are_told() {
 }
 
 #[tokio::test]
-async fn posts_of_one_moment_do_not_exceed_the_budget_together() {
+async fn concurrent_posts_do_not_exceed_the_budget_together() {
     let rig = rig().await;
     let create = |it: u32| rig.publishing.create_post(rig.user.user_id, request(&rig, &it.to_string(), soon()));
 
@@ -73,7 +73,7 @@ async fn posts_of_one_moment_do_not_exceed_the_budget_together() {
 }
 
 #[tokio::test]
-async fn a_post_that_was_accepted_goes_out_whatever_the_budget_is_then() {
+async fn accepted_post_is_published_after_the_budget_shrinks() {
     let mut rig = rig().await;
     let post = rig.schedule("one", soon()).await;
     rig.publishing.budgets = Budgets::of([(rig.accounts[0].provider.clone(), MilliDollars::default())]);
@@ -85,7 +85,7 @@ async fn a_post_that_was_accepted_goes_out_whatever_the_budget_is_then() {
 }
 
 #[tokio::test]
-async fn what_is_cancelled_moved_or_cut_down_gives_its_share_back() {
+async fn cancelled_moved_or_reduced_post_releases_its_budget() {
     let rig = rig().await;
     let [first, second] = [rig.schedule("one", soon()).await, rig.schedule("two", soon()).await];
     let dear = rig.rewrite(&first, "one https://a.de").await;
@@ -106,15 +106,15 @@ async fn what_is_cancelled_moved_or_cut_down_gives_its_share_back() {
 }
 
 #[tokio::test]
-async fn a_post_that_is_tried_again_is_counted_once_and_one_that_is_refused_not_at_all() {
+async fn retried_post_costs_once_and_refused_post_nothing() {
     let rig = rig().await;
-    rig.network.fates.lock().unwrap().extend([PublishFault::Busy(None), PublishFault::TheirError]);
+    rig.network.faults.lock().unwrap().extend([PublishFault::Busy(None), PublishFault::TheirError]);
     let post = rig.schedule("one", soon()).await;
     rig.live(soon() + TimeDelta::minutes(5)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Published);
     assert_eq!(spent(&rig, noon()).await, 20);
 
-    rig.network.fates.lock().unwrap().push_back(PublishFault::Refused);
+    rig.network.faults.lock().unwrap().push_back(PublishFault::Refused);
     let at = soon() + TimeDelta::minutes(10);
     let post = rig.schedule("two", at).await;
     assert_eq!(spent(&rig, noon()).await, 40);

@@ -23,7 +23,7 @@ fn refused(changed: Changed) -> String {
 }
 
 #[tokio::test]
-async fn a_change_at_the_last_moment_is_what_goes_out() {
+async fn last_moment_change_is_what_is_published() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(100)).await;
     rig.live(later(97)).await;
@@ -37,14 +37,14 @@ async fn a_change_at_the_last_moment_is_what_goes_out() {
 }
 
 #[tokio::test]
-async fn a_change_that_was_answered_stops_a_worker_that_has_read_the_old_text() {
+async fn confirmed_change_stops_a_worker_with_the_old_text() {
     let rig = Rig::with(1, Network { renewal: platforms::RefreshPolicy::Rotating, ..Network::default() }).await;
     rig.reconnect(0, Rig::credentials(Some(later(10))), None).await;
     let post = rig.schedule("Old", noon()).await;
     let message = rig.queue.take().remove(0).1;
     let gate = rig.network.hold_refresh();
 
-    // The worker stands between its reading and its call.
+    // The worker is between its read and its publish call.
     let change = async {
         gate.entered().await;
         let changed = rig.rewrite(&post, "New").await;
@@ -61,7 +61,7 @@ async fn a_change_that_was_answered_stops_a_worker_that_has_read_the_old_text() 
 }
 
 #[tokio::test]
-async fn a_post_whose_call_is_under_way_cannot_be_changed_unscheduled_or_deleted() {
+async fn post_with_a_running_call_cannot_be_changed_or_deleted() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", noon()).await;
     let message = rig.queue.take().remove(0).1;
@@ -69,7 +69,7 @@ async fn a_post_whose_call_is_under_way_cannot_be_changed_unscheduled_or_deleted
 
     let attempts = async {
         gate.entered().await;
-        // As the client has read it: still scheduled.
+        // As the client read it: still scheduled.
         let read = rig.post(&post).await;
         assert_eq!(read.status, PostStatus::Scheduled);
         let rewritten = ChangePost { text: Some(text("New")), ..ChangePost::default() };
@@ -94,8 +94,8 @@ async fn a_post_whose_call_is_under_way_cannot_be_changed_unscheduled_or_deleted
 }
 
 #[tokio::test]
-async fn a_change_beside_an_unknown_outcome_is_refused() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+async fn change_during_unknown_outcome_is_refused() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Old", noon()).await;
     let delivery = rig.delivery(&post).await;
     rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
@@ -106,7 +106,7 @@ async fn a_change_beside_an_unknown_outcome_is_refused() {
 }
 
 #[tokio::test]
-async fn what_was_unscheduled_does_not_go_out() {
+async fn unscheduled_post_is_not_published() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(100)).await;
     rig.live(later(97)).await;
@@ -125,7 +125,7 @@ async fn what_was_unscheduled_does_not_go_out() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_does_not_go_out() {
+async fn deleted_post_is_not_published() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(100)).await;
     rig.live(later(97)).await;
@@ -175,7 +175,7 @@ async fn a_removed_account_is_free_and_gets_nothing() {
 
 #[tokio::test]
 async fn a_failed_post_tries_again_only_what_is_not_public() {
-    let rig = Rig::with(2, Network::default().fated([PublishFault::Public, PublishFault::Refused])).await;
+    let rig = Rig::with(2, Network::default().with_faults([PublishFault::Public, PublishFault::Refused])).await;
     let post = rig.schedule("Hello", later(5)).await;
     rig.live(later(60)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Failed);
@@ -196,8 +196,8 @@ async fn a_failed_post_tries_again_only_what_is_not_public() {
 }
 
 #[tokio::test]
-async fn a_failed_post_whose_text_is_changed_stays_failed_until_it_has_a_new_time() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Refused])).await;
+async fn changed_failed_post_stays_failed_until_rescheduled() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Refused])).await;
     let post = rig.schedule("Old", later(5)).await;
     rig.live(later(60)).await;
 
@@ -212,8 +212,8 @@ async fn a_failed_post_whose_text_is_changed_stays_failed_until_it_has_a_new_tim
 }
 
 #[tokio::test]
-async fn a_failed_post_that_is_scheduled_again_for_its_old_time_is_announced_again() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Refused])).await;
+async fn failed_post_rescheduled_for_same_time_emits_an_event() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Refused])).await;
     let post = rig.schedule("Hello", later(5)).await;
     rig.live(later(60)).await;
 
@@ -224,7 +224,7 @@ async fn a_failed_post_that_is_scheduled_again_for_its_old_time_is_announced_aga
 }
 
 #[tokio::test]
-async fn of_many_changes_and_a_delivery_at_once_the_last_answered_is_public() {
+async fn concurrent_changes_and_delivery_publish_the_last_change() {
     for _ in 0..10 {
         let rig = Rig::new().await;
         let post = rig.schedule("Old", noon()).await;
@@ -245,7 +245,7 @@ async fn of_many_changes_and_a_delivery_at_once_the_last_answered_is_public() {
 }
 
 #[tokio::test]
-async fn many_changes_of_one_post_at_once_are_made_one_after_the_other() {
+async fn concurrent_changes_are_applied_one_after_the_other() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(5000)).await;
     let words: Vec<_> = (0..12).map(|it| format!("New {it}")).collect();
@@ -260,7 +260,7 @@ async fn many_changes_of_one_post_at_once_are_made_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn of_changes_and_deletions_at_once_each_is_answered() {
+async fn concurrent_changes_and_deletions_all_get_a_response() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(5000)).await;
     let read = rig.post(&post).await;
@@ -280,8 +280,8 @@ async fn of_changes_and_deletions_at_once_each_is_answered() {
 }
 
 #[tokio::test]
-async fn a_post_that_is_public_by_a_change_is_told_of_with_the_change_and_once() {
-    let rig = Rig::with(2, Network::default().fated([PublishFault::Refused])).await;
+async fn change_that_makes_a_post_published_emits_one_event() {
+    let rig = Rig::with(2, Network::default().with_faults([PublishFault::Refused])).await;
     let post = rig.schedule("Hello", later(100)).await;
     rig.live(later(200)).await;
     let failed = rig.post(&post).await;
@@ -289,7 +289,7 @@ async fn a_post_that_is_public_by_a_change_is_told_of_with_the_change_and_once()
     let kept = NewTarget::of(0, public.connection_id);
     let told = || rig.events.types().iter().filter(|it| **it == "post.published").count();
 
-    // While the bus is down the change is made all the same.
+    // The change is applied although the event bus is down.
     rig.events.down.store(true, Ordering::SeqCst);
     let change = || ChangePost { targets: Some(vec![kept.clone()]), ..ChangePost::default() };
     let (one, other) =
@@ -304,7 +304,7 @@ async fn a_post_that_is_public_by_a_change_is_told_of_with_the_change_and_once()
 }
 
 #[tokio::test]
-async fn who_writes_drafts_alone_changes_no_post_that_was_scheduled_meanwhile() {
+async fn drafts_only_caller_cannot_change_a_post_scheduled_meanwhile() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(5000)).await;
     let at = |scheduled_at| ChangePost { scheduled_at: Some(scheduled_at), ..ChangePost::default() };
@@ -334,14 +334,14 @@ fn for_revision(revision: u64, change: ChangePost) -> ChangePost {
 }
 
 #[tokio::test]
-async fn of_two_changes_of_the_same_revision_one_is_made() {
+async fn concurrent_changes_of_one_revision_apply_once() {
     for _ in 0..10 {
         let rig = Rig::new().await;
         let post = rig.schedule("Old", later(5000)).await;
         let read = rig.post(&post).await;
         let change = |words| for_revision(1, ChangePost { text: Some(text(words)), ..ChangePost::default() });
 
-        // Both have read the first revision; the later write meets the earlier one.
+        // Both read the first revision, so the later write conflicts with the earlier one.
         let (one, other) = tokio::join!(
             rig.publishing.change_post(read.clone(), change("One")),
             rig.publishing.change_post(read.clone(), change("Other")),
@@ -358,7 +358,7 @@ async fn of_two_changes_of_the_same_revision_one_is_made() {
 }
 
 #[tokio::test]
-async fn what_is_for_another_revision_changes_and_deletes_nothing() {
+async fn wrong_revision_changes_and_deletes_nothing() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(5000)).await;
     let first = rig.post(&post).await;
@@ -382,7 +382,7 @@ async fn what_is_for_another_revision_changes_and_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn a_draft_of_a_caller_who_writes_drafts_alone_is_scheduled_by_its_revision() {
+async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
     let rig = Rig::new().await;
     let request = CreatePost {
         text: Some(text("As it was read")),
@@ -413,7 +413,7 @@ async fn a_draft_of_a_caller_who_writes_drafts_alone_is_scheduled_by_its_revisio
 }
 
 #[tokio::test]
-async fn a_draft_that_a_caller_who_may_schedule_has_written_since_needs_no_revision() {
+async fn draft_changed_by_full_caller_needs_no_revision() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(5000)).await;
     done(rig.reschedule(&post, None).await);
@@ -426,8 +426,8 @@ async fn a_draft_that_a_caller_who_may_schedule_has_written_since_needs_no_revis
 }
 
 #[tokio::test]
-async fn a_post_that_waits_for_reconnection_can_be_changed_but_for_its_time() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
+async fn post_waiting_for_reconnection_can_change_all_but_its_time() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Gone])).await;
     let post = rig.schedule("Old", later(5)).await;
     rig.live(later(300)).await;
     assert!(rig.connection(0).await.connection.needs_reconnection);

@@ -7,7 +7,7 @@ use domain::testing::noon;
 use super::*;
 use crate::testing::{Network, PublishFault, Rig, later};
 
-/// The same deployment as another environment of it sees it.
+/// The deployment as another of its environments sees it.
 fn another(rig: &Rig) -> Publishing {
     Publishing { held_permits: HeldPermits::default(), ..rig.publishing.clone() }
 }
@@ -19,14 +19,14 @@ async fn fill(rig: &Rig, of: &LimitSubject, places: usize, began: DateTime<Utc>)
 }
 
 #[test]
-fn a_share_is_a_quarter_and_never_nothing() {
+fn permits_are_a_quarter_and_at_least_one() {
     let share =
         |environments| (ConcurrencyLimits { environments }.permits(), ConcurrencyLimits { environments }.unchecked());
     assert_eq!([2, 20, 1_000].map(share), [(1, 1), (5, 1), (250, 50)]);
 }
 
 #[tokio::test]
-async fn what_finds_no_place_comes_back_later_and_no_attempt_is_counted() {
+async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
     let rig = Rig::new().await;
     let of = LimitSubject::user(rig.user.user_id);
     let post = rig.schedule("Hello", noon()).await;
@@ -38,14 +38,18 @@ async fn what_finds_no_place_comes_back_later_and_no_attempt_is_counted() {
     assert!(later(10) <= waiting.next_step_at && waiting.next_step_at <= later(13), "{}", waiting.next_step_at);
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
 
-    // The places end by themselves.
+    // The permits expire.
     rig.live(noon() + LEASE_DURATION + TimeDelta::seconds(60)).await;
     assert_eq!((rig.network.texts(), rig.network.calls()), (vec!["Hello".to_owned()], 1));
-    assert_eq!(rig.store.in_flight_calls(&of).await.unwrap().others("me", rig.clock.now()), 0, "all is given back");
+    assert_eq!(
+        rig.store.in_flight_calls(&of).await.unwrap().others("me", rig.clock.now()),
+        0,
+        "all permits are released"
+    );
 }
 
 #[tokio::test]
-async fn calls_of_one_environment_share_a_place_and_the_last_gives_it_back() {
+async fn calls_of_one_environment_share_a_permit_until_the_last_ends() {
     let rig = Rig::with(30, Network::default()).await;
     let of = LimitSubject::user(rig.user.user_id);
     let gate = rig.network.hold_publish();
@@ -68,7 +72,7 @@ async fn calls_of_one_environment_share_a_place_and_the_last_gives_it_back() {
 }
 
 #[tokio::test]
-async fn a_single_call_takes_no_place_unless_it_is_slow() {
+async fn single_call_needs_a_permit_only_if_slow() {
     let rig = Rig::new().await;
     let of = LimitSubject::user(rig.user.user_id);
     let publishing = another(&rig);
@@ -88,12 +92,12 @@ async fn a_single_call_takes_no_place_unless_it_is_slow() {
 }
 
 #[tokio::test]
-async fn places_that_fast_calls_hold_are_waited_for() {
+async fn permits_of_fast_calls_are_awaited() {
     let rig = Rig::new().await;
     let of = LimitSubject::user(rig.user.user_id);
     fill(&rig, &of, 1, noon()).await;
     let open = rig.store.in_flight_calls(&of).await.unwrap();
-    // It is given back while this one waits for it.
+    // The permit is released while this one waits for it.
     let (publishing, store) = (another(&rig), rig.store.clone());
     let limiter = publishing.limiter();
     let (leave, _) = tokio::join!(limiter.acquire(of.clone(), open, 1, true), store.release_permit(&of, "other0"));
@@ -103,11 +107,11 @@ async fn places_that_fast_calls_hold_are_waited_for() {
 }
 
 #[tokio::test]
-async fn of_a_crowd_whose_calls_are_fast_nobody_is_put_off() {
+async fn burst_of_fast_calls_is_not_rescheduled() {
     let rig = Rig::new().await;
     let of = LimitSubject::user(rig.user.user_id);
     let most = rig.publishing.concurrency_limits.permits();
-    // The time of the machine: who waits must not move it on for the others.
+    // The system clock: a waiting worker must not advance the time of the others.
     let environments: Vec<_> = (0..5 * most).map(|_| Publishing { clock: Clock::System, ..another(&rig) }).collect();
 
     let calls = environments.iter().map(async |it| {
@@ -121,7 +125,7 @@ async fn of_a_crowd_whose_calls_are_fast_nobody_is_put_off() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_to_be_alone_gets_the_only_permit_also_within_an_environment() {
+async fn exclusive_call_gets_the_only_permit_even_in_one_environment() {
     let rig = Rig::new().await;
     let of = LimitSubject::host("slow.example");
     let limiter = rig.publishing.limiter();
@@ -143,7 +147,7 @@ fn within(leave: Option<HostPermit>) -> Option<Duration> {
     leave.unwrap().0.unwrap().within
 }
 
-/// A call of this host that took too long, and failed or did not.
+/// A call of this host that took too long and failed, or succeeded.
 async fn too_slow(rig: &Rig, host: &str, failed: bool) {
     let leave = leave_for(&rig.publishing, host).await.unwrap();
     let call = async { rig.clock.skip_to(rig.clock.now() + SLOW_CALL) };
@@ -151,7 +155,7 @@ async fn too_slow(rig: &Rig, host: &str, failed: bool) {
 }
 
 #[tokio::test]
-async fn a_host_that_is_too_slow_again_and_again_gets_one_place_and_little_time() {
+async fn repeatedly_slow_host_gets_one_permit_and_a_short_timeout() {
     let rig = Rig::new().await;
     let host = || leave_for(&rig.publishing, "slow.example");
     for _ in 0..SLOW_CALLS {
@@ -171,7 +175,7 @@ async fn a_host_that_is_too_slow_again_and_again_gets_one_place_and_little_time(
 }
 
 #[tokio::test]
-async fn a_slow_step_that_succeeds_is_no_strike_against_its_host() {
+async fn slow_step_that_succeeds_is_not_a_slow_call() {
     let rig = Rig::new().await;
     for _ in 0..SLOW_CALLS {
         too_slow(&rig, "busy.example", false).await;
@@ -180,7 +184,7 @@ async fn a_slow_step_that_succeeds_is_no_strike_against_its_host() {
 }
 
 #[tokio::test]
-async fn a_place_is_free_again_when_no_call_is_made_and_when_a_delivery_dies() {
+async fn permit_is_released_without_a_call_and_after_a_panic() {
     let rig = Rig::new().await;
     for _ in 0..SLOW_CALLS {
         too_slow(&rig, "slow.example", true).await;
@@ -201,7 +205,7 @@ async fn a_place_is_free_again_when_no_call_is_made_and_when_a_delivery_dies() {
 }
 
 #[tokio::test]
-async fn a_call_that_takes_longer_than_a_slow_host_may_is_cut_off() {
+async fn call_over_the_slow_host_timeout_is_cut_off() {
     let rig = Rig::new().await;
     let mut leave = leave_for(&rig.publishing, "slow.example").await.unwrap();
     leave.0.as_mut().unwrap().within = Some(Duration::from_millis(10));
@@ -210,7 +214,7 @@ async fn a_call_that_takes_longer_than_a_slow_host_may_is_cut_off() {
 }
 
 #[tokio::test]
-async fn only_a_crowd_of_one_user_and_second_asks_for_places() {
+async fn only_bursts_of_one_user_and_second_need_permits() {
     let rig = Rig::with(3, Network::default()).await;
     rig.schedule("three at once", later(400)).await;
     rig.schedule("a second later", later(401)).await;
@@ -225,8 +229,8 @@ async fn only_a_crowd_of_one_user_and_second_asks_for_places() {
 }
 
 #[tokio::test]
-async fn what_is_tried_again_asks_for_a_place() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Busy(None)])).await;
+async fn retry_needs_a_permit() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Busy(None)])).await;
     rig.schedule("Hello", later(400)).await;
     rig.clock.skip_to(later(399));
     rig.queue.take();

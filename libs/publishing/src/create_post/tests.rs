@@ -15,7 +15,7 @@ fn request(rig: &Rig) -> (IdempotencyUse, CreatePost) {
 }
 
 #[tokio::test]
-async fn the_same_request_is_answered_with_the_same_post() {
+async fn repeated_request_returns_the_same_post() {
     let rig = Rig::new().await;
     let (_, request) = request(&rig);
 
@@ -28,7 +28,7 @@ async fn the_same_request_is_answered_with_the_same_post() {
 }
 
 #[tokio::test]
-async fn a_kept_answer_that_cannot_be_read_is_our_failure_and_no_fault_of_the_request() {
+async fn unreadable_stored_response_is_an_internal_error() {
     let rig = Rig::new().await;
     let (key, request) = request(&rig);
     let post = rig.schedule("Another", noon()).await;

@@ -1,4 +1,4 @@
-//! What accounts say of themselves, read again: names, pictures and limits change.
+//! Reads account info again periodically, because names, pictures and limits change.
 
 use std::time::Duration;
 
@@ -10,15 +10,14 @@ use storage::{ConnectionRecord, CredentialsRecord};
 use super::is_on_probation;
 use crate::{CredentialService, PublishingError};
 
-/// How long one account may take.
+/// The timeout for one account.
 const ASKED: Duration = Duration::from_secs(20);
 
 impl CredentialService {
-    /// Asks about each account of a grant; false when the time was over before all
-    /// were asked. What fails is read a week later. Credentials that nobody renews and
-    /// that turn out not to be accepted any more are lost now, and not when a post
-    /// needs them.
-    pub(super) async fn read_about(
+    /// Reads the info of each account of a grant; false if the time ended before all were read. A
+    /// failed read is repeated a week later. Credentials without refresh that are no longer
+    /// accepted are marked as lost now, and not only when a post needs them.
+    pub(super) async fn read_account_info(
         &self,
         platform: &dyn Platform,
         record: &CredentialsRecord,
@@ -28,7 +27,7 @@ impl CredentialService {
         let under = match self.store.connections_under(record).await {
             Ok(under) => under,
             Err(error) => {
-                tracing::warn!(%error, grant = record.grant_name, "accounts are not read again");
+                tracing::warn!(%error, grant = record.grant_name, "accounts could not be read");
                 return true;
             }
         };
@@ -36,15 +35,15 @@ impl CredentialService {
             if until <= self.clock.now() {
                 return false;
             }
-            if let Err(error) = self.read_about_one(platform, account, record, credentials).await {
+            if let Err(error) = self.read_one_account_info(platform, account, record, credentials).await {
                 let connection_id = account.connection.connection_id;
-                tracing::warn!(%error, %connection_id, "an account is not read again");
+                tracing::warn!(%error, %connection_id, "account info could not be read");
             }
         }
         true
     }
 
-    async fn read_about_one(
+    async fn read_one_account_info(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
@@ -63,9 +62,9 @@ impl CredentialService {
                     self.store.show_about(connection, &profile, &rules).await?;
                 }
             }
-            // Servers may need a moment until they know new tokens.
+            // Servers may need a moment before they accept new tokens.
             Ok(Err(AttemptError::Unauthorized { reason })) if is_on_probation(record, now) => {
-                tracing::info!(reason, grant = record.grant_name, "new credentials are not accepted yet");
+                tracing::info!(reason, grant = record.grant_name, "platform does not accept new credentials yet");
             }
             Ok(Err(AttemptError::Unauthorized { reason })) => {
                 self.rejected(platform, account, record, reason).await;
@@ -99,8 +98,8 @@ mod tests {
         AccountDetails { profile, rules }
     }
 
-    /// An account whose credentials do not end, or end then, and are looked after
-    /// now. What it says of itself.
+    /// An account whose credentials never expire, or expire at that time, and are checked now; with
+    /// the results of its reads.
     async fn rig(ends_at: Option<DateTime<Utc>>, says: &[Said]) -> Rig {
         let rig = Rig::with(1, Network { renewal: RefreshPolicy::Rotating, ..Network::default() }).await;
         rig.reconnect(0, Rig::credentials(ends_at), Some(noon())).await;
@@ -110,11 +109,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn names_and_limits_are_read_again_with_a_renewal_and_every_week() {
+    async fn account_info_is_read_with_each_refresh_and_every_week() {
         for ends_at in [Some(later(600)), None] {
             let rig = rig(ends_at, &[|it| Ok(Some(changed(it)))]).await;
 
-            rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap();
+            rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap();
 
             let read = rig.connection(0).await.connection;
             assert_eq!(read.profile.username.as_deref(), Some("renamed"));
@@ -124,10 +123,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_says_nothing_or_is_somebody_else_stays_as_it_was() {
+    async fn missing_or_foreign_account_info_changes_nothing() {
         let other = |it: &Connection| {
             let mut about = changed(it);
-            about.profile.account_id = "somebody else".to_owned();
+            about.profile.account_id = "another account".to_owned();
             Ok(Some(about))
         };
         let busy = |_: &Connection| Err(AttemptError::RetryLater { retry_at: None, reason: "down".to_owned() });
@@ -135,28 +134,28 @@ mod tests {
             let rig = rig(None, &[says]).await;
             let before = rig.connection(0).await.connection;
 
-            rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap();
+            rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap();
 
             assert_eq!(rig.connection(0).await.connection, before);
         }
     }
 
     #[tokio::test]
-    async fn credentials_without_an_end_that_are_not_accepted_any_more_are_noticed_before_a_post_needs_them() {
+    async fn rejected_unlimited_credentials_are_found_before_a_post_needs_them() {
         let lost = |_: &Connection| Err(AttemptError::Unauthorized { reason: "revoked".to_owned() });
         let rig = rig(None, &[lost]).await;
-        // Without a refresh token only its user can help.
+        // Without a refresh token, only the user can restore it.
         let without = Credentials { refresh_token: None, ..Rig::credentials(None) };
         rig.reconnect(0, without, Some(noon())).await;
 
-        rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap();
+        rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap();
 
         assert!(rig.connection(0).await.connection.needs_reconnection);
         assert_eq!(rig.events.types(), ["connection.needs_reconnection"]);
     }
 
     #[tokio::test]
-    async fn what_an_account_said_is_not_written_over_what_a_reconnection_brought() {
+    async fn account_info_does_not_overwrite_a_reconnection() {
         let rig = rig(None, &[]).await;
         let before = rig.connection(0).await.connection;
         rig.reconnect(0, Rig::credentials(None), None).await;

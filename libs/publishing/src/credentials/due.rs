@@ -1,4 +1,4 @@
-//! The round that looks after credentials before what renews them ends.
+//! The upkeep round that refreshes credentials before their refresh token expires.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,40 +10,38 @@ use futures::{Stream, StreamExt, future, stream};
 use platforms::{Credentials, Platform, RefreshPolicy, Registry};
 use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 
-use super::renew::{Occasion, Renewed};
+use super::renew::{RefreshReason, Renewed};
 use crate::{CredentialService, PublishingError};
 
-/// Grants that are renewed at the same time.
+/// Number of grants that are refreshed concurrently.
 const AT_ONCE: usize = 8;
 
-/// How long a round begins renewals. Well below the time limit of the upkeep
-/// function in `template.yaml`, so that one that was begun also ends.
+/// How long a round starts refreshes. Well below the timeout of the upkeep function in
+/// `template.yaml`, so that each refresh that was started also ends.
 const ROUND: TimeDelta = TimeDelta::seconds(120);
 
-/// Entries read at a time of each shard. Few in tests, so that they turn pages.
+/// Entries read at a time from each shard. Few in tests, so that there are several pages.
 const PAGE: i32 = if cfg!(test) { 2 } else { 100 };
 
-/// When credentials are looked at again that nobody here can renew.
+/// When credentials are checked again that cannot be refreshed here.
 const TOMORROW: TimeDelta = TimeDelta::days(1);
 
-/// When accounts are asked that a round had no time for.
+/// When account info is read for which a round had no time.
 const ABOUT_SOON: TimeDelta = TimeDelta::hours(1);
 
-/// A platform that could not be asked so often in a row waits for the others.
+/// After this many unreachable calls in a row, the other platforms come first.
 const AWAY: u32 = 8;
 
-/// An entry of the index of renewals.
+/// An entry of the refresh index: user and grant name.
 type Entry = (UserId, String);
 
-/// What became of an entry.
 enum Ended {
     Renewed,
     NotRenewed,
-    /// Its platform seems to be away: it is tried after all the others.
+    /// The platform seems to be down: this entry is tried after all others.
     SetAside(Entry),
 }
 
-/// What became of the entries.
 #[derive(Default)]
 struct Tally {
     renewed: usize,
@@ -52,11 +50,11 @@ struct Tally {
     error: Option<StorageError>,
 }
 
-/// How often each platform could not be asked, since it last answered.
+/// Number of unreachable calls of each platform since its last response.
 #[derive(Default)]
-struct Silences(Mutex<HashMap<&'static str, u32>>);
+struct UnreachableCounts(Mutex<HashMap<&'static str, u32>>);
 
-impl Silences {
+impl UnreachableCounts {
     fn note(&self, platform: &'static str, answered: bool) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(platform).or_default();
@@ -69,55 +67,53 @@ impl Silences {
     }
 }
 
-/// One round over the index of renewals.
+/// One round over the refresh index.
 struct Round<'a> {
-    custody: &'a CredentialService,
+    credential_service: &'a CredentialService,
     platforms: &'a Registry<dyn Platform>,
-    /// What wants renewal by then belongs to this round.
+    /// Entries that are due by then belong to this round.
     began_at: DateTime<Utc>,
-    /// Entries of platforms that are away are set aside by what is counted
-    /// here; `None` when nothing is set aside any more.
-    silences: Option<Silences>,
-    /// Whose accounts are still to be asked what they say of themselves.
+    /// Decides which entries are set aside; `None` when no entry is set aside any more.
+    unreachable: Option<UnreachableCounts>,
+    /// Grants whose account info is still to be read.
     looked_after: Mutex<Vec<(CredentialsRecord, Credentials)>>,
 }
 
 impl CredentialService {
-    /// Renews whatever credentials want it by now; the number of those that
-    /// were renewed. What there is no time for is met first in the next round.
+    /// Refreshes all credentials that are due, and returns how many were refreshed. Entries that
+    /// the round had no time for come first in the next round.
     ///
-    /// # Errors
-    /// When a part of the index could not be read; the others were seen to.
+    /// # Errors If a part of the index could not be read. The other parts were processed.
     pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, PublishingError> {
         let moved = self.move_due().await;
         let began_at = self.clock.now();
-        let silences = Some(Silences::default());
-        let mut round = Round { custody: self, platforms, began_at, silences, looked_after: Mutex::default() };
+        let unreachable = Some(UnreachableCounts::default());
+        let mut round =
+            Round { credential_service: self, platforms, began_at, unreachable, looked_after: Mutex::default() };
         let shards = (0..REFRESH_SHARDS).map(|shard| round.due_in(shard).boxed());
-        let first = round.renew_each(stream::select_all(shards)).await;
-        // Those that were set aside can hold up nobody else any more.
-        round.silences = None;
-        let second = round.renew_each(stream::iter(first.set_aside).map(Ok)).await;
-        round.read_about_each().await;
+        let first = round.refresh_each(stream::select_all(shards)).await;
+        // Entries that were set aside can no longer delay others.
+        round.unreachable = None;
+        let second = round.refresh_each(stream::iter(first.set_aside).map(Ok)).await;
+        round.read_all_account_info().await;
         match first.error {
             Some(error) => Err(error.into()),
             None => moved.map(|()| first.renewed + second.renewed),
         }
     }
 
-    async fn look_again(&self, record: &CredentialsRecord, at: DateTime<Utc>) -> Result<(), PublishingError> {
-        // Credentials that were changed meanwhile have a time of their own.
+    async fn check_again_at(&self, record: &CredentialsRecord, at: DateTime<Utc>) -> Result<(), PublishingError> {
+        // Credentials that changed meanwhile have their own time.
         self.store.put_off_refresh(record, Some(at)).await?;
         Ok(())
     }
 }
 
 impl Round<'_> {
-    /// What the index has in one shard, page after page, up to the first that
-    /// cannot be read.
+    /// Entries of one shard, page by page, up to the first page that cannot be read.
     fn due_in(&self, shard: u32) -> impl Stream<Item = Result<Entry, StorageError>> + Send + use<'_> {
         let pages = stream::unfold(Some(None), move |page| async move {
-            match self.custody.store.grants_to_refresh(shard, self.began_at, page?, PAGE).await {
+            match self.credential_service.store.grants_to_refresh(shard, self.began_at, page?, PAGE).await {
                 Ok(read) => Some((read.entries.into_iter().map(Ok).collect(), read.next.map(Some))),
                 Err(error) => Some((vec![Err(error)], None)),
             }
@@ -125,15 +121,15 @@ impl Round<'_> {
         pages.flat_map(stream::iter)
     }
 
-    /// Renewals are begun until the round is over, and every one that was begun
-    /// is awaited: its answer may be the only one that has the new token.
-    async fn renew_each(&self, due: impl Stream<Item = Result<Entry, StorageError>> + Send) -> Tally {
+    /// Starts refreshes until the round ends, and awaits each one that was started: its response
+    /// may be the only one that contains the new token.
+    async fn refresh_each(&self, due: impl Stream<Item = Result<Entry, StorageError>> + Send) -> Tally {
         let ends_at = self.began_at + ROUND;
         let ends = due
-            .take_while(|_| future::ready(self.custody.clock.now() < ends_at))
+            .take_while(|_| future::ready(self.credential_service.clock.now() < ends_at))
             .map(|entry| async move {
                 match entry {
-                    Ok(entry) => Ok(self.renew_or_log(entry).await),
+                    Ok(entry) => Ok(self.refresh_or_log(entry).await),
                     Err(error) => Err(error),
                 }
             })
@@ -150,55 +146,54 @@ impl Round<'_> {
         ends.fold(Tally::default(), count).await
     }
 
-    /// A renewal that fails is met again in the next round, and keeps no other
-    /// from being made in this one.
-    async fn renew_or_log(&self, entry: Entry) -> Ended {
+    /// A failed refresh is repeated in the next round and does not prevent any other in this one.
+    async fn refresh_or_log(&self, entry: Entry) -> Ended {
         let grant = entry.1.clone();
         match self.renew_due(entry).await {
             Ok(ended) => ended,
             Err(error) => {
-                tracing::error!(%error, grant, "credentials were not renewed");
+                tracing::error!(%error, grant, "credentials could not be refreshed");
                 Ended::NotRenewed
             }
         }
     }
 
     async fn renew_due(&self, entry: Entry) -> Result<Ended, PublishingError> {
-        let Self { custody, platforms, began_at, silences, .. } = self;
-        let Some(record) = custody.store.credentials_to_refresh(entry.0, &entry.1, *began_at).await? else {
+        let Self { credential_service, platforms, began_at, unreachable, .. } = self;
+        let Some(record) = credential_service.store.credentials_to_refresh(entry.0, &entry.1, *began_at).await? else {
             return Ok(Ended::NotRenewed);
         };
         let Some(platform) = platforms.get(&record.provider) else {
-            // Switched off in this deployment. It may come back.
-            custody.look_again(&record, *began_at + TOMORROW).await?;
+            // Disabled in this deployment, but may be enabled again.
+            credential_service.check_again_at(&record, *began_at + TOMORROW).await?;
             return Ok(Ended::NotRenewed);
         };
-        if silences.as_ref().is_some_and(|it| it.is_away(platform.name())) {
+        if unreachable.as_ref().is_some_and(|it| it.is_away(platform.name())) {
             return Ok(Ended::SetAside(entry));
         }
-        let old = match custody.open(&record).await {
+        let old = match credential_service.open(&record).await {
             Ok(old) => old,
-            // The key service is away, and nothing is wrong with this entry.
+            // The key service is down; this entry is not the cause.
             Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
             Err(broken) => {
-                custody.look_again(&record, *began_at + TOMORROW).await?;
+                credential_service.check_again_at(&record, *began_at + TOMORROW).await?;
                 return Err(broken);
             }
         };
         if platform.refresh_policy().can_refresh(&old) {
             return self.renew(platform, &record, &old).await;
         }
-        let now = custody.clock.now();
+        let now = credential_service.clock.now();
         if old.expires_at.is_some_and(|it| it <= now) {
-            // The user is told as soon as there is something to be done.
-            custody.lose(&record).await?;
+            // The user is notified as soon as there is something to do.
+            credential_service.lose(&record).await?;
             return Ok(Ended::NotRenewed);
         }
         if let Some(ends_at) = old.expires_at.filter(|it| *it - now <= RefreshPolicy::WARNING) {
-            // Told first: after a crash in between it is told again by the same id.
-            custody.tell_expiring(&record, ends_at).await?;
+            // The event comes first: after a crash it is emitted again with the same id.
+            credential_service.emit_expiring(&record, ends_at).await?;
         }
-        custody.look_again(&record, platform.refresh_policy().due_at(&old, now)).await?;
+        credential_service.check_again_at(&record, platform.refresh_policy().due_at(&old, now)).await?;
         self.note_looked_after(record, old);
         Ok(Ended::NotRenewed)
     }
@@ -207,42 +202,43 @@ impl Round<'_> {
         self.looked_after.lock().unwrap_or_else(PoisonError::into_inner).push((record, credentials));
     }
 
-    /// Asks accounts about themselves, after all renewals, which it must not hold up,
-    /// and as long as the round lasts. Those that it does not come to are looked after
-    /// again soon.
-    async fn read_about_each(&self) {
+    /// Reads account info after all refreshes, which it must not delay, until the round ends.
+    /// Accounts that were not read are due again soon.
+    async fn read_all_account_info(&self) {
         let all = std::mem::take(&mut *self.looked_after.lock().unwrap_or_else(PoisonError::into_inner));
         let until = self.began_at + ROUND;
         let asked = stream::iter(all).map(|(record, credentials)| async move {
             let Some(platform) = self.platforms.get(&record.provider) else { return };
-            if self.custody.read_about(platform, &record, &credentials, until).await {
+            if self.credential_service.read_account_info(platform, &record, &credentials, until).await {
                 return;
             }
-            let soon = self.custody.clock.now() + ABOUT_SOON;
-            if let Err(error) = self.custody.look_again(&record, soon).await {
-                tracing::warn!(%error, grant = record.grant_name, "accounts are not read again before next week");
+            let soon = self.credential_service.clock.now() + ABOUT_SOON;
+            if let Err(error) = self.credential_service.check_again_at(&record, soon).await {
+                tracing::warn!(%error, grant = record.grant_name, "account info will not be read before next week");
             }
         });
         asked.buffer_unordered(AT_ONCE).collect::<()>().await;
     }
 
-    /// Renews, and counts whether the platform answered.
+    /// Refreshes, and records whether the platform responded.
     async fn renew(
         &self,
         platform: &dyn Platform,
         record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<Ended, PublishingError> {
-        let renewed = self.custody.renew(platform, record, old, Occasion::Look).await?;
-        if let (Some(silences), Renewed::Now(_) | Renewed::Gone(_) | Renewed::NotNow(_)) = (&self.silences, &renewed) {
-            silences.note(platform.name(), !matches!(renewed, Renewed::NotNow(_)));
+        let renewed = self.credential_service.renew(platform, record, old, RefreshReason::Look).await?;
+        if let (Some(unreachable), Renewed::Now(_) | Renewed::Gone(_) | Renewed::NotNow(_)) =
+            (&self.unreachable, &renewed)
+        {
+            unreachable.note(platform.name(), !matches!(renewed, Renewed::NotNow(_)));
         }
-        if let Renewed::NotNow(setback) = &renewed {
+        if let Renewed::NotNow(error) = &renewed {
             tracing::warn!(
-                ?setback,
+                ?error,
                 grant = record.grant_name,
                 platform = platform.name(),
-                "credentials are not renewed yet"
+                "credentials could not be refreshed yet"
             );
         }
         match renewed {

@@ -1,4 +1,4 @@
-//! Grants that were ended at their platform, by its own word.
+//! Grants that ended at their platform, as the platform reports.
 
 use chrono::{DateTime, Utc};
 use storage::CredentialsRecord;
@@ -6,10 +6,9 @@ use storage::CredentialsRecord;
 use crate::{CredentialService, PublishingError};
 
 impl CredentialService {
-    /// The platform says that this grant was ended there at that time, whoever has it
-    /// here: each of its connections has to be connected again, and its users are told.
-    /// A grant that was given since goes on. Returns the records of those that ended, as
-    /// often as this is called.
+    /// Handles the report of a platform that this grant ended at `at`, for all users that have it:
+    /// each of its connections needs reconnection, and its users are notified. A grant that is
+    /// newer continues to work. Returns the records that ended, on every call.
     pub async fn ended_there(
         &self,
         grant_name: &str,
@@ -17,7 +16,7 @@ impl CredentialService {
     ) -> Result<Vec<CredentialsRecord>, PublishingError> {
         let mut ended = Vec::new();
         for record in self.store.records_of_grant(grant_name).await? {
-            // Generations begin with the time, in milliseconds; what is signed tells whole
+            // A generation begins with a time in milliseconds; a signed notification has whole
             // seconds.
             let until = u64::try_from((at.timestamp() + 1) * 1_000).unwrap_or_default();
             if record.generation < until && self.lose(&record).await? {

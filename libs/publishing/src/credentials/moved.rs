@@ -1,6 +1,5 @@
-//! Credentials that are still kept beside their connection move to a record of
-//! their own: when they are renewed or lost, and when their time in the old index
-//! has come.
+//! Moves credentials that are stored on the item of their connection to a record of their own: when
+//! they are refreshed or lost, and when they are due in the old index.
 
 use cloud::seal::SealError;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -8,16 +7,14 @@ use storage::{ConnectionRecord, CredentialsRecord, KeptIn, NewCredentials, REFRE
 
 use crate::{CredentialService, PublishingError};
 
-/// Connections that are moved at the same time.
+/// Number of connections that are moved concurrently.
 const AT_ONCE: usize = 8;
 
-/// The most that are moved of each shard in a round. What is left is met in the
-/// next.
+/// The most connections of one shard that a round moves. The rest follows in the next round.
 const AT_MOST: i32 = 250;
 
 impl CredentialService {
-    /// These credentials in a record of their own; `None` when they were changed
-    /// since they were read.
+    /// These credentials in a record of their own; `None` if they changed since they were read.
     pub(super) async fn settled(
         &self,
         record: &CredentialsRecord,
@@ -30,7 +27,7 @@ impl CredentialService {
         Ok(self.store.credentials(record.user_id, &record.grant_name).await?)
     }
 
-    /// Moves whatever in the old index wants renewal by now.
+    /// Moves the connections that are due in the old index.
     pub(super) async fn move_due(&self) -> Result<(), PublishingError> {
         let until = self.clock.now();
         for shard in 0..REFRESH_SHARDS {
@@ -46,17 +43,17 @@ impl CredentialService {
         Ok(())
     }
 
-    /// False when they were changed or moved since they were read.
+    /// False if the credentials changed or moved since they were read.
     async fn move_over(&self, account: &ConnectionRecord) -> Result<bool, PublishingError> {
         let KeptIn::Connection(sealed) = &account.kept else { return Ok(false) };
         let old = CredentialsRecord::beside(&account.connection, sealed);
         let now = self.clock.now();
         let credentials = match self.open(&old).await {
             Ok(credentials) => credentials,
-            // The key service is away, and nothing is wrong with this one.
+            // The key service is down; this connection is not the cause.
             Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
             Err(error) => {
-                tracing::error!(%error, connection_id = %account.connection.connection_id, "credentials cannot be read");
+                tracing::error!(%error, connection_id = %account.connection.connection_id, "credentials could not be read");
                 self.store.forget_refresh(&account.connection).await?;
                 return Ok(false);
             }
@@ -67,7 +64,7 @@ impl CredentialService {
             token_expires_at: old.token_expires_at,
             renewed_at: old.renewed_at,
             is_gone: old.is_gone,
-            // Looked after at once, which says when to look again.
+            // Due at once; the check then sets the next time.
             refresh_at: (!old.is_gone).then_some(now),
         };
         Ok(self.store.move_credentials(account, &moved, now).await?.is_won())

@@ -1,4 +1,4 @@
-//! One renewal: made by one worker at a time, awaited by the others.
+//! One refresh: made by one worker at a time, awaited by the others.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
@@ -6,56 +6,54 @@ use platforms::{Credentials, Platform, RefreshError, RefreshPolicy};
 use storage::{ConnectionRecord, CredentialsRecord, RefreshClaim, Refreshed};
 
 use super::OpenCredentials;
-use crate::user_messages::wants_reconnection;
+use crate::user_messages::reconnection_needed;
 use crate::waiting::sleep_until;
 use crate::{CredentialService, PublishingError};
 
-/// The shortest time after which a renewal is tried again that met a passing
-/// failure.
+/// The shortest wait after a refresh that failed temporarily.
 const RETRY_REFRESH: TimeDelta = TimeDelta::minutes(2);
 
-/// The longest such time.
+/// The longest such wait.
 const RARELY: TimeDelta = TimeDelta::days(1);
 
-/// The same, where nobody knows how long there is.
+/// The wait when the end of the credentials is unknown.
 const UNKNOWN: TimeDelta = TimeDelta::hours(1);
 
-/// How often it is checked whether another worker has finished its renewal.
+/// How often a worker checks whether another worker has finished the refresh.
 const LOOKS: usize = 21;
 
-/// The wait between two such checks. Posts of the same second wait here.
+/// The interval of these checks. Posts of the same second wait here.
 const BETWEEN_LOOKS: TimeDelta = TimeDelta::milliseconds(250);
 
-/// How often it is tried to store new credentials. The whole grant may hang on
-/// them, and they are nowhere else.
+/// How often storing new credentials is tried. The grant may depend on them, and they exist nowhere
+/// else.
 const KEEP_TRIES: u32 = 5;
 
-/// The wait after the first such try. It doubles.
+/// The wait after the first try. It doubles.
 const FIRST_KEEP_WAIT: TimeDelta = TimeDelta::milliseconds(250);
 
-/// Why credentials are renewed.
+/// Why credentials are refreshed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Occasion {
-    /// Upkeep looks after them, and does so again when it is due.
+pub(super) enum RefreshReason {
+    /// The periodic check of upkeep. It sets its next time.
     Look,
-    /// Somebody needs them now. When upkeep looks after them stays as it is: its look
-    /// reads more than tokens.
+    /// A call needs them now. The next check of upkeep does not move, because it does more than
+    /// refresh tokens.
     Need,
 }
 
-/// How a renewal ended.
 pub(super) enum Renewed {
     Now(Box<(Credentials, CredentialsRecord)>),
-    /// The grant is gone, and its user was told. What the platform said.
+    /// The grant is lost and its user was notified; with the message of the platform.
     Gone(String),
-    /// The platform could not be asked. The old credentials may still do.
+    /// The platform was unreachable. The old credentials may still be valid.
     NotNow(AttemptError),
-    /// Another worker renews them, or the account was connected anew.
+    /// Another worker refreshes them, or the user reconnected the account.
     Elsewhere,
 }
 
 impl CredentialService {
-    /// New credentials, whoever renews them.
+    /// New credentials, from this or another worker.
     pub(super) async fn renewed(
         &self,
         platform: &dyn Platform,
@@ -63,29 +61,29 @@ impl CredentialService {
         record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
-        match self.renew(platform, record, old, Occasion::Need).await? {
+        match self.renew(platform, record, old, RefreshReason::Need).await? {
             Renewed::Now(new) => self.given(account, new.0, new.1).await.map(Ok),
-            Renewed::Gone(said) => Ok(Err(wants_reconnection(&account.connection, Some(&said)))),
-            Renewed::NotNow(setback) => Ok(Err(setback)),
-            Renewed::Elsewhere => self.await_renewal(account, record).await,
+            Renewed::Gone(said) => Ok(Err(reconnection_needed(&account.connection, Some(&said)))),
+            Renewed::NotNow(error) => Ok(Err(error)),
+            Renewed::Elsewhere => self.await_refresh(account, record).await,
         }
     }
 
-    /// Renews credentials that can be renewed, for all connections of the grant.
+    /// Refreshes credentials that can be refreshed, for all connections of the grant.
     ///
-    /// When the answer is lost, a rotating refresh token may be spent without
-    /// anybody having the next one. The old one is tried again all the same:
-    /// some platforms take it once more, and the others say that it is gone.
+    /// If the response is lost, a rotating refresh token may be used up while the next one is
+    /// unknown. The old one is tried again nevertheless: some platforms accept it once more, and
+    /// the others report that the grant is gone.
     pub(super) async fn renew(
         &self,
         platform: &dyn Platform,
         record: &CredentialsRecord,
         old: &Credentials,
-        occasion: Occasion,
+        refresh_reason: RefreshReason,
     ) -> Result<Renewed, PublishingError> {
         let Some(record) = self.settled(record).await? else { return Ok(Renewed::Elsewhere) };
-        // A refresh token is spent only once. If new credentials could not be
-        // sealed, they would be lost, so that is tried with the old ones first.
+        // A refresh token works only once. Credentials that cannot be sealed would be lost, so
+        // sealing is tested with the old ones first.
         self.seal(&record, old).await?;
         let now = self.clock.now();
         if self.store.claim_refresh(&record, now).await? == RefreshClaim::Held {
@@ -95,68 +93,69 @@ impl CredentialService {
             Ok(new) => {
                 let refresh_token = new.refresh_token.or_else(|| old.refresh_token.clone());
                 let new = Credentials { refresh_token, ..new };
-                // If they are not kept, the account was connected anew meanwhile,
-                // and the credentials of that are as good.
-                let Some(kept) = self.keep_renewed(&record, (platform.refresh_policy(), occasion), &new, now).await?
+                // If they are not stored, the user reconnected the account meanwhile, and the
+                // credentials of that are as good.
+                let Some(kept) =
+                    self.store_refreshed(&record, (platform.refresh_policy(), refresh_reason), &new, now).await?
                 else {
                     return Ok(Renewed::Elsewhere);
                 };
-                self.show_renewed(&kept).await;
+                self.update_connections(&kept).await;
                 Ok(Renewed::Now(Box::new((new, kept))))
             }
             Err(RefreshError::Gone(reason)) => {
-                tracing::info!(reason, grant = record.grant_name, "a grant is gone");
+                tracing::info!(reason, grant = record.grant_name, "grant was lost");
                 Ok(if self.lose(&record).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
             }
             Err(refusal @ RefreshError::Unreachable(_)) => {
-                let again_at = match occasion {
-                    Occasion::Look => Some(now + retry_wait(platform.refresh_policy(), old, now)),
-                    Occasion::Need => record.refresh_at,
+                let again_at = match refresh_reason {
+                    RefreshReason::Look => Some(now + retry_wait(platform.refresh_policy(), old, now)),
+                    RefreshReason::Need => record.refresh_at,
                 };
                 if let Err(error) = self.store.put_off_refresh(&record, again_at).await {
-                    // The renewal is free for others when its lease runs out.
-                    tracing::warn!(%error, grant = record.grant_name, "a renewal was not put off");
+                    // Another worker may refresh when the lease expires.
+                    tracing::warn!(%error, grant = record.grant_name, "failed refresh was not rescheduled");
                 }
                 Ok(Renewed::NotNow(refusal.into()))
             }
         }
     }
 
-    /// Stores new credentials. `None` when the account was connected anew.
-    async fn keep_renewed(
+    /// Stores new credentials. `None` if the user reconnected the account.
+    async fn store_refreshed(
         &self,
         record: &CredentialsRecord,
-        of: (RefreshPolicy, Occasion),
+        of: (RefreshPolicy, RefreshReason),
         new: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
         let mut wait = FIRST_KEEP_WAIT;
         for _ in 1..KEEP_TRIES {
-            match self.try_to_keep(record, of, new, now).await {
+            match self.try_store(record, of, new, now).await {
                 Ok(kept) => return Ok(kept),
                 Err(error) => {
-                    tracing::warn!(%error, grant = record.grant_name, "new credentials are not stored yet");
+                    tracing::warn!(%error, grant = record.grant_name, "new credentials could not be stored yet");
                 }
             }
             sleep_until(&self.clock, self.clock.now() + wait).await;
             wait = wait * 2;
         }
-        self.try_to_keep(record, of, new, now).await
+        self.try_store(record, of, new, now).await
     }
 
-    async fn try_to_keep(
+    async fn try_store(
         &self,
         record: &CredentialsRecord,
-        (renewal, occasion): (RefreshPolicy, Occasion),
+        (renewal, refresh_reason): (RefreshPolicy, RefreshReason),
         new: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
         let sealed = self.seal(record, new).await?;
         let (token_expires_at, renewed_at) = (new.expires_at, now);
         let due_at = renewal.due_at(new, now);
-        let refresh_at = Some(match (occasion, record.refresh_at) {
-            (Occasion::Need, Some(kept)) => kept.min(due_at),
-            (Occasion::Need, None) | (Occasion::Look, _) => due_at,
+        let refresh_at = Some(match (refresh_reason, record.refresh_at) {
+            (RefreshReason::Need, Some(kept)) => kept.min(due_at),
+            (RefreshReason::Need, None) | (RefreshReason::Look, _) => due_at,
         });
         let refreshed = Refreshed { sealed: sealed.clone(), token_expires_at, renewed_at, refresh_at };
         let generation = self.store.store_refreshed(record, refreshed).await?;
@@ -171,18 +170,17 @@ impl CredentialService {
         }))
     }
 
-    /// Shows a renewal at the connections of its grant. Nothing hangs on it: what
-    /// fails is shown by the next.
-    async fn show_renewed(&self, renewed: &CredentialsRecord) {
+    /// Updates the connections of the grant. If this fails, the next refresh does it.
+    async fn update_connections(&self, renewed: &CredentialsRecord) {
         for connection in &renewed.connections {
             if let Err(error) = self.store.show_renewed(*connection, renewed).await {
-                tracing::warn!(%error, connection_id = %connection, "a renewal is not shown");
+                tracing::warn!(%error, connection_id = %connection, "connections could not be updated after a refresh");
             }
         }
     }
 
-    /// The credentials that another worker is renewing, once it has stored them.
-    pub(super) async fn await_renewal(
+    /// The credentials that another worker refreshes, once it has stored them.
+    pub(super) async fn await_refresh(
         &self,
         account: &ConnectionRecord,
         record: &CredentialsRecord,
@@ -197,21 +195,21 @@ impl CredentialService {
             };
             let Some(found) = self.store.credentials_of(&account).await? else { break };
             if account.connection.needs_reconnection || found.is_gone {
-                return Ok(Err(wants_reconnection(connection, None)));
+                return Ok(Err(reconnection_needed(connection, None)));
             }
             let is_moved = record.beside.is_some() && found.renewed_at == record.renewed_at;
             if found.generation != record.generation && !is_moved {
                 return self.given(&account, self.open(&found).await?, found).await.map(Ok);
             }
         }
-        let reason = "the account's credentials are being renewed".to_owned();
+        let reason = "the credentials of the account are being refreshed".to_owned();
         Ok(Err(AttemptError::RetryLater { retry_at: None, reason }))
     }
 }
 
-/// The wait before another try: a tenth of the time to the end of what renews the
-/// credentials, or since then. While that is far off, there is no hurry; long after
-/// it, the platform is unlikely to answer at all. An hour where nobody knows the end.
+/// The wait before the next try: a tenth of the time until the refresh token expires, or since it
+/// expired. Long before that there is no hurry; long after it, the platform is unlikely to respond
+/// at all. One hour if the expiry is unknown.
 fn retry_wait(renewal: RefreshPolicy, old: &Credentials, now: DateTime<Utc>) -> TimeDelta {
     let ends_at = if renewal == RefreshPolicy::Extending { old.expires_at } else { old.refresh_expires_at };
     ends_at.map_or(UNKNOWN, |it| ((it - now).abs() / 10).clamp(RETRY_REFRESH, RARELY))
@@ -224,10 +222,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearer_the_end_of_what_renews_them_the_sooner_it_is_tried_again() {
+    fn retry_wait_shrinks_as_expiry_nears() {
         let (minute, hour, day) = (TimeDelta::minutes(1), TimeDelta::hours(1), TimeDelta::days(1));
         let ending = |refresh: Option<TimeDelta>| Credentials {
-            // It says nothing where a refresh token renews it.
+            // Irrelevant where a refresh token exists.
             expires_at: Some(noon() - day * 7),
             refresh_expires_at: refresh.map(|it| noon() + it),
             ..Credentials::new("access".into())

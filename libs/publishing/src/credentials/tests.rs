@@ -12,12 +12,12 @@ use platforms::RefreshPolicy as Model;
 use super::*;
 use crate::testing::{Network, PublishFault, Renewal, Rig, later};
 
-/// Credentials that end in half a minute and can be renewed.
+/// Credentials that expire in half a minute and can be refreshed.
 async fn rig(renewals: impl IntoIterator<Item = Renewal>) -> Rig {
     ending(later(30), renewals).await
 }
 
-/// Credentials that end then and can be renewed.
+/// Credentials that expire at that time and can be refreshed.
 async fn ending(ends_at: DateTime<Utc>, renewals: impl IntoIterator<Item = Renewal>) -> Rig {
     let network = Network { renewal: Model::Rotating, ..Network::default() };
     network.renewals.lock().unwrap().extend(renewals);
@@ -30,10 +30,10 @@ fn renewed(rig: &Rig) -> u32 {
     *rig.network.renewed.lock().unwrap()
 }
 
-/// What a delivery is given for its call.
+/// The credentials that a delivery gets for its call.
 async fn given(rig: &Rig, record: &ConnectionRecord) -> Result<Credentials, AttemptError> {
     let platform = rig.renewable.get("sandbox").unwrap();
-    let given = rig.publishing.custody().credentials(platform, record, rig.clock.now()).await.unwrap();
+    let given = rig.publishing.credential_service().credentials(platform, record, rig.clock.now()).await.unwrap();
     given.map(|it| it.credentials)
 }
 
@@ -41,13 +41,13 @@ fn token(credentials: &Credentials) -> &str {
     credentials.access_token.expose_secret()
 }
 
-/// Somebody takes the renewal and is never heard of again.
-async fn a_worker_dies_renewing(rig: &Rig) {
+/// A worker claims the refresh and dies.
+async fn a_worker_dies_refreshing(rig: &Rig) {
     let claim = rig.store.claim_refresh(&rig.grant(0).await, rig.clock.now()).await.unwrap();
     assert_eq!(claim, storage::RefreshClaim::Ours);
 }
 
-/// Waits until the end and looks that a post is out.
+/// Waits until `until` and asserts that the post is published.
 async fn goes_out(rig: &Rig, post: &domain::post::Post, until: DateTime<Utc>) {
     rig.live(until).await;
     assert_eq!(rig.network.texts(), ["Hello"]);
@@ -83,7 +83,7 @@ async fn credentials_that_last_are_used_as_they_are() {
 async fn the_old_refresh_token_is_kept_when_none_comes_back() {
     let rig = rig([Renewal::Extended]).await;
 
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
 
     let stored = rig.stored_credentials(0).await;
     assert_eq!(token(&stored), "token1");
@@ -104,7 +104,7 @@ async fn an_access_token_is_extended_where_there_is_no_refresh_token() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_renewed_is_used_to_its_end_and_then_asks_for_reconnection() {
+async fn unrefreshable_credentials_are_used_until_expiry() {
     for renewal in [Model::Never, Model::Rotating] {
         let rig = Rig::with(1, Network { renewal, ..Network::default() }).await;
         let credentials = Credentials { refresh_token: None, ..Rig::credentials(Some(later(30))) };
@@ -124,7 +124,7 @@ async fn what_cannot_be_renewed_is_used_to_its_end_and_then_asks_for_reconnectio
 }
 
 #[tokio::test]
-async fn of_many_renewals_at_once_one_is_made() {
+async fn concurrent_refreshes_make_one_call() {
     let rig = rig([Renewal::Rotated]).await;
     let record = rig.connection(0).await;
 
@@ -135,9 +135,9 @@ async fn of_many_renewals_at_once_one_is_made() {
     assert!(0 < fresh, "{ends:?}");
     for end in ends {
         match end {
-            // Whoever waited in vain takes the old ones while they last.
+            // A worker that waited in vain uses the old credentials while they are valid.
             Ok(credentials) => assert!(["token1", "first"].contains(&token(&credentials))),
-            // Or comes back later.
+            // Or tries again later.
             Err(AttemptError::RetryLater { .. }) => {}
             Err(other) => panic!("{other:?}"),
         }
@@ -146,21 +146,21 @@ async fn of_many_renewals_at_once_one_is_made() {
 }
 
 #[tokio::test]
-async fn who_comes_while_another_renews_is_given_the_result() {
+async fn worker_during_a_refresh_gets_its_result() {
     let rig = rig([Renewal::Rotated]).await;
     let record = rig.connection(0).await;
     given(&rig, &record).await.unwrap();
 
-    // With what was read before the renewal.
+    // With the record as read before the refresh.
     let late = given(&rig, &record).await.unwrap();
 
     assert_eq!((token(&late), renewed(&rig)), ("token1", 1));
 }
 
 #[tokio::test]
-async fn a_post_is_not_held_up_by_a_worker_that_died_renewing_while_the_old_token_lasts() {
+async fn dead_refresher_does_not_delay_a_post_while_token_is_valid() {
     let rig = rig([]).await;
-    a_worker_dies_renewing(&rig).await;
+    a_worker_dies_refreshing(&rig).await;
     let post = rig.schedule("Hello", noon()).await;
 
     goes_out(&rig, &post, later(10)).await;
@@ -169,9 +169,9 @@ async fn a_post_is_not_held_up_by_a_worker_that_died_renewing_while_the_old_toke
 }
 
 #[tokio::test]
-async fn a_post_waits_no_longer_than_the_lease_of_a_worker_that_died_renewing() {
+async fn post_waits_at_most_for_the_lease_of_a_dead_refresher() {
     let rig = ending(noon(), []).await;
-    a_worker_dies_renewing(&rig).await;
+    a_worker_dies_refreshing(&rig).await;
     let post = rig.schedule("Hello", noon()).await;
 
     goes_out(&rig, &post, later(80)).await;
@@ -181,7 +181,7 @@ async fn a_post_waits_no_longer_than_the_lease_of_a_worker_that_died_renewing() 
 }
 
 #[tokio::test]
-async fn a_platform_that_cannot_be_reached_does_not_make_a_post_late_while_the_old_token_lasts() {
+async fn unreachable_refresh_does_not_delay_a_post_while_token_is_valid() {
     let rig = rig([Renewal::Unreachable]).await;
     let post = rig.schedule("Hello", noon()).await;
 
@@ -191,7 +191,7 @@ async fn a_platform_that_cannot_be_reached_does_not_make_a_post_late_while_the_o
 }
 
 #[tokio::test]
-async fn a_platform_that_cannot_be_reached_has_not_revoked_anything() {
+async fn unreachable_platform_does_not_lose_the_grant() {
     let rig = ending(noon(), [Renewal::Unreachable, Renewal::Unreachable]).await;
     let post = rig.schedule("Hello", noon()).await;
 
@@ -205,7 +205,7 @@ async fn a_platform_that_cannot_be_reached_has_not_revoked_anything() {
 }
 
 #[tokio::test]
-async fn the_longer_a_platform_cannot_be_reached_the_more_rarely_it_is_asked() {
+async fn unreachable_platform_is_tried_less_often_over_time() {
     let rig = ending(noon(), vec![Renewal::Unreachable; 2000]).await;
     rig.schedule("Hello", noon()).await;
 
@@ -215,27 +215,27 @@ async fn the_longer_a_platform_cannot_be_reached_the_more_rarely_it_is_asked() {
 }
 
 #[tokio::test]
-async fn a_renewal_that_met_a_passing_failure_is_due_again_a_little_later() {
+async fn temporarily_failed_refresh_is_due_again_soon() {
     let rig = rig([Renewal::Unreachable]).await;
 
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
     assert_eq!(renewed(&rig), 1, "not at once");
     rig.clock.advance(TimeDelta::hours(1));
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
 
     assert_eq!(
-        rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(),
+        rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(),
         0,
         "and then not before it ends again"
     );
 }
 
 #[tokio::test]
-async fn an_access_token_that_ended_while_nobody_needed_it_is_renewed_before_the_second() {
+async fn expired_token_is_refreshed_before_the_due_second() {
     let mut rig = rig([]).await;
     let clock = rig.clock.clone();
-    // So long a renewal takes.
+    // The duration of a refresh.
     let on_renewal = Some(Box::new(move || clock.advance(TimeDelta::milliseconds(700))) as _);
     rig.be(Network { renewal: Model::Rotating, on_renewal, ..Network::default() });
     let due = later(3600);
@@ -249,7 +249,7 @@ async fn an_access_token_that_ended_while_nobody_needed_it_is_renewed_before_the
 }
 
 #[tokio::test]
-async fn a_renewal_that_a_post_needs_leaves_the_weekly_look_when_it_is() {
+async fn refresh_for_a_call_keeps_the_time_of_the_weekly_check() {
     for renewal in [Renewal::Rotated, Renewal::Unreachable] {
         let rig = rig([renewal]).await;
         let next_step_at = noon() + TimeDelta::days(2);

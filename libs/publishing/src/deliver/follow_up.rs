@@ -1,4 +1,4 @@
-//! What follows a publication: best effort, and never made twice.
+//! Follow-ups of a publication: best effort, and never made twice.
 
 use chrono::{DateTime, Utc};
 use cloud::metrics;
@@ -11,14 +11,14 @@ use super::{AttemptContext, Continue, TOO_LATE};
 use crate::concurrency_limiter::HostPermit;
 use crate::{Publishing, PublishingError};
 
-/// What follows the publication of this.
-pub(super) fn following(platform: &dyn Publish, job: &PublishRequest<'_>) -> Vec<String> {
+/// Names of the follow-ups of this publication.
+pub(super) fn follow_up_names(platform: &dyn Publish, job: &PublishRequest<'_>) -> Vec<String> {
     platform.follow_ups(job).into_iter().map(str::to_owned).collect()
 }
 
 impl Publishing {
-    /// A step of what follows next. Nobody is told of it but the log: the post is
-    /// published and looks so.
+    /// Makes one step of the next follow-up. A failure is only logged: the post is published and
+    /// stays so.
     pub(super) async fn follow_up(
         &self,
         begun: AttemptContext<'_>,
@@ -37,62 +37,62 @@ impl Publishing {
         let call = platform.follow_up(job, &it);
         let followed = self.with_host_permit(host, call, |_| true).await.unwrap_or_else(late);
         let followed = match followed {
-            Err(setback) => Err(self.check_lost_grant(&begun, platform, record, setback).await),
+            Err(error) => Err(self.check_lost_grant(&begun, platform, record, error).await),
             done => done,
         };
         let now = self.clock.now();
-        let why = followed.as_ref().err().map(state_of);
+        let why = followed.as_ref().err().map(error_kind);
         let after = match followed {
             Ok(Followed::Again { progress, at }) => delivery.clone().continue_follow_up(progress, at),
             Ok(Followed::Done) => delivery.clone().record_follow_up(Ok(()), now, random_u32()),
-            Err(setback) => delivery.clone().record_follow_up(Err(&setback), now, random_u32()),
+            Err(error) => delivery.clone().record_follow_up(Err(&error), now, random_u32()),
         };
         if let Some(why) = why {
-            note_missed(delivery, &after, why);
+            log_missed(delivery, &after, why);
         }
         self.keep(&begun, after, now).await
     }
 
-    /// No call for what follows next could be made now.
+    /// Records that no call could be made for the next follow-up now.
     pub(super) async fn follow_up_not_called(
         &self,
-        task: &AttemptContext<'_>,
-        setback: &AttemptError,
+        context: &AttemptContext<'_>,
+        error: &AttemptError,
         now: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
-        let after = task.delivery.clone().record_follow_up(Err(setback), now, random_u32());
-        note_missed(&task.delivery, &after, state_of(setback));
-        self.keep(task, after, now).await
+        let after = context.delivery.clone().record_follow_up(Err(error), now, random_u32());
+        log_missed(&context.delivery, &after, error_kind(error));
+        self.keep(context, after, now).await
     }
 
-    /// What follows next is not tried any more.
-    pub(super) async fn leave_follow_up(
+    /// Ends the next follow-up without another attempt.
+    pub(super) async fn give_up_follow_up(
         &self,
-        task: &AttemptContext<'_>,
+        context: &AttemptContext<'_>,
         now: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
-        self.roll_up(task.post.user_id, task.post.post_id).await?;
-        let after = task.delivery.clone().end_follow_up(now);
-        let is_in_doubt = task.delivery.follow_ups.as_ref().is_some_and(|it| it.call_begun_at.is_some());
-        note_missed(&task.delivery, &after, if is_in_doubt { "unknown" } else { "late" });
-        self.keep(task, after, now).await
+        self.roll_up(context.post.user_id, context.post.post_id).await?;
+        let after = context.delivery.clone().end_follow_up(now);
+        let is_in_doubt = context.delivery.follow_ups.as_ref().is_some_and(|it| it.call_begun_at.is_some());
+        log_missed(&context.delivery, &after, if is_in_doubt { "unknown" } else { "late" });
+        self.keep(context, after, now).await
     }
 
-    /// Nothing that follows is tried any more: its account is gone.
-    pub(super) async fn give_follow_ups_up(
+    /// Ends all follow-ups, because the account is gone.
+    pub(super) async fn drop_follow_ups(
         &self,
-        task: &AttemptContext<'_>,
+        context: &AttemptContext<'_>,
         now: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
-        let after = task.delivery.clone().drop_follow_ups();
-        note_missed(&task.delivery, &after, "disconnected");
-        self.keep(task, after, now).await
+        let after = context.delivery.clone().drop_follow_ups();
+        log_missed(&context.delivery, &after, "disconnected");
+        self.keep(context, after, now).await
     }
 }
 
-/// Logs what is left between these two and was not done. What is tried again is not
-/// missed yet.
-fn note_missed(before: &Delivery, after: &Delivery, why: &'static str) {
+/// Logs the follow-ups that ended between these two states without being done. A follow-up that
+/// will be tried again is not missed yet.
+fn log_missed(before: &Delivery, after: &Delivery, why: &'static str) {
     let names = |it: &Delivery| it.follow_ups.as_ref().map_or(0, |it| it.names.len());
     let missed = names(before).saturating_sub(names(after));
     if missed == 0 {
@@ -102,13 +102,13 @@ fn note_missed(before: &Delivery, after: &Delivery, why: &'static str) {
         target: metrics::TARGET, follow_ups_missed = missed, why,
         follow_up = before.follow_ups.as_ref().map(FollowUps::first_name), platform = before.provider,
         user_id = %before.user_id, post_id = %before.post_id, target_id = %before.target_id,
-        "what follows a post was not done"
+        "follow-ups of a post were not done"
     );
 }
 
-/// A setback in a word for the log, which its reason is not for.
-fn state_of(setback: &AttemptError) -> &'static str {
-    match setback {
+/// The kind of the error for the log. Its reason is not logged.
+fn error_kind(error: &AttemptError) -> &'static str {
+    match error {
         AttemptError::Refused { .. } => "refused",
         AttemptError::RetryLater { .. } => "busy",
         AttemptError::Unauthorized { .. } => "disconnected",

@@ -1,4 +1,4 @@
-//! A call that the platform answered with a lost grant.
+//! Handles a call that the platform answered with `Unauthorized`.
 
 use domain::delivery::AttemptError;
 use platforms::Publish;
@@ -8,21 +8,21 @@ use super::AttemptContext;
 use crate::Publishing;
 
 impl Publishing {
-    /// A grant that is gone is looked into before the delivery is told, by the
-    /// next worker where there is no time for a renewal.
+    /// Checks whether the grant is lost before the delivery waits for its user. If there is no time
+    /// for a refresh, the next worker does it.
     pub(super) async fn check_lost_grant(
         &self,
-        task: &AttemptContext<'_>,
+        context: &AttemptContext<'_>,
         platform: &dyn Publish,
         record: &ConnectionRecord,
-        setback: AttemptError,
+        error: AttemptError,
     ) -> AttemptError {
-        match setback {
-            AttemptError::Unauthorized { reason } if task.begin_until < self.clock.now() => {
+        match error {
+            AttemptError::Unauthorized { reason } if context.begin_until < self.clock.now() => {
                 AttemptError::RetryLater { retry_at: None, reason }
             }
-            AttemptError::Unauthorized { reason } => match task.used {
-                Some(used) => self.custody().rejected(platform, record, used, reason).await,
+            AttemptError::Unauthorized { reason } => match context.used {
+                Some(used) => self.credential_service().rejected(platform, record, used, reason).await,
                 None => AttemptError::RetryLater { retry_at: None, reason },
             },
             other => other,

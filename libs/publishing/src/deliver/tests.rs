@@ -16,7 +16,7 @@ use super::*;
 use crate::Changed;
 use crate::testing::{Network, PublishFault, Rig, SETTLES, TICK, later};
 
-/// Ended well, with nothing left behind.
+/// Asserts that the post is published once, with nothing left to do.
 async fn assert_published_once(rig: &Rig, post: &Post, words: &str) {
     assert_eq!(rig.network.texts(), [words]);
     let now = rig.post(post).await;
@@ -62,7 +62,7 @@ async fn a_post_for_now_goes_out_at_once() {
 }
 
 #[tokio::test]
-async fn a_message_that_comes_to_many_workers_makes_one_public_post() {
+async fn duplicate_message_publishes_once() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(1)).await;
     let message = rig.queue.take().remove(0).1;
@@ -107,11 +107,11 @@ async fn a_message_of_an_older_revision_or_of_nothing_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_delivery_and_a_post_that_were_read_at_different_times_are_read_again() {
+async fn inconsistent_delivery_and_post_are_read_again() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let message = rig.queue.take().remove(0).1;
-    // As if the change of the delivery were seen before that of the post.
+    // As if the change of the delivery were visible before that of the post.
     let torn = Post { revision: 2, ..rig.post(&post).await };
     let write = storage::PostWrite { before: Some(&rig.post(&post).await), after: Some(&torn), ..Default::default() };
     assert_eq!(rig.store.write_post(&write, noon()).await.unwrap(), storage::PostWritten::Done);

@@ -8,7 +8,7 @@ use super::*;
 use crate::testing::{Rig, TICK, later};
 
 #[tokio::test]
-async fn what_is_far_ahead_is_planned_in_time_and_comes_out_a_second_before() {
+async fn distant_delivery_is_planned_in_time() {
     let rig = Rig::new().await;
     rig.schedule("Hello", later(1000)).await;
     assert_eq!(rig.queue.take(), [], "left to the sweep");
@@ -24,7 +24,7 @@ async fn what_is_far_ahead_is_planned_in_time_and_comes_out_a_second_before() {
 }
 
 #[tokio::test]
-async fn what_is_near_is_on_the_queue_at_once_and_watched_by_the_sweep() {
+async fn imminent_delivery_is_queued_at_once_and_swept() {
     let rig = Rig::new().await;
     rig.schedule("Hello", noon() + ENQUEUE_WINDOW).await;
 
@@ -33,7 +33,7 @@ async fn what_is_near_is_on_the_queue_at_once_and_watched_by_the_sweep() {
 }
 
 #[tokio::test]
-async fn a_lost_message_makes_a_post_late_and_the_lateness_is_told() {
+async fn lost_message_makes_a_post_late_and_reports_the_delay() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(30)).await;
     rig.queue.take();
@@ -62,7 +62,7 @@ async fn every_message_may_be_lost_and_the_post_still_goes_out() {
 }
 
 #[tokio::test]
-async fn a_queue_that_is_down_is_no_reason_to_refuse_a_post_or_to_forget_it() {
+async fn post_is_accepted_and_published_despite_a_queue_outage() {
     let rig = Rig::new().await;
     rig.queue.down.store(true, Ordering::SeqCst);
 
@@ -106,7 +106,7 @@ async fn after_the_loss_of_the_whole_queue_everything_is_planned_anew() {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_worker_died_with_the_queue_is_looked_at_when_its_lease_ends() {
+async fn delivery_of_a_dead_worker_continues_after_its_lease() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let delivery = rig.delivery(&post).await;

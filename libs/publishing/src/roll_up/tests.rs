@@ -47,19 +47,19 @@ async fn many_targets_that_end_at_once_end_their_post_once() {
         assert_eq!(rig.pending(account).await, 0);
     }
     assert_eq!(rig.due().await, []);
-    // Events come at least once, and are told apart by their ids.
+    // Events are delivered at least once, and their ids identify them.
     let ids: BTreeSet<_> = rig.events.all().iter().map(|it| it.detail["id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids.len(), 1 + 30 + 1, "{ids:?}");
 }
 
 #[tokio::test]
 async fn a_post_ends_with_its_last_target_and_fails_with_any() {
-    let rig = Rig::with(2, Network::default().fated([PublishFault::Refused, PublishFault::Busy(None)])).await;
+    let rig = Rig::with(2, Network::default().with_faults([PublishFault::Refused, PublishFault::Busy(None)])).await;
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(2)).await;
     let between = rig.post(&post).await;
-    assert_eq!(between.status, PostStatus::Scheduled, "nothing of it is in doubt");
+    assert_eq!(between.status, PostStatus::Scheduled, "no outcome is unknown");
     assert_eq!((rig.counts().await.scheduled, rig.pending(0).await, rig.pending(1).await), (1, 1, 1));
     rig.live(later(60)).await;
 
@@ -96,7 +96,7 @@ async fn an_event_that_was_not_taken_is_put_again_under_the_same_id() {
 }
 
 #[tokio::test]
-async fn a_post_that_is_not_there_has_nothing_to_be_told() {
+async fn missing_post_has_nothing_to_roll_up() {
     let rig = Rig::new().await;
     let nothing = rig.publishing.ids.fresh();
 

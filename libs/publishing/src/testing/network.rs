@@ -1,4 +1,4 @@
-//! A platform that does as it is told, and remembers what it made public.
+//! A scripted platform that records what it published.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use tokio::sync::{Barrier, Notify};
 /// How long a call that was cut off may still take effect.
 pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);
 
-/// What becomes of a public call.
+/// The result of a publish call.
 #[derive(Clone, Debug)]
 pub(crate) enum PublishFault {
     Public,
@@ -24,30 +24,30 @@ pub(crate) enum PublishFault {
     Busy(Option<DateTime<Utc>>),
     /// The grant is gone.
     Gone,
-    /// What was prepared is not known any more.
+    /// The prepared post has expired.
     Stale,
-    /// It becomes public, and the answer is lost.
+    /// The post becomes public, and the response is lost.
     LostAnswer,
-    /// The call never arrives, and there is no answer.
+    /// The call never arrives, and there is no response.
     LostCall,
-    /// The platform answers with an error of its own, and nothing becomes public.
+    /// The platform returns an error of its own, and nothing becomes public.
     TheirError,
-    /// The platform refuses what it has already.
+    /// The platform refuses a duplicate.
     Duplicate,
 }
 
-/// What becomes of a renewal.
+/// The result of a refresh.
 #[derive(Clone, Debug)]
 pub(crate) enum Renewal {
-    /// With another refresh token.
+    /// With a new refresh token.
     Rotated,
-    /// With no refresh token.
+    /// Without a refresh token.
     Extended,
     Gone,
     Unreachable,
 }
 
-/// Something that became public.
+/// A public post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Public {
     pub(crate) account: String,
@@ -58,7 +58,7 @@ pub(crate) struct Public {
     pub(crate) token: String,
 }
 
-/// Holds one call until it is let go.
+/// Holds one call until the test opens it.
 #[derive(Default)]
 pub(crate) struct Gate {
     entered: Notify,
@@ -66,7 +66,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Until a call stands at the gate.
+    /// Waits until a call is held.
     pub(crate) async fn entered(&self) {
         self.entered.notified().await;
     }
@@ -81,55 +81,55 @@ impl Gate {
     }
 }
 
-/// The platform. Whatever a test does not set goes well.
+/// The platform. Whatever a test does not set succeeds.
 #[derive(Default)]
 pub(crate) struct Network {
-    /// Instead of `sandbox`.
+    /// Replaces the name `sandbox`.
     pub(crate) name: Option<&'static str>,
     pub(crate) public: Mutex<Vec<Public>>,
-    /// Public calls, by their time.
+    /// The times of the publish calls.
     pub(crate) calls: Mutex<Vec<DateTime<Utc>>>,
-    /// Whether each was told that an earlier one may have had an effect.
+    /// Whether each call was marked as possibly a repetition.
     pub(crate) doubted: Mutex<Vec<bool>>,
-    pub(crate) fates: Mutex<VecDeque<PublishFault>>,
-    /// Instead of the truth.
+    pub(crate) faults: Mutex<VecDeque<PublishFault>>,
+    /// Overrides for the next look-ups.
     pub(crate) resolutions: Mutex<VecDeque<Resolution>>,
-    /// Instead of the truth, every time.
+    /// Override for all look-ups.
     pub(crate) always: Mutex<Option<Resolution>>,
     pub(crate) looks: Mutex<u32>,
-    /// For each look-up: from when on posts are read, and when the latest call began.
+    /// For each look-up: the time from which posts are read, and the begin of the latest call.
     pub(crate) looked_since: Mutex<Vec<(DateTime<Utc>, DateTime<Utc>)>>,
     /// How long after its publication a post is listed.
     pub(crate) listed_after: TimeDelta,
-    /// It knows posts by their looks alone, and gives out ids that others have.
+    /// Recognizes posts only by their content, and may return ids of other posts.
     pub(crate) by_looks: bool,
-    /// Whether a success of the publish call does not prove that the post is public.
+    /// Whether a successful publish call does not prove that the post is public.
     pub(crate) is_confirmed_later: bool,
-    /// Instead of the id of what was made public.
+    /// Overrides for the ids of the next posts.
     pub(crate) ids: Mutex<VecDeque<String>>,
     /// How long before its time preparation begins.
     pub(crate) lead: Option<TimeDelta>,
-    /// Instead of being ready at once.
+    /// Overrides for the next preparation steps.
     pub(crate) steps: Mutex<VecDeque<Result<Step, AttemptError>>>,
-    /// Happens during each preparation.
+    /// Runs during each preparation step.
     pub(crate) on_step: Option<Box<dyn Fn() + Send + Sync>>,
     pub(crate) prepared: Mutex<Vec<Option<String>>>,
-    /// What follows a publication.
+    /// Names of the follow-ups of a publication.
     pub(crate) follow_ups: Vec<&'static str>,
-    /// Instead of doing it at once.
+    /// Overrides for the next follow-ups.
     pub(crate) following: Mutex<VecDeque<Result<Followed, AttemptError>>>,
-    /// What was to follow, and what its last step had reached.
+    /// The follow-ups that were called, with the progress that they received.
     pub(crate) followed: Mutex<Vec<(String, Option<String>)>>,
-    /// What each account says of itself, one after the other; the last one nothing.
+    /// Results of the next account reads.
     pub(crate) about: Mutex<VecDeque<Result<Option<AccountDetails>, AttemptError>>>,
     pub(crate) renewal: platforms::RefreshPolicy,
     pub(crate) renewals: Mutex<VecDeque<Renewal>>,
     pub(crate) renewed: Mutex<u32>,
-    /// Renewals under way, and the most there were at the same time.
+    /// Refreshes in progress, and the highest number of them.
     pub(crate) renewing: Mutex<(usize, usize)>,
-    /// Happens during each renewal.
+    /// Runs during each refresh.
     pub(crate) on_renewal: Option<Box<dyn Fn() + Send + Sync>>,
-    /// Renewals go on when so many are there.
+    /// Refreshes continue when this many have started.
     pub(crate) meeting: Option<Barrier>,
     pub(crate) publish_gate: Mutex<Option<Arc<Gate>>>,
     pub(crate) refresh_gate: Mutex<Option<Arc<Gate>>>,
@@ -140,8 +140,8 @@ impl Network {
         self.name.unwrap_or("sandbox")
     }
 
-    pub(crate) fn fated(self, fates: impl IntoIterator<Item = PublishFault>) -> Self {
-        self.fates.lock().unwrap().extend(fates);
+    pub(crate) fn with_faults(self, faults: impl IntoIterator<Item = PublishFault>) -> Self {
+        self.faults.lock().unwrap().extend(faults);
         self
     }
 
@@ -165,7 +165,7 @@ impl Network {
         gate
     }
 
-    /// The number of the renewal.
+    /// Returns the number of the refresh.
     fn enter_renewal(&self) -> u32 {
         if let Some(on_renewal) = &self.on_renewal {
             on_renewal();
@@ -178,7 +178,7 @@ impl Network {
         *renewed
     }
 
-    /// What looks like it and is nobody else's.
+    /// A post with the same content that no other delivery has claimed.
     async fn recognise(&self, job: &PublishRequest<'_>) -> Resolution {
         let public = self.public.lock().unwrap().clone();
         let alike =
@@ -211,7 +211,6 @@ impl Network {
     }
 }
 
-/// The network as the registry has it.
 pub(crate) struct Registered(pub(crate) Arc<Network>);
 
 impl std::ops::Deref for Registered {
@@ -284,11 +283,11 @@ impl Publish for Registered {
         if let Some(gate) = gate {
             gate.pass().await;
         }
-        let fate = self.fates.lock().unwrap().pop_front().unwrap_or(PublishFault::Public);
+        let fault = self.faults.lock().unwrap().pop_front().unwrap_or(PublishFault::Public);
         let unknown = |may_still_run| {
             Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() })
         };
-        match fate {
+        match fault {
             PublishFault::Public => Ok(self.make_public(job)),
             PublishFault::Refused => Err(AttemptError::Refused { reason: "not polite enough".to_owned() }),
             PublishFault::Busy(retry_at) => {
@@ -351,7 +350,7 @@ impl Publish for Registered {
     }
 }
 
-/// Something that an earlier call made public at noon.
+/// A post that an earlier call published at noon.
 pub(crate) fn a_public(text: &str, reference: &str) -> Public {
     Public {
         account: "0".to_owned(),

@@ -1,10 +1,8 @@
-//! Files as cameras and programs write them, damaged in every way that chance
-//! finds: a decoder or a reader of headers may refuse them or show something,
-//! and must end, in time, and without a panic.
+//! Files of cameras and programs with random damage: a decoder or header reader may refuse or show
+//! them, but must end in time and without a panic.
 //!
-//! The seeds are of one picture of 24 by 16 pixels, as the Python library
-//! Pillow writes it. What chance finds is kept by proptest in
-//! `proptest-regressions` and tried first from then on.
+//! The seeds show one image of 24 by 16 pixels, as written by the Python library Pillow. Proptest
+//! keeps the failures that it finds in `proptest-regressions` and tries them first from then on.
 
 use std::time::{Duration, Instant};
 
@@ -33,8 +31,8 @@ const SEEDS: [(&str, MimeType, &[u8]); 13] = [
 
 const BOUNDS: PictureBounds = PictureBounds::new(10_000, 12);
 
-/// Far longer than any of these takes. A file of few bytes may say that it has
-/// many pixels, within what is decoded at all.
+/// Far longer than any of these takes. A file of few bytes may claim many pixels, within the limit
+/// of what is decoded.
 const IN_TIME: Duration = Duration::from_mins(1);
 
 #[test]
@@ -53,7 +51,7 @@ fn every_seed_is_read_or_refused_for_what_it_is() {
     }
 }
 
-/// One thing that happens to a file.
+/// One change of a file.
 #[derive(Clone, Debug)]
 enum Damage {
     Set(Index, u8),
@@ -119,8 +117,7 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// PNG keeps a sum of each part, without which no damage would reach what is
-/// behind it.
+/// PNG has a checksum for each part; without valid ones, no damage would reach the code behind it.
 fn with_sums(bytes: &mut [u8]) {
     let mut at = 8;
     while let Some(length) = bytes.get(at..at + 4).and_then(|it| it.first_chunk()).map(|it| u32::from_be_bytes(*it)) {
@@ -154,7 +151,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn no_damage_ends_what_reads_pictures(
+    fn damaged_image_never_panics(
         seed in any::<Index>(),
         damages in prop::collection::vec(damage(), 1..6),
         is_summed in any::<bool>(),
@@ -171,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn no_film_ends_what_recognises_it(
+    fn damaged_video_never_panics(
         start in prop::sample::select(vec![
             b"\0\0\0\x20ftypisom\0\0\x02\0isomiso2avc1mp41".to_vec(),
             b"\0\0\0\x14ftypqt  \0\0\x02\0qt  \0\0\0\x08wide".to_vec(),

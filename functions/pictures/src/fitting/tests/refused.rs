@@ -1,4 +1,4 @@
-//! Files that are no pictures, or too much of one.
+//! Files that are not images, or images that are too large.
 
 use domain::media::MimeType;
 use image::DynamicImage;
@@ -8,7 +8,7 @@ use super::samples::{contains, jpeg, jpeg_with_metadata, noise, png, red_and_blu
 use crate::fitting::webp::frames_fit;
 use crate::fitting::{Misfit, fitted};
 
-/// A PNG that says how large it is, and then has next to nothing.
+/// A PNG whose header states a size, with next to no data.
 fn png_that_says(width: u32, height: u32, depth: u8, color: u8) -> Vec<u8> {
     let sizes = [width.to_be_bytes(), height.to_be_bytes()].concat();
     let header = [b"IHDR", &sizes[..], &[depth, color, 0, 0, 0]].concat();
@@ -30,13 +30,13 @@ pub(super) fn crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn a_header_that_claims_too_much_is_refused_before_anything_is_decoded() {
+fn header_with_excessive_size_is_refused_before_decoding() {
     let too_many = |max, actual| Err(Misfit::TooManyPixels { max, actual });
     let too_long = |actual| Err(Misfit::TooLong { max: 20_000, actual });
     let cases = [
         ((60_000, 60_000, 8, 6), too_many(50_000_000, 3_600_000_000)),
         ((8_000, 6_251, 8, 2), too_many(50_000_000, 50_008_000)),
-        // 8 bytes a pixel, and 4 more to make 8 bits of 16.
+        // 8 bytes per pixel, and 4 more to convert 16 bits to 8.
         ((6_000, 4_000, 16, 6), too_many(22_369_621, 24_000_000)),
         ((20_001, 10, 8, 2), too_long(20_001)),
         ((10, 20_001, 8, 2), too_long(20_001)),
@@ -74,7 +74,10 @@ fn a_webp_whose_frame_is_larger_than_it_says_is_refused() {
 
     let refused = fitted(bytes, MimeType::Webp, LARGE);
 
-    assert_eq!(refused, Err(Misfit::Unreadable("the file says two different sizes".to_owned())));
+    assert_eq!(
+        refused,
+        Err(Misfit::Unreadable("the file contains two different sizes; upload another one".to_owned()))
+    );
     assert!(frames_fit(&frame(16), (16, 16)));
     assert!(!frames_fit(&frame(17), (16, 16)));
 }
@@ -92,7 +95,7 @@ fn a_file_that_breaks_off_is_refused() {
     }
 }
 
-/// A preview in the EXIF part has an end of its own.
+/// A preview in the EXIF part has an end marker of its own.
 #[test]
 fn the_end_of_a_preview_is_not_the_end_of_a_jpeg() {
     let (plain, preview) = (jpeg(&noise(64, 48)), jpeg(&red_and_blue(8, 8)));
@@ -105,7 +108,7 @@ fn the_end_of_a_preview_is_not_the_end_of_a_jpeg() {
 }
 
 #[test]
-fn what_is_behind_the_end_of_a_jpeg_is_left_out() {
+fn data_after_the_end_of_a_jpeg_is_dropped() {
     let bytes = [jpeg(&red_and_blue(16, 16)), b"a film of two seconds".to_vec()].concat();
     let picture = fitted(bytes, MimeType::Jpeg, LARGE).unwrap();
     assert!(!contains(&picture.bytes, b"film"));
@@ -125,9 +128,9 @@ fn a_file_of_another_type_is_refused() {
     }
 }
 
-/// Damage of any kind is refused or shows; it stops nothing.
+/// Damage of any kind is refused or shown; it stops nothing.
 #[test]
-fn no_damage_brings_us_down() {
+fn damaged_file_is_refused_or_shown() {
     let picture = noise(12, 10);
     let glass = DynamicImage::from(picture.clone()).into_rgba8();
     let files = [

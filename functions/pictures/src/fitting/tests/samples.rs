@@ -1,4 +1,4 @@
-//! Pictures as cameras and programs leave them, and ways to look at the result.
+//! Images as cameras and programs write them, and ways to inspect the result.
 
 use domain::media::MimeType;
 use image::codecs::jpeg::JpegEncoder;
@@ -11,7 +11,7 @@ use crate::fitting::Picture;
 pub(super) const RED: Rgb<u8> = Rgb([220, 20, 20]);
 pub(super) const BLUE: Rgb<u8> = Rgb([20, 20, 220]);
 
-/// What nobody is to learn from a picture.
+/// What must not remain in an image.
 pub(super) const SECRETS: [&[u8]; 6] = [b"Exif", b"GPS", b"52.5163", b"ns.adobe.com", b"by me, at home", b"Photoshop"];
 
 /// Red on the left, blue on the right.
@@ -19,7 +19,7 @@ pub(super) fn red_and_blue(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, _| if x < width / 2 { RED } else { BLUE })
 }
 
-/// The same of every run, and nothing that compresses.
+/// Noise that does not compress, equal in every run.
 pub(super) fn noise(width: u32, height: u32) -> RgbImage {
     let mut state = 1_u32;
     RgbImage::from_fn(width, height, |_, _| {
@@ -52,7 +52,7 @@ pub(super) fn webp(picture: impl Into<DynamicImage>) -> Vec<u8> {
     bytes
 }
 
-/// EXIF with an orientation, and with a place.
+/// EXIF with an orientation and a location.
 pub(super) fn exif(orientation: u8) -> Vec<u8> {
     let entries: [&[u8]; 2] = [
         &[0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0],
@@ -67,7 +67,7 @@ pub(super) fn segment(marker: u8, content: &[u8]) -> Vec<u8> {
     [&[0xFF, marker], &length[..], content].concat()
 }
 
-/// A JPEG as a camera and a program or two leave it.
+/// A JPEG with the metadata of a camera and several programs.
 pub(super) fn jpeg_with_metadata(picture: &RgbImage, orientation: u8) -> Vec<u8> {
     let plain = jpeg(picture);
     let (start, rest) = plain.split_at(2);

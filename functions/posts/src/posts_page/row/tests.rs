@@ -11,7 +11,7 @@ fn a_failed_post(account: &Connection) -> Post {
 }
 
 #[test]
-fn what_failed_says_why_and_can_be_tried_again() {
+fn failed_post_shows_why_and_can_be_tried_again() {
     let account = a_connection(&a_user());
     let row = Row::of(&a_failed_post(&account), &accounts(&[account]), noon());
 
@@ -21,7 +21,7 @@ fn what_failed_says_why_and_can_be_tried_again() {
 }
 
 #[test]
-fn an_account_that_is_lost_is_seen_to_first() {
+fn lost_account_must_be_reconnected_first() {
     let mut account = a_connection(&a_user());
     let post = a_failed_post(&account);
     let mut coming = a_post(&a_user(), Some(noon()), std::slice::from_ref(&account));
@@ -31,23 +31,23 @@ fn an_account_that_is_lost_is_seen_to_first() {
         assert!(row.must_reconnect && !row.can_try_again);
     }
     let said = |post: &Post, accounts| Row::of(post, &accounts, noon()).targets[0].advice.clone();
-    assert!(said(&coming, accounts(&[account.clone()])).is_some_and(|it| it.contains("connected again")));
-    assert!(said(&coming, accounts(&[])).is_some_and(|it| it.contains("not connected any more")));
+    assert!(said(&coming, accounts(&[account.clone()])).is_some_and(|it| it.contains("Reconnect")));
+    assert!(said(&coming, accounts(&[])).is_some_and(|it| it.contains("no longer connected")));
     coming.targets[0].error_message = Some("Sandbox no longer accepts this connection".to_owned());
     assert_eq!(said(&coming, accounts(&[account])), None, "it is not said twice");
 }
 
 #[test]
-fn whoever_tries_again_what_may_be_public_is_warned() {
+fn possibly_public_post_warns_before_trying_again() {
     let account = a_connection(&a_user());
     let mut post = a_failed_post(&account);
     post.targets[0].failure = Some(FailureClass::MayBePublic);
     let row = Row::of(&post, &accounts(&[account]), noon());
-    assert!(row.targets[0].advice.as_deref().is_some_and(|it| it.contains("look there first")));
+    assert!(row.targets[0].advice.as_deref().is_some_and(|it| it.contains("Check the account first")));
 }
 
 #[test]
-fn what_is_public_is_not_cancelled() {
+fn partly_public_post_cannot_be_cancelled() {
     let account = a_connection(&a_user());
     let mut post = a_failed_post(&account);
     let mut public = post.targets[0].clone();

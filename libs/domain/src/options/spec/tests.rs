@@ -35,9 +35,10 @@ fn a_name_that_a_platform_does_not_have_is_told_with_the_nearest() {
     assert_eq!(
         messages(&faults),
         [
-            "platforms.0.options.visible is not an option of example; did you mean visibility?",
-            "options.language is not an option of other",
-            "options.visible is not an option of other",
+            "platforms.0.options.visible is not an option of example; use one of visibility, content_warning, sensitive, \
+             board, language",
+            "options.language is not an option of other; it has no options",
+            "options.visible is not an option of other; it has no options",
         ]
     );
 }

@@ -12,12 +12,12 @@ use tokio::sync::Barrier;
 use super::*;
 use crate::testing::{Network, Registered, Renewal, Rig, later};
 
-/// A deployment with this network and no accounts.
+/// A deployment with this platform and no accounts.
 async fn rig(network: Network) -> Rig {
     Rig::with(0, Network { renewal: Model::Rotating, ..network }).await
 }
 
-/// So many accounts on a platform whose credentials want renewal by noon.
+/// Connects `count` accounts on a platform whose credentials are due at noon.
 async fn accounts(rig: &Rig, provider: &str, count: usize, credentials: &Credentials) -> Vec<Connection> {
     let mut made = Vec::new();
     for _ in 0..count {
@@ -36,7 +36,7 @@ fn ending() -> Credentials {
     Rig::credentials(Some(later(600)))
 }
 
-/// How many wait in the index for their time until then.
+/// Number of entries of the index until then.
 async fn waiting(rig: &Rig, until: DateTime<Utc>) -> usize {
     let mut count = 0;
     for shard in 0..REFRESH_SHARDS {
@@ -46,14 +46,14 @@ async fn waiting(rig: &Rig, until: DateTime<Utc>) -> usize {
 }
 
 async fn round(rig: &Rig) -> usize {
-    tokio::time::timeout(Duration::from_secs(20), rig.publishing.custody().refresh_due(&rig.renewable))
+    tokio::time::timeout(Duration::from_secs(20), rig.publishing.credential_service().refresh_due(&rig.renewable))
         .await
         .unwrap()
         .unwrap()
 }
 
 #[tokio::test]
-async fn everything_that_is_due_is_renewed_page_after_page() {
+async fn all_due_credentials_are_refreshed_across_pages() {
     let rig = rig(Network::default()).await;
     accounts(&rig, "sandbox", 30, &ending()).await;
 
@@ -66,7 +66,7 @@ async fn everything_that_is_due_is_renewed_page_after_page() {
 }
 
 #[tokio::test]
-async fn accounts_of_a_platform_that_is_switched_off_are_put_off_and_hold_nobody_up() {
+async fn disabled_platform_is_rescheduled_and_delays_no_other() {
     let rig = rig(Network::default()).await;
     accounts(&rig, "switched-off", 20, &ending()).await;
     accounts(&rig, "sandbox", 4, &ending()).await;
@@ -78,7 +78,7 @@ async fn accounts_of_a_platform_that_is_switched_off_are_put_off_and_hold_nobody
 }
 
 #[tokio::test]
-async fn credentials_that_cannot_be_read_are_put_off_and_hold_nobody_up() {
+async fn unreadable_credentials_are_rescheduled_and_delay_no_other() {
     let rig = rig(Network::default()).await;
     for connection in accounts(&rig, "sandbox", 12, &ending()).await {
         connect(&rig.store, &connection, b"broken", Some(noon())).await;
@@ -91,7 +91,7 @@ async fn credentials_that_cannot_be_read_are_put_off_and_hold_nobody_up() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_renewed_is_warned_of_and_at_its_end_asks_for_reconnection() {
+async fn unrefreshable_grant_warns_then_needs_reconnection() {
     let rig = rig(Network::default()).await;
     let ends_at = noon() + TimeDelta::days(60);
     let without = Credentials { refresh_token: None, ..Rig::credentials(Some(ends_at)) };
@@ -101,7 +101,7 @@ async fn what_cannot_be_renewed_is_warned_of_and_at_its_end_asks_for_reconnectio
         read.unwrap().unwrap().connection.needs_reconnection
     };
 
-    // Looked at too early, at the warning, and at the end.
+    // Checked too early, at the warning, and at the end.
     let (second, day) = (TimeDelta::seconds(1), TimeDelta::days(1));
     let warned_at = ends_at - day * 7;
     for (from, until, events) in [
@@ -124,7 +124,7 @@ async fn what_cannot_be_renewed_is_warned_of_and_at_its_end_asks_for_reconnectio
 }
 
 #[tokio::test]
-async fn what_never_ends_is_looked_after_every_week() {
+async fn unlimited_credentials_are_checked_every_week() {
     let rig = Rig::with(0, Network::default()).await;
     accounts(&rig, "sandbox", 1, &Rig::credentials(None)).await;
 
@@ -137,7 +137,7 @@ async fn what_never_ends_is_looked_after_every_week() {
 
 #[tokio::test]
 async fn eight_are_renewed_at_the_same_time() {
-    // None of them ends before eight are there.
+    // No call ends before eight have started.
     let rig = rig(Network { meeting: Some(Barrier::new(8)), ..Network::default() }).await;
     accounts(&rig, "sandbox", 16, &ending()).await;
 
@@ -146,7 +146,7 @@ async fn eight_are_renewed_at_the_same_time() {
 
 #[tokio::test]
 async fn a_ninth_waits_until_one_has_ended() {
-    // None of them ends before nine are there.
+    // No call ends before nine have started.
     let rig = rig(Network { meeting: Some(Barrier::new(9)), ..Network::default() }).await;
     accounts(&rig, "sandbox", 9, &ending()).await;
 
@@ -154,7 +154,7 @@ async fn a_ninth_waits_until_one_has_ended() {
         while rig.network.renewing.lock().unwrap().1 < 8 {
             waiting(&rig, noon()).await;
         }
-        // Time enough for one more.
+        // Enough time for one more.
         for _ in 0..50 {
             waiting(&rig, noon()).await;
         }
@@ -167,14 +167,14 @@ async fn a_ninth_waits_until_one_has_ended() {
     assert_eq!((ended, rig.network.renewing.lock().unwrap().1), (None, 8));
 }
 
-/// A platform under another name whose renewals take so long.
+/// A platform with another name whose refresh takes this long.
 fn slow(name: &'static str, clock: &Clock, seconds: i64) -> Network {
     let clock = clock.clone();
     let on_renewal = Box::new(move || clock.advance(TimeDelta::seconds(seconds)));
     Network { name: Some(name), renewal: Model::Rotating, on_renewal: Some(on_renewal), ..Network::default() }
 }
 
-/// The rig's platform and this one.
+/// Adds this platform to the one of the rig.
 fn with(rig: &mut Rig, network: Network) -> Arc<Network> {
     let network = Arc::new(network);
     rig.renewable = Registry::from_adapters(vec![
@@ -185,7 +185,7 @@ fn with(rig: &mut Rig, network: Network) -> Arc<Network> {
 }
 
 #[tokio::test]
-async fn a_round_begins_nothing_after_its_time_and_the_next_one_goes_on() {
+async fn round_starts_nothing_after_its_time_and_next_continues() {
     let mut rig = rig(Network::default()).await;
     let slow = slow("slow", &rig.clock, 10);
     with(&mut rig, slow);
@@ -195,7 +195,7 @@ async fn a_round_begins_nothing_after_its_time_and_the_next_one_goes_on() {
     let second = round(&rig).await;
     let third = round(&rig).await;
 
-    // Twelve in the time of a round, and those that had begun by then.
+    // Twelve fit into a round, and those that had started by then.
     for renewed in [first, second] {
         assert!((12..12 + AT_ONCE).contains(&renewed), "{renewed}");
     }
@@ -203,12 +203,12 @@ async fn a_round_begins_nothing_after_its_time_and_the_next_one_goes_on() {
 }
 
 #[tokio::test]
-async fn a_platform_that_is_away_does_not_hold_up_the_others() {
+async fn unreachable_platform_does_not_delay_others() {
     let mut rig = rig(Network::default()).await;
     let away = slow("away", &rig.clock, 5);
     away.renewals.lock().unwrap().extend(vec![Renewal::Unreachable; 1000]);
     let away = with(&mut rig, away);
-    // Asked one by one they would take longer than a round.
+    // One after the other they would take longer than a round.
     accounts(&rig, "away", 100, &ending()).await;
     accounts(&rig, "sandbox", 10, &ending()).await;
 
@@ -219,7 +219,7 @@ async fn a_platform_that_is_away_does_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn a_platform_that_was_away_for_a_moment_is_asked_again_in_the_same_round() {
+async fn briefly_unreachable_platform_is_retried_in_the_same_round() {
     let mut rig = rig(Network::default()).await;
     let away = slow("away", &rig.clock, 0);
     away.renewals.lock().unwrap().extend(vec![Renewal::Unreachable; usize::try_from(AWAY).unwrap() + AT_ONCE]);

@@ -1,4 +1,4 @@
-//! Grants that are gone, or seem to be, and how their user is told.
+//! Grants that are gone, or seem to be, and how their user is notified.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -23,7 +23,7 @@ async fn a_refused_renewal_asks_for_reconnection_and_is_not_tried_again() {
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(600)).await;
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
 
     assert!(rig.connection(0).await.connection.needs_reconnection);
     assert_eq!((renewed(&rig), rig.network.calls()), (1, 0));
@@ -39,7 +39,7 @@ async fn a_refused_renewal_asks_for_reconnection_and_is_not_tried_again() {
 #[tokio::test]
 async fn a_rejected_token_is_renewed_and_the_post_sent_with_the_new_one() {
     let rig = ending(later(3000), [Renewal::Rotated]).await;
-    rig.network.fates.lock().unwrap().push_back(PublishFault::Gone);
+    rig.network.faults.lock().unwrap().push_back(PublishFault::Gone);
     rig.schedule("Hello", noon()).await;
 
     rig.live(later(60)).await;
@@ -52,7 +52,7 @@ async fn a_rejected_token_is_renewed_and_the_post_sent_with_the_new_one() {
 #[tokio::test]
 async fn a_token_that_is_rejected_right_after_its_renewal_asks_for_reconnection() {
     let rig = ending(later(3000), [Renewal::Rotated, Renewal::Rotated]).await;
-    rig.network.fates.lock().unwrap().extend([PublishFault::Gone, PublishFault::Gone]);
+    rig.network.faults.lock().unwrap().extend([PublishFault::Gone, PublishFault::Gone]);
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(60)).await;
@@ -68,9 +68,9 @@ async fn a_token_that_is_rejected_right_after_its_renewal_asks_for_reconnection(
 #[tokio::test]
 async fn a_token_that_has_worked_for_a_while_is_renewed_when_it_is_rejected() {
     let rig = rig([Renewal::Rotated, Renewal::Rotated]).await;
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
     rig.live(noon() + ON_PROBATION).await;
-    rig.network.fates.lock().unwrap().push_back(PublishFault::Gone);
+    rig.network.faults.lock().unwrap().push_back(PublishFault::Gone);
     let post = rig.schedule("Hello", noon() + ON_PROBATION).await;
 
     goes_out(&rig, &post, noon() + ON_PROBATION * 2).await;
@@ -79,8 +79,8 @@ async fn a_token_that_has_worked_for_a_while_is_renewed_when_it_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_rejected_call_is_known_not_to_be_public_even_if_nobody_can_be_told_of_the_connection() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
+async fn rejected_call_has_known_outcome_even_if_the_event_bus_fails() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Gone])).await;
     let post = rig.schedule("Hello", later(60)).await;
     rig.events.down.store(true, Ordering::SeqCst);
 
@@ -91,19 +91,19 @@ async fn a_rejected_call_is_known_not_to_be_public_even_if_nobody_can_be_told_of
 
     rig.events.down.store(false, Ordering::SeqCst);
     goes_out(&rig, &post, later(300)).await;
-    assert_eq!(*rig.network.looks.lock().unwrap(), 0, "nothing was in doubt");
+    assert_eq!(*rig.network.looks.lock().unwrap(), 0, "the outcome was known");
 }
 
 #[tokio::test]
-async fn a_loss_is_told_before_it_is_written_down_and_again_if_it_could_not_be_told() {
+async fn lost_grant_emits_its_event_before_the_write_and_retries() {
     let rig = rig([Renewal::Gone, Renewal::Gone]).await;
     rig.events.down.store(true, Ordering::SeqCst);
 
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
-    assert!(!rig.connection(0).await.connection.needs_reconnection, "nobody was told");
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert!(!rig.connection(0).await.connection.needs_reconnection, "no event was emitted");
     rig.events.down.store(false, Ordering::SeqCst);
     rig.clock.advance(TimeDelta::seconds(60));
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
 
     let connection = rig.connection(0).await.connection;
     assert!(connection.needs_reconnection);
@@ -113,18 +113,18 @@ async fn a_loss_is_told_before_it_is_written_down_and_again_if_it_could_not_be_t
 }
 
 #[tokio::test]
-async fn a_loss_whose_writing_failed_is_told_again_under_the_same_id() {
+async fn failed_write_of_lost_grant_repeats_event_with_same_id() {
     let mut rig = ending(noon(), []).await;
     let losses = Arc::new(AtomicU32::new(1));
     rig.publishing.store = storage::testing::losing_updates(&rig.store, Arc::clone(&losses));
     let lost = rig.grant(0).await;
 
-    rig.publishing.custody().lose(&lost).await.unwrap_err();
-    assert!(rig.publishing.custody().lose(&lost).await.unwrap());
+    rig.publishing.credential_service().lose(&lost).await.unwrap_err();
+    assert!(rig.publishing.credential_service().lose(&lost).await.unwrap());
 
     let ids: Vec<_> = rig.events.all().iter().map(|it| it.detail["id"].clone()).collect();
     assert_eq!(ids.len(), 2);
     assert_eq!(ids[0], ids[1]);
-    assert!(rig.publishing.custody().lose(&lost).await.unwrap(), "it is lost");
+    assert!(rig.publishing.credential_service().lose(&lost).await.unwrap(), "it is lost");
     assert_eq!(rig.events.all().len(), 2, "and everybody knows");
 }

@@ -1,5 +1,5 @@
-//! A grant that covers several accounts, and credentials from before grants had
-//! records of their own.
+//! A grant that covers several accounts, and credentials from before grants had records of their
+//! own.
 
 use domain::connection::Connection;
 use domain::testing::a_connection;
@@ -10,8 +10,8 @@ use super::*;
 
 const GRANT: &str = "sandbox/person";
 
-/// Three accounts by one grant whose credentials end in half a minute; the last
-/// has a secret of its own.
+/// Three accounts of one grant whose credentials expire in half a minute; the last one has a secret
+/// of its own.
 async fn rig(renewals: impl IntoIterator<Item = Renewal>) -> Rig {
     let network = Network { renewal: Model::Rotating, ..Network::default() };
     network.renewals.lock().unwrap().extend(renewals);
@@ -54,7 +54,7 @@ async fn lost(rig: &Rig) -> [bool; 3] {
 async fn one_renewal_is_for_all_accounts_of_the_grant() {
     let rig = rig([Renewal::Rotated]).await;
 
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
 
     assert_eq!(renewed(&rig), 1);
     for index in 0..3 {
@@ -78,20 +78,20 @@ async fn accounts_whose_posts_meet_share_one_renewal() {
 }
 
 #[tokio::test]
-async fn a_grant_that_is_gone_is_told_for_each_of_its_accounts() {
+async fn lost_grant_emits_an_event_for_each_account() {
     let rig = rig([Renewal::Gone]).await;
 
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
 
     assert_eq!(lost(&rig).await, [true; 3]);
     let ids: std::collections::BTreeSet<_> = rig.events.all().iter().map(|it| it.detail["id"].to_string()).collect();
     assert_eq!((rig.events.types(), ids.len()), (vec!["connection.needs_reconnection"; 3], 3));
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
     assert_eq!(renewed(&rig), 1);
 }
 
 #[tokio::test]
-async fn an_account_has_its_own_secret_beside_the_credentials_of_the_grant() {
+async fn account_has_its_own_secret_next_to_the_grant() {
     let rig = rig([]).await;
 
     let first = given(&rig, &rig.connection(0).await).await.unwrap();
@@ -102,21 +102,21 @@ async fn an_account_has_its_own_secret_beside_the_credentials_of_the_grant() {
 }
 
 #[tokio::test]
-async fn an_account_whose_own_secret_is_rejected_is_lost_alone_and_stays_so() {
+async fn rejected_own_secret_loses_only_that_account() {
     let rig = rig([Renewal::Rotated]).await;
     let (account, used) = (rig.connection(2).await, rig.grant(2).await);
     let platform = rig.renewable.get("sandbox").unwrap();
 
-    let setback = rig.publishing.custody().rejected(platform, &account, &used, "no".to_owned()).await;
+    let error = rig.publishing.credential_service().rejected(platform, &account, &used, "no".to_owned()).await;
 
-    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+    assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
     assert_eq!((lost(&rig).await, renewed(&rig)), ([false, false, true], 0));
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
     assert_eq!(lost(&rig).await, [false, false, true], "the grant was renewed, which does not help it");
 }
 
-/// An account that was connected before grants had records of their own, with
-/// credentials that end in half a minute.
+/// An account that was connected before grants had records of their own, with credentials that
+/// expire in half a minute.
 async fn from_before(renewals: impl IntoIterator<Item = Renewal>) -> Rig {
     let network = Network { renewal: Model::Rotating, ..Network::default() };
     network.renewals.lock().unwrap().extend(renewals);
@@ -140,8 +140,13 @@ async fn credentials_from_before_are_used_where_they_are_while_they_last() {
     record.connection.needs_reconnection = false;
     let platform = rig.renewable.get("sandbox").unwrap();
 
-    let given =
-        rig.publishing.custody().credentials(platform, &record, noon() - TimeDelta::minutes(5)).await.unwrap().unwrap();
+    let given = rig
+        .publishing
+        .credential_service()
+        .credentials(platform, &record, noon() - TimeDelta::minutes(5))
+        .await
+        .unwrap()
+        .unwrap();
 
     assert_eq!((token(&given.credentials), renewed(&rig)), ("first", 0));
 }
@@ -158,10 +163,10 @@ async fn credentials_from_before_move_to_a_record_of_their_own_with_their_renewa
 }
 
 #[tokio::test]
-async fn credentials_from_before_whose_time_has_come_are_moved_and_renewed_in_the_same_round() {
+async fn due_legacy_credentials_are_moved_and_refreshed_in_one_round() {
     let rig = from_before([Renewal::Rotated]).await;
 
-    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
 
     assert_eq!(rig.connection(0).await.grant_name(), Some("sandbox/1"));
     assert_eq!(token(&rig.stored_credentials(0).await), "token1");

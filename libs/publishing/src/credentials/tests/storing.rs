@@ -1,4 +1,4 @@
-//! New credentials on their way into the store.
+//! Storing new credentials when the store or the sealer fails.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -28,7 +28,7 @@ async fn a_reconnection_during_a_renewal_is_not_overwritten() {
 }
 
 #[tokio::test]
-async fn new_credentials_are_stored_even_if_the_store_is_away_for_a_moment() {
+async fn new_credentials_are_stored_despite_a_short_store_outage() {
     let mut rig = rig([Renewal::Rotated]).await;
     let losses = Arc::new(AtomicU32::new(0));
     rig.publishing.store = storage::testing::losing_updates(&rig.store, Arc::clone(&losses));
@@ -47,7 +47,7 @@ async fn new_credentials_are_stored_even_if_the_store_is_away_for_a_moment() {
     assert_eq!(rig.stored_credentials(0).await.refresh_token.unwrap().expose_secret(), "renew1");
 }
 
-/// Seals so often, and then no more.
+/// Seals this many times, then fails.
 struct Tired {
     sealer: Arc<dyn Sealer>,
     left: AtomicU32,
@@ -69,13 +69,13 @@ impl Sealer for Tired {
 }
 
 #[tokio::test]
-async fn no_token_is_spent_on_credentials_that_could_not_be_sealed() {
+async fn no_refresh_token_is_used_if_sealing_fails() {
     let mut rig = rig([]).await;
     rig.publishing.sealer = Arc::new(Tired { sealer: Arc::clone(&rig.publishing.sealer), left: AtomicU32::new(0) });
     let record = rig.connection(0).await;
     let platform = rig.renewable.get("sandbox").unwrap();
 
-    let ended = rig.publishing.custody().credentials(platform, &record, noon()).await;
+    let ended = rig.publishing.credential_service().credentials(platform, &record, noon()).await;
 
     assert!(matches!(ended, Err(PublishingError::Seal(_))), "{ended:?}");
     assert_eq!(renewed(&rig), 0);

@@ -1,4 +1,4 @@
-//! Everything that can happen, in an order that dice decide.
+//! Random sequences of everything that can happen.
 
 use domain::delivery::RETRY_WINDOW;
 use domain::testing::Dice;
@@ -6,10 +6,10 @@ use domain::testing::Dice;
 use super::*;
 
 #[tokio::test]
-async fn whatever_happens_a_post_goes_out_at_most_once_and_its_end_is_told_truly() {
+async fn random_events_publish_at_most_once_and_report_truly() {
     for seed in 0..6 {
         let mut dice = Dice(seed);
-        let fates = [
+        let faults = [
             PublishFault::Public,
             PublishFault::Busy(None),
             PublishFault::LostAnswer,
@@ -17,8 +17,8 @@ async fn whatever_happens_a_post_goes_out_at_most_once_and_its_end_is_told_truly
             PublishFault::TheirError,
             PublishFault::Refused,
         ];
-        let fates: Vec<_> = (0..60).map(|_| fates[dice.below(6)].clone()).collect();
-        let rig = Rig::with(2, Network::default().fated(fates)).await;
+        let faults: Vec<_> = (0..60).map(|_| faults[dice.below(6)].clone()).collect();
+        let rig = Rig::with(2, Network::default().with_faults(faults)).await;
         let mut posts = Vec::new();
         for index in 0..4 {
             let at = later(i64::try_from(dice.below(300)).unwrap());

@@ -1,11 +1,11 @@
-//! Workers that die at a step, and those that come after them.
+//! Workers that die at a step, and the workers after them.
 
 use domain::delivery::{LEASE_DURATION, Published};
 
 use super::*;
 
 #[tokio::test]
-async fn a_worker_that_crashed_before_its_call_is_followed_by_one_that_asks_first() {
+async fn crash_before_the_call_is_followed_by_a_look_up() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let delivery = rig.delivery(&post).await;
@@ -20,7 +20,7 @@ async fn a_worker_that_crashed_before_its_call_is_followed_by_one_that_asks_firs
 }
 
 #[tokio::test]
-async fn a_worker_that_crashed_after_its_call_is_followed_by_one_that_finds_the_post() {
+async fn crash_after_the_call_is_found_by_a_look_up() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let delivery = rig.delivery(&post).await;
@@ -34,7 +34,7 @@ async fn a_worker_that_crashed_after_its_call_is_followed_by_one_that_finds_the_
 }
 
 #[tokio::test]
-async fn an_outcome_that_the_post_was_not_told_is_told_by_the_sweep() {
+async fn missing_roll_up_is_done_by_the_sweep() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     rig.queue.take();

@@ -1,4 +1,4 @@
-//! Calls of which nobody knows whether they took effect.
+//! Publish calls with an unknown outcome.
 
 use domain::delivery::{FailureClass, RETRY_WINDOW};
 use platforms::Registry;
@@ -8,7 +8,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_lost_answer_is_found_and_nothing_is_sent_again() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -17,12 +17,12 @@ async fn a_lost_answer_is_found_and_nothing_is_sent_again() {
     assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
 }
 
-/// It is no sign of an outage, so the operator is not alerted.
+/// It is not a sign of an outage, so the operator is not alerted.
 #[tokio::test]
 async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
     for is_confirmed_later in [false, true] {
         let (log, _kept) = Log::kept();
-        let network = Network { is_confirmed_later, ..Network::default() }.fated([PublishFault::LostAnswer]);
+        let network = Network { is_confirmed_later, ..Network::default() }.with_faults([PublishFault::LostAnswer]);
         let rig = Rig::with(1, network).await;
         let post = rig.schedule("Hello", later(5)).await;
 
@@ -35,7 +35,7 @@ async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
 
 #[tokio::test]
 async fn a_lost_call_is_made_again_only_when_it_can_no_longer_take_effect() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall])).await;
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(5) + SETTLES - TimeDelta::milliseconds(1)).await;
@@ -50,8 +50,8 @@ async fn a_lost_call_is_made_again_only_when_it_can_no_longer_take_effect() {
 }
 
 #[tokio::test]
-async fn after_an_error_that_was_answered_a_post_that_is_not_there_is_sent_again_soon() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::TheirError])).await;
+async fn error_response_and_missing_post_lead_to_a_quick_retry() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::TheirError])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(15)).await;
@@ -61,8 +61,8 @@ async fn after_an_error_that_was_answered_a_post_that_is_not_there_is_sent_again
 }
 
 #[tokio::test]
-async fn what_stays_unclear_ends_a_day_later_and_says_that_it_may_be_public() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+async fn unresolved_outcome_fails_after_a_day_as_possibly_public() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
     *rig.network.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -77,8 +77,8 @@ async fn what_stays_unclear_ends_a_day_later_and_says_that_it_may_be_public() {
 }
 
 #[tokio::test]
-async fn what_was_taken_and_then_refused_fails_at_once_with_the_words_of_the_platform() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall])).await;
+async fn accepted_then_refused_post_fails_with_platform_message() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall])).await;
     let reason = "the video could not be processed".to_owned();
     rig.network.resolutions.lock().unwrap().push_back(Resolution::Refused { reason });
     let post = rig.schedule("Hello", later(5)).await;
@@ -86,18 +86,19 @@ async fn what_was_taken_and_then_refused_fails_at_once_with_the_words_of_the_pla
     rig.live(later(30)).await;
 
     let words = failure(&rig, &post).await;
-    let expected = "Sandbox took the post and then refused it: the video could not be processed. \
-                    Change it and give it a new time.";
+    let expected = "Sandbox accepted the post and then refused it: the video could not be processed. \
+                    Edit the post and reschedule it.";
     assert_eq!(words, expected);
     rig.live(later(5) + RETRY_WINDOW).await;
     assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
 }
 
-/// A list that does not show the post may lag. Only a proof that nothing is public permits to say that the post failed.
+/// A list without the post may lag. Only proof that nothing is public permits the message that the
+/// post failed.
 #[tokio::test]
 async fn refusal_after_a_lost_answer_warns_unless_the_platform_proves_absence() {
     for (answer, may_be_public) in [(Resolution::NotFound, true), (Resolution::NotPublished, false)] {
-        let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall, PublishFault::Refused])).await;
+        let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall, PublishFault::Refused])).await;
         *rig.network.always.lock().unwrap() = Some(answer);
         let post = rig.schedule("Hello", later(5)).await;
 
@@ -117,7 +118,7 @@ async fn refusal_after_a_lost_answer_warns_unless_the_platform_proves_absence() 
 #[tokio::test]
 async fn post_that_is_given_up_after_a_lost_answer_may_be_public() {
     let busy = std::iter::repeat_n(PublishFault::Busy(None), 500);
-    let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall]).fated(busy)).await;
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall]).with_faults(busy)).await;
     *rig.network.always.lock().unwrap() = Some(Resolution::NotFound);
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -129,8 +130,8 @@ async fn post_that_is_given_up_after_a_lost_answer_may_be_public() {
 }
 
 #[tokio::test]
-async fn what_can_never_be_known_fails_and_says_where_to_look() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::LostCall])).await;
+async fn undeterminable_outcome_fails_and_names_where_to_look() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall])).await;
     let advice = "look at your page".to_owned();
     rig.network.resolutions.lock().unwrap().push_back(Resolution::Undeterminable { advice });
     let post = rig.schedule("Hello", later(5)).await;
@@ -143,8 +144,8 @@ async fn what_can_never_be_known_fails_and_says_where_to_look() {
 }
 
 #[tokio::test]
-async fn an_unknown_outcome_survives_that_its_platform_is_switched_off() {
-    let mut rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+async fn unknown_outcome_survives_a_disabled_platform() {
+    let mut rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
     *rig.network.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
     let post = rig.schedule("Hello", noon()).await;
     rig.live(later(10)).await;
@@ -161,15 +162,15 @@ async fn an_unknown_outcome_survives_that_its_platform_is_switched_off() {
 }
 
 #[tokio::test]
-async fn a_platform_is_told_of_an_earlier_call_only_while_it_may_have_had_an_effect() {
-    let fates = [
+async fn call_is_marked_as_repetition_only_after_an_unknown_outcome() {
+    let faults = [
         PublishFault::Busy(None),
         PublishFault::Stale,
         PublishFault::LostCall,
         PublishFault::Busy(None),
         PublishFault::Public,
     ];
-    let rig = Rig::with(1, Network::default().fated(fates)).await;
+    let rig = Rig::with(1, Network::default().with_faults(faults)).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -178,10 +179,11 @@ async fn a_platform_is_told_of_an_earlier_call_only_while_it_may_have_had_an_eff
     assert_eq!(*rig.network.doubted.lock().unwrap(), [false, false, false, true, true]);
 }
 
-/// A platform whose list is behind by more than a call may still run, and which refuses
-/// what it has already.
+/// A platform whose list lags behind longer than a call may still run, and which refuses
+/// duplicates.
 fn listing_late(after: TimeDelta) -> Network {
-    Network { listed_after: after, ..Network::default() }.fated([PublishFault::LostAnswer, PublishFault::Duplicate])
+    Network { listed_after: after, ..Network::default() }
+        .with_faults([PublishFault::LostAnswer, PublishFault::Duplicate])
 }
 
 #[tokio::test]
@@ -205,7 +207,7 @@ async fn a_post_that_is_listed_late_is_found_and_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_duplicate_that_is_never_listed_ends_a_day_later_and_says_that_it_may_be_public() {
+async fn unlisted_duplicate_fails_after_a_day_as_possibly_public() {
     let rig = Rig::with(1, listing_late(TimeDelta::days(9))).await;
     let post = rig.schedule("Hello", later(5)).await;
 

@@ -1,5 +1,3 @@
-//! What follows a publication.
-
 use domain::delivery::{LEASE_DURATION, Published};
 use platforms::Followed;
 use platforms::conformance::log::Log;
@@ -21,20 +19,20 @@ fn followed(rig: &Rig) -> Vec<String> {
     rig.network.followed.lock().unwrap().iter().map(|it| it.0.clone()).collect()
 }
 
-/// What was not done and why, as it was logged.
+/// The missed follow-ups and the reasons in the log.
 fn missed_in(log: &Log) -> Vec<String> {
     let lines = log.text();
     let field = |line: &str, name: &str| {
         let value = line.split_once(&format!("{name}=")).map(|it| it.1.split(' ').next().unwrap().replace('"', ""));
         value.unwrap_or_default()
     };
-    let told = lines.lines().filter(|it| it.contains("was not done"));
+    let told = lines.lines().filter(|it| it.contains("were not done"));
     let words = |it: &str| ["follow_up", "follow_ups_missed", "why"].map(|name| field(it, name)).join(" ");
     told.map(words).collect()
 }
 
 #[tokio::test]
-async fn what_follows_is_done_in_order_and_holds_up_nothing() {
+async fn follow_ups_run_in_order_and_delay_nothing() {
     let again = Ok(Followed::Again { progress: "half".to_owned(), at: later(20) });
     let (log, _kept) = Log::kept();
     let rig = Rig::with(1, network([busy(), again])).await;
@@ -54,8 +52,8 @@ async fn what_follows_is_done_in_order_and_holds_up_nothing() {
 }
 
 #[tokio::test]
-async fn what_follows_comes_after_a_call_in_doubt_too() {
-    let rig = Rig::with(1, network([]).fated([PublishFault::LostAnswer])).await;
+async fn follow_ups_run_after_an_unknown_outcome_too() {
+    let rig = Rig::with(1, network([]).with_faults([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -65,7 +63,7 @@ async fn what_follows_comes_after_a_call_in_doubt_too() {
 }
 
 #[tokio::test]
-async fn a_call_that_may_have_been_made_is_not_made_again_and_the_next_one_is() {
+async fn follow_up_with_unknown_outcome_is_skipped_and_next_runs() {
     let lost = Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() });
     let (log, _kept) = Log::kept();
     let rig = Rig::with(1, network([lost])).await;
@@ -79,7 +77,7 @@ async fn a_call_that_may_have_been_made_is_not_made_again_and_the_next_one_is() 
 }
 
 #[tokio::test]
-async fn what_stays_impossible_is_given_up_within_the_hour_and_the_post_stays_published() {
+async fn failing_follow_up_is_given_up_within_the_hour() {
     let (log, _kept) = Log::kept();
     let rig = Rig::with(1, network(vec![busy(); 40])).await;
     let post = rig.schedule("Hello", later(5)).await;
@@ -92,8 +90,7 @@ async fn what_stays_impossible_is_given_up_within_the_hour_and_the_post_stays_pu
     assert_eq!(missed_in(&log), ["comment 1 busy", "playlist 1 busy"], "once each, and not for every try");
 }
 
-/// A post whose worker died after the publication, with a comment and a playlist to
-/// follow.
+/// A post whose worker died after the publication, with a comment and a playlist as follow-ups.
 async fn published_and_no_more(rig: &Rig) -> (Post, Delivery) {
     let post = rig.schedule("Hello", noon()).await;
     rig.queue.take();
@@ -107,7 +104,7 @@ async fn published_and_no_more(rig: &Rig) -> (Post, Delivery) {
 }
 
 #[tokio::test]
-async fn what_nobody_got_to_within_the_hour_is_late_and_not_in_doubt() {
+async fn follow_up_not_started_within_the_hour_is_late() {
     for (has_begun, missed) in [(false, "comment 2 late"), (true, "comment 2 unknown")] {
         let (log, _kept) = Log::kept();
         let rig = Rig::with(1, network([])).await;
@@ -125,7 +122,7 @@ async fn what_nobody_got_to_within_the_hour_is_late_and_not_in_doubt() {
 }
 
 #[tokio::test]
-async fn what_follows_is_told_too_where_the_grant_was_gone_for_good() {
+async fn follow_ups_after_a_lost_grant_are_logged_as_missed() {
     let (log, _kept) = Log::kept();
     let network = Network { renewal: platforms::RefreshPolicy::Rotating, ..network([busy()]) };
     network.renewals.lock().unwrap().extend(vec![crate::testing::Renewal::Gone; 9]);
@@ -154,7 +151,7 @@ async fn many_workers_make_each_call_once() {
 }
 
 #[tokio::test]
-async fn a_worker_that_died_after_the_publication_loses_nothing_and_repeats_nothing() {
+async fn crash_after_publication_loses_and_repeats_no_follow_up() {
     for has_begun in [false, true] {
         let rig = Rig::with(1, network([])).await;
         let (post, published) = published_and_no_more(&rig).await;

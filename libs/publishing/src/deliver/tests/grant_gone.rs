@@ -1,4 +1,4 @@
-//! Accounts whose grant is gone, until their user connects them again.
+//! Accounts whose grant is gone until their user connects them again.
 
 use domain::delivery::RETRY_WINDOW;
 use domain::post::Authority;
@@ -7,7 +7,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Gone])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -18,8 +18,8 @@ async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() 
     let words = waiting.targets[0].error_message.clone().unwrap();
     assert_eq!(
         words,
-        "Sandbox no longer accepts this connection: revoked; connect the account again within 24 hours and the post \
-         goes out",
+        "Sandbox no longer accepts this connection: revoked. To publish the post, connect the account again within 24 \
+         hours.",
         "the platform's own words stay"
     );
     assert_eq!(rig.network.calls(), 1, "nothing is tried with a grant that is gone");
@@ -32,8 +32,8 @@ async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() 
 }
 
 #[tokio::test]
-async fn a_post_that_waits_for_reconnection_can_be_taken_back_and_then_its_account_is_free() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
+async fn post_waiting_for_reconnection_can_be_unscheduled_or_deleted() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Gone])).await;
     let (one, other) = (rig.schedule("Hello", later(5)).await, rig.schedule("Again", later(5)).await);
     rig.live(later(600)).await;
     assert_eq!(rig.pending(0).await, 2);
@@ -50,7 +50,7 @@ async fn a_post_that_waits_for_reconnection_can_be_taken_back_and_then_its_accou
 
 #[tokio::test]
 async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Gone])).await;
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Gone])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(1800)).await;
@@ -68,8 +68,8 @@ async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
 }
 
 #[tokio::test]
-async fn a_grant_that_is_found_gone_in_doubt_asks_for_reconnection_and_the_doubt_is_settled_after_it() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+async fn grant_lost_during_unknown_outcome_is_resolved_after_reconnection() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
     let gone = Resolution::Unauthorized { reason: "revoked".to_owned() };
     rig.network.resolutions.lock().unwrap().push_back(gone);
     let post = rig.schedule("Hello", noon()).await;
@@ -86,7 +86,7 @@ async fn a_grant_that_is_found_gone_in_doubt_asks_for_reconnection_and_the_doubt
 
 #[tokio::test]
 async fn an_open_intent_outlives_a_grant_that_is_gone() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::LostAnswer])).await;
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
     rig.network.resolutions.lock().unwrap().extend([Resolution::Pending { reason: "revoked".to_owned() }]);
     let post = rig.schedule("Hello", noon()).await;
     rig.live(later(3)).await;

@@ -1,8 +1,8 @@
-//! What a worker begins, and what it leaves to the next one.
+//! Which steps a worker starts, and which it leaves to the next one.
 
 use super::*;
 
-/// A platform that prepares for ten minutes, in steps of so many seconds.
+/// A platform that prepares for ten minutes, in steps of this many seconds.
 async fn with_steps_of(seconds: i64) -> Rig {
     let mut rig = Rig::new().await;
     let clock = rig.clock.clone();
@@ -20,7 +20,7 @@ async fn a_worker_begins_no_step_that_it_has_no_time_for() {
     rig.clock.skip_to(later(5));
     let message = rig.queue.take()[0].1;
 
-    // Two steps fill its time, and the next worker takes the rest.
+    // Two steps use up its time, and the next worker continues.
     rig.deliver(message, 1).await;
     assert_eq!(rig.network.prepared.lock().unwrap().len(), 2);
     assert!(!rig.delivery(&post).await.is_prepared);
@@ -35,7 +35,7 @@ async fn a_worker_begins_no_step_that_it_has_no_time_for() {
 }
 
 #[tokio::test]
-async fn a_due_second_that_comes_too_late_for_a_worker_is_the_next_ones_from_its_beginning() {
+async fn due_second_too_late_for_a_worker_is_left_to_the_next() {
     let rig = with_steps_of(8).await;
     let post = rig.schedule("Hello", later(11)).await;
     let message = rig.queue.take()[0].1;
@@ -50,7 +50,7 @@ async fn a_due_second_that_comes_too_late_for_a_worker_is_the_next_ones_from_its
 }
 
 #[tokio::test]
-async fn after_a_slow_renewal_the_call_is_another_workers() {
+async fn slow_refresh_leaves_the_call_to_the_next_worker() {
     let mut rig = Rig::with(1, Network::default()).await;
     let clock = rig.clock.clone();
     let on_renewal = Some(Box::new(move || clock.advance(TimeDelta::seconds(25))) as _);
@@ -68,9 +68,9 @@ async fn after_a_slow_renewal_the_call_is_another_workers() {
 }
 
 #[tokio::test]
-async fn a_call_is_counted_from_its_own_beginning_not_from_that_of_the_work_before_it() {
+async fn intent_time_is_the_start_of_the_call() {
     let network = Network { renewal: platforms::RefreshPolicy::Rotating, ..Network::default() };
-    let rig = Rig::with(1, network.fated([PublishFault::LostCall])).await;
+    let rig = Rig::with(1, network.with_faults([PublishFault::LostCall])).await;
     rig.reconnect(0, Rig::credentials(Some(later(10))), None).await;
     let post = rig.schedule("Hello", noon()).await;
     let message = rig.queue.take().remove(0).1;

@@ -1,11 +1,11 @@
-//! What comes before the public call.
+//! Preparation: everything before the publish call.
 
 use domain::delivery::LEASE_DURATION;
 
 use super::*;
 
 #[tokio::test]
-async fn preparation_goes_on_where_a_crash_left_it() {
+async fn preparation_continues_after_a_crash() {
     let lead = TimeDelta::minutes(10);
     let rig = Rig::with(1, Network { lead: Some(lead), ..Network::default() }).await;
     let again = |progress: &str, seconds| Ok(Step::Again { progress: progress.to_owned(), at: later(seconds) });
@@ -17,7 +17,7 @@ async fn preparation_goes_on_where_a_crash_left_it() {
     assert_eq!(rig.network.prepared.lock().unwrap().len(), 0, "not before the lead");
     rig.live(later(601)).await;
     assert_eq!(rig.delivery(&post).await.progress.as_deref(), Some("two"));
-    // A worker takes the next step and is never heard of again.
+    // A worker takes the next step and dies.
     let delivery = rig.delivery(&post).await;
     rig.leave(&delivery, delivery.clone().lease(later(700))).await;
     rig.clock.skip_to(later(700));
@@ -36,9 +36,9 @@ async fn preparation_goes_on_where_a_crash_left_it() {
 }
 
 #[tokio::test]
-async fn what_the_platform_no_longer_knows_is_prepared_anew_and_the_post_goes_out() {
+async fn expired_preparation_is_repeated_and_the_post_published() {
     let network = Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() };
-    let rig = Rig::with(1, network.fated([PublishFault::Stale])).await;
+    let rig = Rig::with(1, network.with_faults([PublishFault::Stale])).await;
     let ready = |progress: &str| Ok(Step::Ready { progress: Some(progress.to_owned()) });
     rig.network.steps.lock().unwrap().extend([ready("old"), ready("new")]);
     let post = rig.schedule("Hello", later(1200)).await;
@@ -46,7 +46,7 @@ async fn what_the_platform_no_longer_knows_is_prepared_anew_and_the_post_goes_ou
     rig.live(later(1201)).await;
     let waiting = rig.post(&post).await;
     assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
-    let words = "Sandbox no longer knows what came before the post: a file has expired. Doing that again first.";
+    let words = "Sandbox no longer has the prepared post: a file has expired. We will prepare it again.";
     assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
     rig.live(later(1300)).await;
 
@@ -57,7 +57,7 @@ async fn what_the_platform_no_longer_knows_is_prepared_anew_and_the_post_goes_ou
 }
 
 #[tokio::test]
-async fn a_preparation_that_meets_a_passing_failure_is_tried_again_and_the_post_can_still_be_changed() {
+async fn failed_preparation_is_retried_and_the_post_can_be_changed() {
     let rig = Rig::with(1, Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() }).await;
     let lost = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
     let busy = AttemptError::RetryLater { retry_at: None, reason: "busy".to_owned() };
@@ -86,6 +86,6 @@ async fn a_file_that_the_platform_refuses_fails_the_post_before_its_time() {
     rig.live(later(700)).await;
 
     let words = failure(&rig, &post).await;
-    assert!(words.starts_with("Sandbox refused what comes before the post: too dark."), "{words}");
+    assert!(words.starts_with("Sandbox refused a file or another step before publishing: too dark."), "{words}");
     assert_eq!(rig.network.calls(), 0);
 }

@@ -1,11 +1,11 @@
-//! Posts on a platform that knows them by their looks alone.
+//! Look-ups on a platform that recognizes posts only by their content.
 
 use domain::delivery::PUBLISH_CALL_DELAY;
 
 use super::*;
 
-fn by_looks(fates: impl IntoIterator<Item = PublishFault>) -> Network {
-    Network { by_looks: true, ..Network::default() }.fated(fates)
+fn by_looks(faults: impl IntoIterator<Item = PublishFault>) -> Network {
+    Network { by_looks: true, ..Network::default() }.with_faults(faults)
 }
 
 async fn ids(rig: &Rig, posts: &[&Post]) -> Vec<String> {
@@ -19,7 +19,7 @@ async fn ids(rig: &Rig, posts: &[&Post]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_looks_like_a_post_is_believed_once_nobody_else_has_claimed_it() {
+async fn candidate_is_accepted_once_no_other_delivery_claims_it() {
     let rig = Rig::with(1, by_looks([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", noon()).await;
 
@@ -35,28 +35,28 @@ async fn what_looks_like_a_post_is_believed_once_nobody_else_has_claimed_it() {
 }
 
 #[tokio::test]
-async fn the_post_of_another_delivery_is_not_taken_and_what_did_not_arrive_is_sent() {
-    for fate in [PublishFault::LostCall, PublishFault::LostAnswer] {
-        let rig = Rig::with(1, by_looks([PublishFault::Public, fate.clone()])).await;
+async fn post_of_another_delivery_is_not_claimed_and_the_missing_is_sent() {
+    for fault in [PublishFault::LostCall, PublishFault::LostAnswer] {
+        let rig = Rig::with(1, by_looks([PublishFault::Public, fault.clone()])).await;
         let first = rig.schedule("Hello", noon()).await;
         let second = rig.schedule("Hello", later(30)).await;
 
         rig.live(later(30 + 120)).await;
 
-        assert_eq!(ids(&rig, &[&first, &second]).await, ["p1", "p2"], "{fate:?}");
-        assert_eq!(rig.network.texts(), ["Hello", "Hello"], "{fate:?}");
+        assert_eq!(ids(&rig, &[&first, &second]).await, ["p1", "p2"], "{fault:?}");
+        assert_eq!(rig.network.texts(), ["Hello", "Hello"], "{fault:?}");
     }
 }
 
 #[tokio::test]
-async fn of_two_in_doubt_each_gets_a_post_of_its_own() {
-    for fates in [
+async fn two_unknown_outcomes_resolve_to_two_posts() {
+    for faults in [
         [PublishFault::LostAnswer, PublishFault::LostAnswer],
         [PublishFault::LostCall, PublishFault::LostAnswer],
         [PublishFault::LostAnswer, PublishFault::LostCall],
         [PublishFault::LostCall, PublishFault::LostCall],
     ] {
-        let rig = Rig::with(1, by_looks(fates.clone())).await;
+        let rig = Rig::with(1, by_looks(faults.clone())).await;
         let first = rig.schedule("Hello", noon()).await;
         let second = rig.schedule("Hello", later(1)).await;
 
@@ -64,13 +64,13 @@ async fn of_two_in_doubt_each_gets_a_post_of_its_own() {
 
         let mut ids = ids(&rig, &[&first, &second]).await;
         ids.sort();
-        assert_eq!(ids, ["p1", "p2"], "{fates:?}");
-        assert_eq!(rig.network.texts().len(), 2, "{fates:?}");
+        assert_eq!(ids, ["p1", "p2"], "{faults:?}");
+        assert_eq!(rig.network.texts().len(), 2, "{faults:?}");
     }
 }
 
 #[tokio::test]
-async fn what_was_claimed_before_a_worker_died_is_known_at_once() {
+async fn claim_of_a_dead_worker_resolves_the_delivery_at_once() {
     let rig = Rig::with(1, by_looks([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", noon()).await;
     let delivery = rig.delivery(&post).await;
@@ -83,7 +83,7 @@ async fn what_was_claimed_before_a_worker_died_is_known_at_once() {
 }
 
 #[tokio::test]
-async fn a_platform_that_answers_with_another_post_has_made_none() {
+async fn returned_post_of_another_delivery_is_a_refusal() {
     let rig = Rig::with(1, by_looks([])).await;
     rig.network.ids.lock().unwrap().extend(["p1".to_owned(), "p1".to_owned()]);
     let first = rig.schedule("Hello", noon()).await;
@@ -94,11 +94,11 @@ async fn a_platform_that_answers_with_another_post_has_made_none() {
     assert_eq!(ids(&rig, &[&first]).await, ["p1"]);
     let second = rig.post(&second).await;
     let words = second.targets[0].error_message.clone().unwrap();
-    assert!(words.contains("a post that was there already (p1)"), "{words}");
+    assert!(words.contains("one that existed already (p1)"), "{words}");
 }
 
 #[tokio::test]
-async fn who_is_in_doubt_and_disconnected_is_not_told_that_it_goes_out() {
+async fn lost_grant_and_unknown_outcome_do_not_promise_publication() {
     let rig = Rig::with(1, by_looks([PublishFault::LostAnswer])).await;
     let gone = Resolution::Unauthorized { reason: "revoked".to_owned() };
     *rig.network.always.lock().unwrap() = Some(gone);
@@ -107,5 +107,5 @@ async fn who_is_in_doubt_and_disconnected_is_not_told_that_it_goes_out() {
     rig.live(later(60)).await;
 
     let words = rig.post(&post).await.targets[0].error_message.clone().unwrap();
-    assert!(words.contains("it is looked up") && !words.contains("goes out"), "{words}");
+    assert!(words.contains("we look it up") && !words.contains("To publish"), "{words}");
 }

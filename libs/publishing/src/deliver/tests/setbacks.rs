@@ -1,4 +1,4 @@
-//! A platform that refuses, is busy, or is switched off.
+//! A platform that refuses, is busy, or is disabled.
 
 use domain::delivery::RETRY_WINDOW;
 use platforms::Registry;
@@ -6,14 +6,14 @@ use platforms::Registry;
 use super::*;
 
 #[tokio::test]
-async fn a_refused_post_fails_with_the_words_of_the_platform() {
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Refused])).await;
+async fn refused_post_fails_with_the_platform_message() {
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Refused])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
 
     let words = failure(&rig, &post).await;
-    assert_eq!(words, "Sandbox refused the post: not polite enough. Change it and give it a new time.");
+    assert_eq!(words, "Sandbox refused the post: not polite enough. Edit the post and reschedule it.");
     assert_eq!((rig.network.calls(), rig.network.texts().len()), (1, 0));
     assert_eq!(rig.events.types(), ["post.scheduled", "target.failed", "post.failed"]);
 }
@@ -21,13 +21,14 @@ async fn a_refused_post_fails_with_the_words_of_the_platform() {
 #[tokio::test]
 async fn a_busy_platform_is_asked_again_when_it_says() {
     let rig =
-        Rig::with(1, Network::default().fated([PublishFault::Busy(None), PublishFault::Busy(Some(later(500)))])).await;
+        Rig::with(1, Network::default().with_faults([PublishFault::Busy(None), PublishFault::Busy(Some(later(500)))]))
+            .await;
     let post = rig.schedule("Hello", later(100)).await;
 
     rig.live(later(300)).await;
     let waiting = rig.post(&post).await;
     assert_eq!(waiting.status, PostStatus::Scheduled);
-    let words = "Sandbox did not take the post yet: too many posts. Trying again.";
+    let words = "Sandbox did not accept the post yet: too many posts. We will try again.";
     assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
     rig.live(later(3600)).await;
 
@@ -39,7 +40,7 @@ async fn a_busy_platform_is_asked_again_when_it_says() {
 
 #[tokio::test]
 async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
-    let rig = Rig::with(1, Network::default().fated(vec![PublishFault::Busy(None); 200])).await;
+    let rig = Rig::with(1, Network::default().with_faults(vec![PublishFault::Busy(None); 200])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
@@ -56,7 +57,7 @@ async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
 #[tokio::test]
 async fn a_quota_that_opens_after_a_day_is_waited_for() {
     let opens_at = later(5) + RETRY_WINDOW + TimeDelta::hours(3);
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Busy(Some(opens_at))])).await;
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Busy(Some(opens_at))])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(opens_at - TimeDelta::seconds(5)).await;
@@ -68,10 +69,10 @@ async fn a_quota_that_opens_after_a_day_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_quota_that_is_still_used_up_when_it_should_open_is_given_up_soon_after() {
+async fn quota_still_exhausted_after_its_reset_is_given_up_soon() {
     let opens_at = later(5) + RETRY_WINDOW + TimeDelta::hours(3);
     let still = PublishFault::Busy(Some(opens_at + RETRY_WINDOW));
-    let rig = Rig::with(1, Network::default().fated([PublishFault::Busy(Some(opens_at)), still])).await;
+    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Busy(Some(opens_at)), still])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(opens_at + TimeDelta::minutes(20)).await;

@@ -1,9 +1,9 @@
-//! Posts that are told later how their deliveries ended, because their minute is full.
+//! Deferred roll-ups of an overloaded minute.
 
 use super::*;
 
 #[tokio::test]
-async fn in_a_very_full_minute_a_post_goes_out_on_time_and_is_told_later() {
+async fn overloaded_minute_publishes_on_time_and_defers_the_roll_up() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(5)).await;
     let message = rig.queue.take().remove(0).1;
@@ -20,7 +20,7 @@ async fn in_a_very_full_minute_a_post_goes_out_on_time_and_is_told_later() {
 }
 
 #[tokio::test]
-async fn an_end_that_was_put_off_and_whose_message_was_lost_is_told_by_the_sweep() {
+async fn deferred_roll_up_with_lost_message_is_done_by_the_sweep() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let message = rig.queue.take().remove(0).1;
