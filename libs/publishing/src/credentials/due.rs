@@ -107,7 +107,7 @@ impl CredentialService {
 
     async fn look_again(&self, record: &CredentialsRecord, at: DateTime<Utc>) -> Result<(), PublishingError> {
         // Credentials that were changed meanwhile have a time of their own.
-        self.store.put_off_refresh(record, Some(at)).await?;
+        self.store.postpone_refresh(record, Some(at)).await?;
         Ok(())
     }
 }

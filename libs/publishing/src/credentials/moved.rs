@@ -70,6 +70,6 @@ impl CredentialService {
             // Looked after at once, which says when to look again.
             refresh_at: (!old.is_gone).then_some(now),
         };
-        Ok(self.store.move_credentials(account, &moved, now).await?.is_won())
+        Ok(self.store.move_credentials(account, &moved, now).await?.is_applied())
     }
 }

@@ -113,7 +113,7 @@ impl CredentialService {
                     Occasion::Look => Some(now + retry_wait(platform.refresh_policy(), old, now)),
                     Occasion::Need => record.refresh_at,
                 };
-                if let Err(error) = self.store.put_off_refresh(&record, again_at).await {
+                if let Err(error) = self.store.postpone_refresh(&record, again_at).await {
                     // The renewal is free for others when its lease runs out.
                     tracing::warn!(%error, grant = record.grant_name, "a renewal was not put off");
                 }
