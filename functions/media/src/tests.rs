@@ -227,7 +227,7 @@ async fn failed_fetch_is_reported_and_leaves_nothing_behind() {
     }
     let private = json!({"mime_type": "image/png", "source_url": "http://127.0.0.1:1/x.png"});
     let fault = service.fault("source_url", &private).await;
-    assert_eq!(fault, "source_url could not be fetched: the address of this URL is not public");
+    assert_eq!(fault, "source_url could not be fetched: the address of the URL is not public");
 
     service.nothing_is_left().await;
 }

@@ -15,34 +15,33 @@ use utoipa::ToSchema;
 use crate::view::WebhookView;
 use crate::{App, reading};
 
-/// How often a change is tried when others change the endpoint at the same time.
+/// Attempts of one change while concurrent requests change the endpoint.
 pub(crate) const TRIES: usize = 8;
 
-/// What changes; what is left out stays as it is.
+/// Fields to change. Omitted fields keep their value.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = WebhookChanges, example = json!({ "disabled": false }))]
 #[expect(dead_code, reason = "read field by field; this is its description")]
 pub(crate) struct ChangesBody {
-    /// Another address.
+    /// A new URL. The webhook is `unverified` until it answers a test.
     #[schema(format = "uri", max_length = 2048, nullable = false)]
     url: Option<String>,
-    /// Replaces the whole list; empty or `null` is everything.
+    /// Event types to send. Replaces the whole list; an empty list or `null` means all events.
     #[schema(max_items = 10)]
     events: Option<Vec<String>>,
-    /// Whether it is told nothing. `false` has one told again that failed.
+    /// `true` stops all events. `false` enables the webhook again, also after it was disabled because of failures.
     #[schema(nullable = false)]
     disabled: Option<bool>,
 }
 
-/// Changes a webhook.
 #[utoipa::path(
     patch,
     path = "/api/v1/webhooks/{webhook}",
     operation_id = "webhook.update",
     tag = WEBHOOKS,
     summary = "Change a webhook",
-    description = "What is left out stays. A changed `url` is `unverified` until it has answered a `webhook.test` with 2xx. What happens while a webhook is disabled or unverified is not sent to it later.",
+    description = "Omitted fields keep their value. After a change of `url`, the webhook is `unverified` until it answers a `webhook.test` with 2xx. Events that occur while a webhook is disabled or unverified are never sent to it.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     request_body(content = ChangesBody),
@@ -54,12 +53,12 @@ pub(crate) async fn change_webhook(
     Id(webhook): Id<WebhookId>,
     incoming: RequestBody,
 ) -> ApiResult<Json<WebhookView>> {
-    let known = app.api.store.webhook(caller.user, webhook).await?;
-    known.ok_or(ApiError::NotFound)?;
+    let webhook_before = app.api.store.webhook(caller.user, webhook).await?;
+    webhook_before.ok_or(ApiError::NotFound)?;
     let mut fields = incoming.fields(reading::CHANGES)?;
     let url = match reading::url(&app, &mut fields) {
         FieldValue::Null => {
-            fields.add("url", "may not be null; leave it out to keep the address");
+            fields.add("url", "may not be null; omit it to keep the URL");
             None
         }
         given => given.value(),
@@ -71,10 +70,10 @@ pub(crate) async fn change_webhook(
     let changed = app.change(caller.user, webhook, &Changes { url, events, disabled }).await?;
     let record = changed.ok_or(ApiError::NotFound)?;
     audit::Entry::new(audit::Event::WebhookChanged).user(caller.user).address(caller.ip).write();
-    Ok(Json(WebhookView::of(&record, app.api.clock.now())))
+    Ok(Json(WebhookView::new(&record, app.api.clock.now())))
 }
 
-/// What changes of an endpoint; `None` stays as it is.
+/// Changes to an endpoint; `None` keeps the value.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) url: Option<EndpointUrl>,

@@ -18,7 +18,7 @@ use crate::error::WebhooksError;
 use crate::view::WithSecret;
 use crate::{App, reading};
 
-/// Where to be told, and of what.
+/// A new webhook: where events are sent, and which.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewWebhook, example = json!({
@@ -27,23 +27,21 @@ use crate::{App, reading};
 }))]
 #[expect(dead_code, reason = "read field by field; this is its description")]
 pub(crate) struct NewWebhookBody {
-    /// An https address that is reached from the Internet. It is sent a POST for
-    /// each event.
+    /// An https URL that is reachable from the internet. It receives a POST for each event.
     #[schema(format = "uri", max_length = 2048)]
     url: String,
-    /// What it is told of, each kind once; absent or empty is everything.
+    /// Event types to send, each at most once. Omitted or empty means all events.
     #[schema(max_items = 10)]
     events: Option<Vec<String>>,
 }
 
-/// Names an endpoint that is told what happens.
 #[utoipa::path(
     post,
     path = "/api/v1/webhooks",
     operation_id = "webhook.store",
     tag = WEBHOOKS,
     summary = "Create a webhook",
-    description = "The answer has the secret that its messages are signed with. It is not shown again. A user has 10 webhooks at most. A new webhook is `unverified`: it receives events once it has answered a `webhook.test` with 2xx. Messages are signed and sent as Standard Webhooks wants it (standardwebhooks.com): verify them with its libraries.",
+    description = "The response contains the secret that signs the messages. It is not shown again. A user can have at most 10 webhooks. A new webhook is `unverified`: it receives events after it has answered a `webhook.test` with 2xx. Messages follow Standard Webhooks (standardwebhooks.com): verify them with its libraries.",
     security(("token" = [])),
     request_body(content = NewWebhookBody),
     responses((status = 201, description = "The webhook and its secret", body = WithSecret), Refused, BadBody)
@@ -70,16 +68,16 @@ pub(crate) async fn create_webhook(
     let creator =
         Creator { token: id.to_string(), client_name: grant.client_name.clone(), client_id: grant.client_id.clone() };
     let Some((record, secret)) = app.add(caller.user, url, events, Some(creator)).await? else {
-        let full = format!("would be the {}th webhook; a user has {MAX_ENDPOINTS} at most", MAX_ENDPOINTS + 1);
+        let full = format!("cannot be added: you have {MAX_ENDPOINTS} webhooks, the maximum; delete one first");
         return Err(ValidationErrors::one("url", full).into());
     };
     audit::Entry::new(audit::Event::WebhookMade).user(caller.user).token(&id).address(caller.ip).write();
-    Ok((StatusCode::CREATED, Json(WithSecret::of(&record, &secret, app.api.clock.now()))))
+    Ok((StatusCode::CREATED, Json(WithSecret::new(&record, &secret, app.api.clock.now()))))
 }
 
 impl App {
-    /// Adds an endpoint with a new secret; `None` when its user has too many. Without a creator,
-    /// a browser session makes it.
+    /// Adds an endpoint with a new secret; `None` if the user already has [`MAX_ENDPOINTS`].
+    /// `created_by` is `None` for an endpoint that is created in a browser session.
     pub async fn add(
         &self,
         user: UserId,

@@ -10,16 +10,16 @@ use http::StatusCode;
 
 use crate::App;
 
-/// Removes a webhook. What was to be sent to it is not sent.
 #[utoipa::path(
     delete,
     path = "/api/v1/webhooks/{webhook}",
     operation_id = "webhook.destroy",
     tag = WEBHOOKS,
     summary = "Delete a webhook",
+    description = "Events that are waiting for the webhook are not sent.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
-    responses((status = 204, description = "It is gone"), Refused, Missing, Invalid)
+    responses((status = 204, description = "The webhook is deleted"), Refused, Missing, Invalid)
 )]
 pub(crate) async fn delete_webhook(
     State(app): State<App>,

@@ -1,4 +1,4 @@
-//! Calling an endpoint.
+//! The HTTP client that calls users' endpoints, and the trait that simulations implement instead.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use reqwest::{Client, ClientBuilder, Response};
 
 const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION"));
 
-/// What an endpoint is sent.
+/// One call to an endpoint, with the headers of Standard Webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub url: EndpointUrl,
@@ -21,31 +21,27 @@ pub struct Request {
     pub at: DateTime<Utc>,
     /// `webhook-signature`.
     pub signatures: String,
-    /// The payload.
     pub body: String,
 }
 
-/// Calls endpoints: over HTTP, or in a simulation.
 #[async_trait]
 pub trait EndpointClient: Send + Sync {
-    /// Makes one call, and says what was answered within [`TIME_OUT`].
+    /// Makes one call and returns the response, or the error after at most [`TIME_OUT`].
     async fn call(&self, request: Request) -> EndpointResponse;
 }
 
-/// Calls over HTTP.
 #[derive(Clone, Debug)]
 pub struct HttpEndpointClient(pub Egress);
 
-/// The clients for endpoints: they reach what this policy permits, and follow no
-/// redirect.
+/// Clients that call only addresses that `policy` permits, and follow no redirect.
 pub fn egress_clients(policy: AddressPolicy) -> Egress {
     Egress::new(policy, build)
 }
 
 fn build() -> ClientBuilder {
     Client::builder()
-        // A function is frozen between its messages, and servers close its idle
-        // connections meanwhile: none is kept.
+        // Lambda freezes the function between messages, and servers close idle connections
+        // meanwhile, so no connection is kept.
         .pool_max_idle_per_host(0)
         .connect_timeout(CONNECT_TIME_OUT.to_std().unwrap_or_default())
         .user_agent(USER_AGENT)
@@ -69,28 +65,28 @@ impl EndpointClient for HttpEndpointClient {
             .body(request.body)
             .send();
         match sending.await {
-            Ok(response) => answered(response, request.at, began).await,
-            Err(error) => EndpointResponse::none(in_words(&error), took_ms(began)),
+            Ok(response) => read_response(response, request.at, began).await,
+            Err(error) => EndpointResponse::none(error_message(&error), took_ms(began)),
         }
     }
 }
 
-async fn answered(mut response: Response, at: DateTime<Utc>, began: Instant) -> EndpointResponse {
+async fn read_response(mut response: Response, at: DateTime<Utc>, began: Instant) -> EndpointResponse {
     let status = response.status().as_u16();
-    let asked = response.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok());
-    let retry_after = asked.and_then(|it| wait(it, at));
+    let header = response.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok());
+    let retry_after = header.and_then(|it| parse_retry_after(it, at));
     let mut body = Vec::new();
-    // The status counts, whatever becomes of the rest.
+    // The status decides; reading the body may fail.
     while body.len() < SHOWN_BYTES
-        && let Ok(Some(piece)) = response.chunk().await
+        && let Ok(Some(chunk)) = response.chunk().await
     {
-        body.extend_from_slice(&piece);
+        body.extend_from_slice(&chunk);
     }
     EndpointResponse { status: Some(status), error: None, body: shown(&body), retry_after, took_ms: took_ms(began) }
 }
 
-/// What `Retry-After` says: seconds, or a time.
-fn wait(raw: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
+/// Parses `Retry-After`: seconds or an HTTP date. `None` if it is invalid or in the past.
+fn parse_retry_after(raw: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
     if !raw.is_empty() && raw.bytes().all(|it| it.is_ascii_digit()) {
         return Some(TimeDelta::seconds(raw.parse::<u32>().unwrap_or(u32::MAX).into()));
     }
@@ -98,14 +94,19 @@ fn wait(raw: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
     Some(at.with_timezone(&Utc) - now).filter(|it| TimeDelta::zero() <= *it)
 }
 
-fn in_words(error: &reqwest::Error) -> String {
+fn error_message(error: &reqwest::Error) -> String {
     if let Some(refusal) = Egress::refusal(error) {
         return refusal.to_string();
     }
     if error.is_timeout() {
-        return format!("no answer within {} s", TIME_OUT.num_seconds());
+        return format!("no response within {} s", TIME_OUT.num_seconds());
     }
-    if error.is_connect() { "no connection could be made" } else { "the connection broke" }.to_owned()
+    if error.is_connect() {
+        "could not connect to the server"
+    } else {
+        "the connection closed before a response arrived"
+    }
+    .to_owned()
 }
 
 fn took_ms(began: Instant) -> u64 {
@@ -119,13 +120,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_asked_for_in_seconds_or_by_a_time() {
-        assert_eq!(wait("120", noon()), Some(TimeDelta::seconds(120)));
-        assert_eq!(wait("Sat, 21 Nov 2026 12:05:00 GMT", noon()), Some(TimeDelta::minutes(5)));
-        assert_eq!(wait("Sat, 21 Nov 2026 11:00:00 GMT", noon()), None);
-        assert_eq!(wait("99999999999", noon()), Some(TimeDelta::seconds(u32::MAX.into())), "and not none");
+    fn retry_after_is_parsed_as_seconds_or_http_date() {
+        assert_eq!(parse_retry_after("120", noon()), Some(TimeDelta::seconds(120)));
+        assert_eq!(parse_retry_after("Sat, 21 Nov 2026 12:05:00 GMT", noon()), Some(TimeDelta::minutes(5)));
+        assert_eq!(parse_retry_after("Sat, 21 Nov 2026 11:00:00 GMT", noon()), None);
+        assert_eq!(parse_retry_after("99999999999", noon()), Some(TimeDelta::seconds(u32::MAX.into())), "clamped");
         for raw in ["", "-1", "soon", "1.5"] {
-            assert_eq!(wait(raw, noon()), None, "{raw}");
+            assert_eq!(parse_retry_after(raw, noon()), None, "{raw}");
         }
     }
 }

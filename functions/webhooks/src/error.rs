@@ -1,5 +1,4 @@
-//! Why something could not be done. Whatever it was is done again by the queue
-//! or the tick.
+//! Errors of this function. The queue or the tick retries the work that failed.
 
 use api::ApiError;
 use cloud::events::EventError;
@@ -7,31 +6,27 @@ use cloud::queue::QueueError;
 use cloud::seal::SealError;
 use storage::StorageError;
 
-/// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhooksError {
-    /// The tables.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The sealing of secrets.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// What was kept is no secret.
-    #[error("a kept secret cannot be read")]
+    /// A stored secret or key was decrypted, but is not in the expected form.
+    #[error("stored secret unreadable")]
     Unreadable,
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// The bus.
     #[error(transparent)]
     Events(#[from] EventError),
 }
 
 impl From<WebhooksError> for ApiError {
-    fn from(failure: WebhooksError) -> Self {
-        match failure {
+    fn from(error: WebhooksError) -> Self {
+        match error {
             WebhooksError::Storage(error) => error.into(),
             other => {
-                tracing::error!(error = %other, "a request failed on webhooks");
+                tracing::error!(error = %other, "webhook request failed");
                 Self::Internal
             }
         }

@@ -1,10 +1,9 @@
-//! Webhooks: endpoints of users, and telling them what happened.
+//! Webhooks: users' endpoints, and the delivery of events to them.
 //!
-//! An event comes from the bus (`tell`) and becomes a notice for each endpoint
-//! that wants it. A notice is sent (`send`) until it is accepted; the queue holds
-//! back what is tried again soon, and the tick (`tick`) finds everything else.
-//! Clients make and look after endpoints by the routes below; a person sees them on
-//! `webhooks_page`.
+//! `fan_out` turns an event from the bus into one webhook delivery for each endpoint that
+//! subscribes to it. `send` makes the attempts until the endpoint accepts: the queue delays
+//! those that are due soon, and `tick` finds all others. Clients manage endpoints with the
+//! routes below, users with `webhooks_page`.
 
 mod change_webhook;
 pub mod config;
@@ -53,23 +52,21 @@ pub use invocation::Invocation;
 pub use queue::take;
 pub use signing_keys::SigningKeys;
 
-/// What handlers and workers need, the same for all of them.
+/// State of the handlers and workers.
 #[derive(Clone)]
 pub struct App {
-    /// Store, clock, ids, limits.
     pub api: Api,
-    /// Encrypts secrets before they are stored.
     pub sealer: Arc<dyn Sealer>,
     /// Which addresses may be endpoints.
     pub egress: Egress,
     pub calls: Arc<dyn EndpointClient>,
-    /// Brings notices when they are to be tried.
+    /// Brings a delivery back when its next attempt is due.
     pub queue: Arc<dyn WebhookQueue>,
-    /// The bus, on which it is told that an endpoint is disabled.
+    /// The bus that receives `webhook.disabled`.
     pub events: Arc<dyn EventBus>,
-    /// The key of the deployment.
+    /// The ed25519 key that signs the messages of all webhooks.
     pub keys: SigningKeys,
-    /// The permits for calls that this process holds.
+    /// The permits that this process holds.
     pub held_permits: HeldPermits,
 }
 

@@ -20,35 +20,34 @@ const DEFAULT_PER_PAGE: u32 = 15;
 /// The latest deliveries of a webhook.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct WebhookDeliveryList {
-    /// The newest first.
+    /// Newest first.
     data: Vec<DeliveryView>,
     meta: DeliveriesMeta,
 }
 
-/// Where the list goes on.
+/// The position of the next page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = WebhookDeliveriesMeta)]
 struct DeliveriesMeta {
-    /// What `before` has to say for the next ones; null at the end.
+    /// The value of `before` for the next page; null on the last page.
     #[schema(example = "1795253400000-evt_2jmj7l5rSw0yVb_vlWAYkK_YBwk2jmj7l5rSw0yVb_v")]
     next: Option<String>,
 }
 
-/// What was sent to a webhook in the last 30 days, the newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/webhooks/{webhook}/deliveries",
     operation_id = "webhook.deliveries",
     tag = WEBHOOKS,
     summary = "List a webhook's deliveries",
-    description = "Kept for 30 days. What was sent just now may be missing for a moment.",
+    description = "Deliveries of the last 30 days, newest first. A delivery may be missing for a moment after it is created.",
     security(("token" = [])),
     params(
         ("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
-        ("per_page" = Option<u64>, Query, nullable, description = "1 to 100; 15 when absent", minimum = 1, maximum = 100),
-        ("before" = Option<String>, Query, nullable, description = "`meta.next` of the page before"),
+        ("per_page" = Option<u64>, Query, nullable, description = "Deliveries per page: 1 to 100, 15 by default", minimum = 1, maximum = 100),
+        ("before" = Option<String>, Query, nullable, description = "`meta.next` of the previous page"),
     ),
-    responses((status = 200, description = "A page", body = WebhookDeliveryList), Refused, Missing, Invalid)
+    responses((status = 200, description = "A page of deliveries", body = WebhookDeliveryList), Refused, Missing, Invalid)
 )]
 pub(crate) async fn list_deliveries(
     State(app): State<App>,
@@ -61,9 +60,9 @@ pub(crate) async fn list_deliveries(
     let (limit, from) = (per_page(&mut fields), before(&mut fields));
     fields.finish(())?;
 
-    let (notices, next) = app.api.store.webhook_deliveries(caller.user, webhook, from.as_ref(), limit).await?;
+    let (deliveries, next) = app.api.store.webhook_deliveries(caller.user, webhook, from.as_ref(), limit).await?;
     let now = app.api.clock.now();
-    let data = notices.iter().filter(|it| it.is_kept(now)).map(DeliveryView::from).collect();
+    let data = deliveries.iter().filter(|it| it.is_kept(now)).map(DeliveryView::from).collect();
     let next = next.map(|it| format!("{}-{}", it.created_at.timestamp_millis(), it.message_id));
     Ok(Json(WebhookDeliveryList { data, meta: DeliveriesMeta { next } }))
 }
@@ -81,14 +80,14 @@ fn per_page(fields: &mut Fields) -> u32 {
 
 fn before(fields: &mut Fields) -> Option<WebhookDeliveryCursor> {
     let raw = fields.text("before").value()?;
-    let place = place(&raw);
-    if place.is_none() {
-        fields.add("before", "must be what meta.next of another page said");
+    let cursor = parse_cursor(&raw);
+    if cursor.is_none() {
+        fields.add("before", "is invalid; send the meta.next of the previous page, or omit it");
     }
-    place
+    cursor
 }
 
-fn place(raw: &str) -> Option<WebhookDeliveryCursor> {
+fn parse_cursor(raw: &str) -> Option<WebhookDeliveryCursor> {
     let (millis, message) = raw.split_once('-')?;
     Some(WebhookDeliveryCursor {
         created_at: DateTime::from_timestamp_millis(millis.parse().ok()?)?,

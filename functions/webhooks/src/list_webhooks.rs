@@ -18,7 +18,6 @@ pub(crate) struct WebhookList {
     data: Vec<WebhookView>,
 }
 
-/// Lists one's webhooks, oldest first.
 #[utoipa::path(
     get,
     path = "/api/v1/webhooks",
@@ -26,7 +25,7 @@ pub(crate) struct WebhookList {
     tag = WEBHOOKS,
     summary = "List webhooks",
     security(("token" = [])),
-    responses((status = 200, description = "All of them", body = WebhookList), Refused, Invalid)
+    responses((status = 200, description = "All webhooks of the user, oldest first", body = WebhookList), Refused, Invalid)
 )]
 pub(crate) async fn list_webhooks(
     State(app): State<App>,
@@ -35,5 +34,5 @@ pub(crate) async fn list_webhooks(
 ) -> ApiResult<Json<WebhookList>> {
     params.none()?;
     let records = app.api.store.webhooks(caller.user).await?;
-    Ok(Json(WebhookList { data: records.iter().map(|it| WebhookView::of(it, app.api.clock.now())).collect() }))
+    Ok(Json(WebhookList { data: records.iter().map(|it| WebhookView::new(it, app.api.clock.now())).collect() }))
 }

@@ -1,5 +1,4 @@
-//! The webhooks function on Lambda: woken by the gateway, by its queue, and by a
-//! schedule.
+//! The webhooks function on Lambda. The gateway, its queue and a schedule invoke it.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use webhooks::{App, HttpEndpointClient, Invocation, SigningKeys, egress_clients,
 async fn main() -> Result<(), Error> {
     aws::init_logs();
 
-    // Made once per process and shared by all that wakes it.
+    // Created once per process and shared by all invocations.
     let config = Config::from_env()?;
     let aws = aws::config()?;
     let api = Api::from_env(&aws)?;
@@ -43,8 +42,8 @@ async fn main() -> Result<(), Error> {
         let LambdaEvent { payload, context, .. } = event;
         Ok::<_, Error>(match payload {
             Invocation::Request(request) => {
-                let answer = Adapter::from(routes.clone()).call(LambdaEvent::new(*request, context)).await;
-                serde_json::to_value(answer?)?
+                let response = Adapter::from(routes.clone()).call(LambdaEvent::new(*request, context)).await;
+                serde_json::to_value(response?)?
             }
             Invocation::Batch(batch) => serde_json::to_value(webhooks::take(&app, batch).await)?,
             Invocation::Tick => {

@@ -11,36 +11,36 @@ use storage::{InFlightCalls, LimitSubject, StorageError};
 use crate::App;
 
 /// Environments that may call endpoints of one user at the same time, of the 10 that
-/// `ScalingConfig` of `WebhooksFunction` in `template.yaml` permits. Each makes up to 10 calls at
-/// the same time (`BatchSize`).
+/// `ScalingConfig` of `WebhooksFunction` in `template.yaml` permits. Each makes up to 10 calls
+/// concurrently (`BatchSize`).
 const ENVIRONMENTS_PER_USER: usize = 2;
 
 /// Environments that may call endpoints on one host. More than one user can hold, so that a user
-/// with slow endpoints delays nobody else's on the same host.
+/// with slow endpoints does not delay those of other users on the same host.
 const ENVIRONMENTS_PER_HOST: usize = 4;
 
-/// After so many time-outs in a row, an endpoint gets one call at a time, until it answers.
-const TIME_OUTS: u32 = 5;
+/// After this many consecutive timeouts, an endpoint gets one call at a time until it responds.
+const MAX_TIMEOUTS: u32 = 5;
 
 /// The permits of one call.
 pub(crate) struct Permits {
     user: Permit,
     host: Permit,
     probe: Option<Permit>,
-    has_strikes: bool,
+    has_slow_calls: bool,
 }
 
 impl App {
-    /// The permits for a call to an endpoint; `None` when too many calls are open.
+    /// Acquires the permits for a call to an endpoint; `None` if too many calls are in flight.
     pub(crate) async fn permits(
         &self,
         endpoint: &WebhookEndpoint,
-        open_for_user: InFlightCalls,
-        open_to_endpoint: &InFlightCalls,
+        in_flight_for_user: InFlightCalls,
+        in_flight_to_endpoint: &InFlightCalls,
     ) -> Result<Option<Permits>, StorageError> {
         let limiter = self.limiter();
-        let probe = if TIME_OUTS <= open_to_endpoint.slow_calls {
-            let Some(probe) = limiter.acquire_exclusive(calls_to(endpoint), open_to_endpoint).await? else {
+        let probe = if MAX_TIMEOUTS <= in_flight_to_endpoint.slow_calls {
+            let Some(probe) = limiter.acquire_exclusive(calls_to(endpoint), in_flight_to_endpoint).await? else {
                 return Ok(None);
             };
             Some(probe)
@@ -48,60 +48,62 @@ impl App {
             None
         };
         let of_user = LimitSubject::endpoints_of(endpoint.user_id);
-        let user = limiter.acquire(of_user, open_for_user, ENVIRONMENTS_PER_USER, true).await;
+        let user = limiter.acquire(of_user, in_flight_for_user, ENVIRONMENTS_PER_USER, true).await;
         let user = match user {
             Ok(Some(user)) => user,
             other => {
-                self.return_all(probe).await;
+                self.release_all(probe).await;
                 return other.map(|_| None);
             }
         };
         match self.host_permit(endpoint).await {
-            Ok(Some(host)) => Ok(Some(Permits { user, host, probe, has_strikes: 0 < open_to_endpoint.slow_calls })),
+            Ok(Some(host)) => {
+                Ok(Some(Permits { user, host, probe, has_slow_calls: 0 < in_flight_to_endpoint.slow_calls }))
+            }
             other => {
-                self.return_all(probe.into_iter().chain([user])).await;
+                self.release_all(probe.into_iter().chain([user])).await;
                 other.map(|_| None)
             }
         }
     }
 
-    /// Makes a call with its permits, and returns them.
+    /// Makes a call while holding its permits, then releases them.
     pub(crate) async fn call_with(
         &self,
         permits: Permits,
         endpoint: &WebhookEndpoint,
         call: impl Future<Output = EndpointResponse>,
     ) -> EndpointResponse {
-        let Permits { user: of_user, host, probe, has_strikes } = permits;
+        let Permits { user: of_user, host, probe, has_slow_calls } = permits;
         let limiter = self.limiter();
-        let answer = limiter.with_permit(of_user, limiter.with_permit(host, call)).await;
-        let noted = if answer.is_time_out() {
+        let response = limiter.with_permit(of_user, limiter.with_permit(host, call)).await;
+        let recorded = if response.is_time_out() {
             self.api.store.record_slow_call(&calls_to(endpoint), self.api.clock.now()).await
-        } else if has_strikes {
+        } else if has_slow_calls {
             self.api.store.clear_slow_calls(&calls_to(endpoint)).await
         } else {
             Ok(())
         };
-        if let Err(error) = noted {
-            tracing::warn!(%error, webhook_id = %endpoint.webhook_id, "a time-out of an endpoint is not counted");
+        if let Err(error) = recorded {
+            tracing::warn!(%error, webhook_id = %endpoint.webhook_id, "slow call of an endpoint not recorded");
         }
-        self.return_all(probe).await;
-        answer
+        self.release_all(probe).await;
+        response
     }
 
-    /// No call is made after all.
-    pub(crate) async fn return_permits(&self, permits: Permits) {
+    /// Releases permits without a call.
+    pub(crate) async fn release_permits(&self, permits: Permits) {
         let Permits { user, host, probe, .. } = permits;
-        self.return_all(probe.into_iter().chain([user, host])).await;
+        self.release_all(probe.into_iter().chain([user, host])).await;
     }
 
     async fn host_permit(&self, endpoint: &WebhookEndpoint) -> Result<Option<Permit>, StorageError> {
         let host = LimitSubject::endpoints_on(endpoint.url.url().host_str().unwrap_or_default());
-        let open = self.api.store.in_flight_calls(&host).await?;
-        self.limiter().acquire(host, open, ENVIRONMENTS_PER_HOST, true).await
+        let in_flight = self.api.store.in_flight_calls(&host).await?;
+        self.limiter().acquire(host, in_flight, ENVIRONMENTS_PER_HOST, true).await
     }
 
-    async fn return_all(&self, permits: impl IntoIterator<Item = Permit>) {
+    async fn release_all(&self, permits: impl IntoIterator<Item = Permit>) {
         for permit in permits {
             self.limiter().release(permit).await;
         }

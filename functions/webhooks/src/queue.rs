@@ -1,4 +1,4 @@
-//! A batch of the queue: events from the bus, and notices to be tried.
+//! Handles a batch of the queue: events from the bus, and webhook deliveries that are due.
 
 use std::panic::AssertUnwindSafe;
 
@@ -10,13 +10,12 @@ use serde_json::Value;
 
 use crate::App;
 
-/// What a message says.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum QueueMessage {
-    /// A notice is to be tried.
-    Notice(WebhookDeliveryId),
-    /// Something happened, as the bus tells it.
+    /// A delivery whose next attempt is due.
+    Delivery(WebhookDeliveryId),
+    /// An event as it arrives from the bus.
     Event {
         #[serde(rename = "detail-type")]
         kind: String,
@@ -24,36 +23,36 @@ enum QueueMessage {
     },
 }
 
-/// Handles the messages of a batch at the same time, and answers which ones
-/// failed, so that the queue brings only those again.
+/// Handles the messages of a batch concurrently and returns those that failed, so that the queue
+/// redelivers only these.
 pub async fn take(app: &App, event: SqsEvent) -> SqsBatchResponse {
-    let failed = futures::future::join_all(event.records.into_iter().map(|it| take_one(app, it))).await;
+    let failed = futures::future::join_all(event.records.into_iter().map(|it| handle_message(app, it))).await;
     let mut response = SqsBatchResponse::default();
     response.batch_item_failures = failed.into_iter().flatten().collect();
     response
 }
 
-async fn take_one(app: &App, record: SqsMessage) -> Option<BatchItemFailure> {
+async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailure> {
     let work = async {
         let body = record.body.unwrap_or_default();
         match serde_json::from_str(&body).map_err(|it| it.to_string())? {
-            QueueMessage::Notice(name) => app.send(&name).await.map_err(|it| it.to_string()),
+            QueueMessage::Delivery(name) => app.send(&name).await.map_err(|it| it.to_string()),
             QueueMessage::Event { kind, detail } => match EventKind::parse(&kind) {
                 Some(kind) => app.fan_out_detail(kind, &detail).await.map_err(|it| it.to_string()),
-                // Of another version of the service: nobody can have asked for it.
+                // An event type of another version of the service, to which no endpoint subscribes.
                 None => Ok(()),
             },
         }
     };
-    // A panic in one must not end the others, which are of other users.
-    let failure = match AssertUnwindSafe(work).catch_unwind().await {
+    // A panic while handling one message must not end the others, which belong to other users.
+    let error = match AssertUnwindSafe(work).catch_unwind().await {
         Ok(Ok(())) => return None,
-        Ok(Err(failure)) => failure,
-        Err(_) => "it panicked".to_owned(),
+        Ok(Err(error)) => error,
+        Err(_) => "panicked".to_owned(),
     };
     let message_id = record.message_id.unwrap_or_default();
-    tracing::error!(failure, message_id, "a message about webhooks was cut off");
-    let mut again = BatchItemFailure::default();
-    again.item_identifier = message_id;
-    Some(again)
+    tracing::error!(error, message_id, "webhook queue message failed");
+    let mut item = BatchItemFailure::default();
+    item.item_identifier = message_id;
+    Some(item)
 }

@@ -1,4 +1,4 @@
-//! What clients write about an endpoint.
+//! Parses the fields of an endpoint in a request body.
 
 use api::{FieldValue, Fields};
 use domain::webhook::{EndpointUrl, EventKind};
@@ -6,12 +6,11 @@ use egress::{Refusal, Schemes};
 
 use crate::App;
 
-/// The fields of a new endpoint.
 pub(crate) const FIELDS: &[&str] = &["url", "events"];
 
 pub(crate) const CHANGES: &[&str] = &["url", "events", "disabled"];
 
-/// Reads `url`: an address that may be called.
+/// Parses `url` and checks that it may be called.
 pub(crate) fn url(app: &App, fields: &mut Fields) -> FieldValue<EndpointUrl> {
     let raw = match fields.text("url") {
         FieldValue::Value(raw) => raw,
@@ -47,7 +46,7 @@ fn local_hint(refusal: Refusal) -> String {
     }
 }
 
-/// Reads `events`: each kind once. Null and nothing are everything.
+/// Parses `events`: each kind at most once. `null` becomes an empty list, which means all events.
 pub(crate) fn events(fields: &mut Fields) -> FieldValue<Vec<EventKind>> {
     let raw = match fields.list_of("events", EventKind::ALL.len()) {
         FieldValue::Value(raw) => raw,
@@ -59,7 +58,7 @@ pub(crate) fn events(fields: &mut Fields) -> FieldValue<Vec<EventKind>> {
     for (index, value) in raw.iter().enumerate() {
         let field = format!("events.{index}");
         match value.as_str().and_then(EventKind::parse) {
-            Some(kind) if kinds.contains(&kind) => fields.add(&field, "is given more than once"),
+            Some(kind) if kinds.contains(&kind) => fields.add(&field, "occurs more than once"),
             Some(kind) => kinds.push(kind),
             None => {
                 let known: Vec<_> = EventKind::ALL.iter().map(|it| it.as_str()).collect();
@@ -70,11 +69,10 @@ pub(crate) fn events(fields: &mut Fields) -> FieldValue<Vec<EventKind>> {
     FieldValue::Value(kinds)
 }
 
-/// Reads `disabled`.
 pub(crate) fn disabled(fields: &mut Fields) -> Option<bool> {
     match fields.boolean("disabled") {
         FieldValue::Null => {
-            fields.add("disabled", "may not be null; leave it out to keep it as it is");
+            fields.add("disabled", "may not be null; omit it to keep its value");
             None
         }
         given => given.value(),

@@ -1,4 +1,4 @@
-//! What an answer means for the endpoint itself: it works, it fails, it is gone.
+//! Records what a response means for the endpoint: it works, fails, or is gone.
 
 use domain::webhook::{EndpointResponse, EventKind};
 use storage::{EndpointRecord, WriteOutcome};
@@ -6,17 +6,17 @@ use storage::{EndpointRecord, WriteOutcome};
 use crate::App;
 use crate::error::WebhooksError;
 
-/// How often it is tried to write that down, when others write the endpoint.
+/// Attempts to store the outcome while concurrent writers change the endpoint.
 const TRIES: usize = 5;
 
 impl App {
-    /// Notes what an endpoint answered. One that is disabled by it is told of on
-    /// the bus: the event is written together with that.
+    /// Records the endpoint's response. If the response disables the endpoint, a
+    /// `webhook.disabled` event is stored in the same write and put on the bus.
     pub(crate) async fn record_response(
         &self,
         called: EndpointRecord,
         kind: EventKind,
-        answer: &EndpointResponse,
+        response: &EndpointResponse,
         is_last: bool,
     ) -> Result<(), WebhooksError> {
         let store = &self.api.store;
@@ -24,19 +24,19 @@ impl App {
         let mut record = called;
         for _ in 0..TRIES {
             let before = record.endpoint.clone();
-            let Some(after) = before.record_response(kind, answer, is_last, self.api.clock.now()) else {
+            let Some(after) = before.record_response(kind, response, is_last, self.api.clock.now()) else {
                 return Ok(());
             };
-            let news = after.disabled_event().filter(|_| !before.is_disabled());
+            let event = after.disabled_event().filter(|_| !before.is_disabled());
             record.endpoint = after;
-            if store.swap_webhook(&before, &record, news.as_ref()).await? == WriteOutcome::Applied {
-                let Some(event) = news else { return Ok(()) };
-                tracing::info!(webhook_id = %before.webhook_id, user_id = %before.user_id, "an endpoint was disabled");
+            if store.swap_webhook(&before, &record, event.as_ref()).await? == WriteOutcome::Applied {
+                let Some(event) = event else { return Ok(()) };
+                tracing::info!(webhook_id = %before.webhook_id, user_id = %before.user_id, "endpoint disabled");
                 self.events.put(std::slice::from_ref(&event)).await?;
                 return Ok(store.outbox_done(&event).await?);
             }
             match store.webhook(before.user_id, before.webhook_id).await? {
-                // What another place answered says nothing of this one.
+                // The response of the old URL says nothing about the new one.
                 Some(now) if now.endpoint.url == url => record = now,
                 _ => return Ok(()),
             }

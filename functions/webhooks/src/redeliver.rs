@@ -11,17 +11,16 @@ use storage::{StorageError, WriteOutcome};
 
 use crate::App;
 use crate::change_webhook::TRIES;
-use crate::test_webhook::receives;
+use crate::test_webhook::check_receives;
 use crate::view::DeliveryView;
 
-/// Sends something to a webhook once more.
 #[utoipa::path(
     post,
     path = "/api/v1/webhooks/{webhook}/deliveries/{delivery}/redeliver",
     operation_id = "webhook.redeliver",
     tag = WEBHOOKS,
     summary = "Deliver an event again",
-    description = "Sends it at once, with the same `webhook-id`, whatever became of it before; and by the same schedule where that fails.",
+    description = "Sends the event immediately, with the same `webhook-id`, whether or not an earlier attempt succeeded. If this attempt fails, the usual retry schedule starts again.",
     security(("token" = [])),
     params(
         ("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
@@ -44,19 +43,19 @@ pub(crate) async fn redeliver(
     let mut found = store.webhook_delivery_and_endpoint(&name).await?;
     let mut body = Some(incoming);
     for _ in 0..TRIES {
-        let (Some(notice), Some(record)) = found else { return Err(ApiError::NotFound) };
+        let (Some(delivery), Some(record)) = found else { return Err(ApiError::NotFound) };
         let now = app.api.clock.now();
-        if !notice.is_kept(now) {
+        if !delivery.is_kept(now) {
             return Err(ApiError::NotFound);
         }
         if let Some(incoming) = body.take() {
             incoming.optional_fields(&[])?.finish(())?;
         }
-        receives(&record.endpoint, notice.message.kind)?;
-        let again = notice.redeliver(now);
-        if store.replace_webhook_delivery(&notice, &again).await? == WriteOutcome::Applied {
-            app.hint_or_leave(&again).await;
-            return Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&again))));
+        check_receives(&record.endpoint, delivery.message.kind)?;
+        let redelivery = delivery.redeliver(now);
+        if store.replace_webhook_delivery(&delivery, &redelivery).await? == WriteOutcome::Applied {
+            app.try_hint(&redelivery).await;
+            return Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&redelivery))));
         }
         found = store.webhook_delivery_and_endpoint(&name).await?;
     }

@@ -14,14 +14,13 @@ use crate::App;
 use crate::change_webhook::TRIES;
 use crate::view::WithSecret;
 
-/// Replaces a webhook's secret.
 #[utoipa::path(
     post,
     path = "/api/v1/webhooks/{webhook}/rotate",
     operation_id = "webhook.rotate",
     tag = WEBHOOKS,
     summary = "Replace a webhook's secret",
-    description = "For 24 hours messages are signed with both secrets, so that none fails while the new one is put in place. This holds for each of the last four that were replaced.",
+    description = "For 24 hours, messages are signed with the old and the new secret, so that none fails verification while you deploy the new one. If you rotate more often, the last four replaced secrets each stay valid for 24 hours.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     responses((status = 200, description = "The webhook and its new secret", body = WithSecret), Refused, Missing, BadBody)
@@ -41,12 +40,12 @@ pub(crate) async fn rotate_secret(
     for _ in 0..TRIES {
         let before = record.endpoint;
         let now = app.api.clock.now();
-        // Nothing but its secret changes.
+        // Only the secret changes.
         let endpoint = before.with_changes(None, None, None, now);
         record = EndpointRecord { endpoint, secrets: record.secrets.rotated(sealed.clone(), now) };
         if store.swap_webhook(&before, &record, None).await? == WriteOutcome::Applied {
             audit::Entry::new(audit::Event::WebhookRotated).user(caller.user).address(caller.ip).write();
-            return Ok(Json(WithSecret::of(&record, &secret, now)));
+            return Ok(Json(WithSecret::new(&record, &secret, now)));
         }
         record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     }

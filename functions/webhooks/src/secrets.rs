@@ -1,4 +1,4 @@
-//! The secrets of endpoints, sealed and opened.
+//! Encrypts and decrypts the secrets of endpoints.
 
 use chrono::{DateTime, Utc};
 use domain::webhook::{WebhookEndpoint, WebhookSecret};
@@ -8,7 +8,7 @@ use crate::App;
 use crate::error::WebhooksError;
 
 impl App {
-    /// A secret as it is kept for this endpoint.
+    /// Encrypts a secret, bound to this endpoint.
     pub(crate) async fn seal(
         &self,
         endpoint: &WebhookEndpoint,
@@ -18,7 +18,7 @@ impl App {
         Ok(self.sealer.seal(secret.expose().as_bytes(), &context).await?)
     }
 
-    /// The secrets that sign now, the newest first.
+    /// The secrets that sign at `now`, newest first.
     pub(crate) async fn secrets(
         &self,
         record: &EndpointRecord,

@@ -1,5 +1,4 @@
-//! One attempt: a notice is held, its endpoint called, and the answer written
-//! down.
+//! One attempt of a webhook delivery: lease it, call the endpoint, store the response.
 
 use cloud::webhook_queue::WebhookDeliveryMessage;
 use domain::token::random_u32;
@@ -11,73 +10,73 @@ use crate::endpoint_client::Request;
 use crate::error::WebhooksError;
 
 impl App {
-    /// Makes the next attempt of a notice, if it is due and nobody makes it.
+    /// Makes the next attempt of a delivery, if it is due and no other worker has leased it.
     pub async fn send(&self, name: &WebhookDeliveryId) -> Result<(), WebhooksError> {
         let store = &self.api.store;
         let (work, user) = futures::try_join!(Box::pin(store.webhook_tick_work(name)), store.user(name.user_id))?;
-        let WebhookTickWork { notice, endpoint, open_for_user, open_to_endpoint } = work;
-        let Some(notice) = notice.filter(|it| it.state == WebhookDeliveryStatus::Waiting) else { return Ok(()) };
+        let WebhookTickWork { delivery, endpoint, in_flight_for_user, in_flight_to_endpoint } = work;
+        let Some(delivery) = delivery.filter(|it| it.state == WebhookDeliveryStatus::Waiting) else { return Ok(()) };
         let Some(record) = endpoint else { return Ok(store.remove_webhook_delivery(name).await?) };
         let now = self.api.clock.now();
-        let receives = record.endpoint.accepts(notice.message.kind) && user.is_some_and(|it| !it.disabled);
-        // A worker that holds the notice writes down the outcome of its call.
-        if !receives && !notice.is_leased(now) {
-            store.replace_webhook_delivery(&notice, &notice.fail()).await?;
+        let receives = record.endpoint.accepts(delivery.message.kind) && user.is_some_and(|it| !it.disabled);
+        // A worker that has leased the delivery stores the outcome of its call.
+        if !receives && !delivery.is_leased(now) {
+            store.replace_webhook_delivery(&delivery, &delivery.fail()).await?;
             return Ok(());
         }
-        if !notice.is_due(now) {
+        if !delivery.is_due(now) {
             return Ok(());
         }
-        // Calls of the SDK are large futures, which are better kept on the heap.
-        let permits = Box::pin(self.permits(&record.endpoint, open_for_user, &open_to_endpoint)).await?;
-        let Some(permits) = permits else { return self.postpone(&notice).await };
-        let (held, request) = match self.begin(&notice, &record).await {
+        // Futures of SDK calls are large, so they are boxed.
+        let permits = Box::pin(self.permits(&record.endpoint, in_flight_for_user, &in_flight_to_endpoint)).await?;
+        let Some(permits) = permits else { return self.postpone(&delivery).await };
+        let (leased, request) = match self.begin(&delivery, &record).await {
             Ok(Some(begun)) => begun,
             other => {
-                self.return_permits(permits).await;
+                self.release_permits(permits).await;
                 return other.map(drop);
             }
         };
         let call = self.call_with(permits, &record.endpoint, self.calls.call(request.clone()));
-        let answer = Box::pin(call).await;
-        let settled = held.record_response(&answer, request.at, self.api.clock.now(), random_u32());
-        // Before the notice ends: whoever takes over from a worker that dies in between finds it
-        // waiting, and the endpoint disabled where it said so.
-        let is_last = settled.state == WebhookDeliveryStatus::Failed;
-        let heard = self.record_response(record, notice.message.kind, &answer, is_last).await;
-        if store.replace_webhook_delivery(&held, &settled).await? == WriteOutcome::Conflict {
-            tracing::info!(webhook_id = %name.webhook_id, "a notice was asked for again while it was sent");
+        let response = Box::pin(call).await;
+        let after = leased.record_response(&response, request.at, self.api.clock.now(), random_u32());
+        // Stored before the delivery ends: if this worker dies in between, the next one finds
+        // the delivery waiting, and the endpoint disabled if its response disabled it.
+        let is_last = after.state == WebhookDeliveryStatus::Failed;
+        let recorded = self.record_response(record, delivery.message.kind, &response, is_last).await;
+        if store.replace_webhook_delivery(&leased, &after).await? == WriteOutcome::Conflict {
+            tracing::info!(webhook_id = %name.webhook_id, "delivery was redelivered or replaced during its attempt");
         }
-        self.hint(&settled).await?;
-        heard
+        self.hint(&after).await?;
+        recorded
     }
 
-    /// Holds a notice for an attempt; `None` when another worker was faster.
+    /// Leases a delivery for an attempt; `None` if another worker was faster.
     async fn begin(
         &self,
-        notice: &WebhookDelivery,
+        delivery: &WebhookDelivery,
         record: &EndpointRecord,
     ) -> Result<Option<(WebhookDelivery, Request)>, WebhooksError> {
-        // Whatever can fail on our side comes before the notice is held.
-        let request = self.request(notice, record).await?;
-        let held = notice.lease(self.api.clock.now());
-        let race = self.api.store.replace_webhook_delivery(notice, &held).await?;
-        Ok(race.is_won().then_some((held, request)))
+        // Everything of ours that can fail comes before the lease.
+        let request = self.request(delivery, record).await?;
+        let leased = delivery.lease(self.api.clock.now());
+        let outcome = self.api.store.replace_webhook_delivery(delivery, &leased).await?;
+        Ok(outcome.is_applied().then_some((leased, request)))
     }
 
-    /// Reschedules a notice whose call got no permit.
-    async fn postpone(&self, notice: &WebhookDelivery) -> Result<(), WebhooksError> {
-        let later = notice.postponed(self.api.clock.now(), random_u32());
-        if self.api.store.replace_webhook_delivery(notice, &later).await? == WriteOutcome::Applied {
+    /// Reschedules a delivery whose call got no permit. No attempt is counted.
+    async fn postpone(&self, delivery: &WebhookDelivery) -> Result<(), WebhooksError> {
+        let later = delivery.postponed(self.api.clock.now(), random_u32());
+        if self.api.store.replace_webhook_delivery(delivery, &later).await? == WriteOutcome::Applied {
             self.hint(&later).await?;
         }
         Ok(())
     }
 
-    async fn request(&self, notice: &WebhookDelivery, record: &EndpointRecord) -> Result<Request, WebhooksError> {
+    async fn request(&self, delivery: &WebhookDelivery, record: &EndpointRecord) -> Result<Request, WebhooksError> {
         let at = self.api.clock.now();
         let secrets = self.secrets(record, at).await?;
-        let message = &notice.message;
+        let message = &delivery.message;
         Ok(Request {
             url: record.endpoint.url.clone(),
             id: message.id.clone(),
@@ -87,20 +86,20 @@ impl App {
         })
     }
 
-    /// Has the queue bring a notice that is tried again soon. The others are found
-    /// by the tick, and these too, when the hint is lost.
-    pub(crate) async fn hint(&self, notice: &WebhookDelivery) -> Result<(), WebhooksError> {
-        let is_soon = notice.next_step_at <= self.api.clock.now() + PLANNED_AHEAD;
-        if notice.state == WebhookDeliveryStatus::Waiting && is_soon {
-            self.queue.send(&[WebhookDeliveryMessage { name: notice.name(), at: notice.next_step_at }]).await?;
+    /// Puts a delivery that is due soon on the queue. The tick finds all others, and these too if
+    /// the message is lost.
+    pub(crate) async fn hint(&self, delivery: &WebhookDelivery) -> Result<(), WebhooksError> {
+        let is_soon = delivery.next_step_at <= self.api.clock.now() + PLANNED_AHEAD;
+        if delivery.state == WebhookDeliveryStatus::Waiting && is_soon {
+            self.queue.send(&[WebhookDeliveryMessage { name: delivery.name(), at: delivery.next_step_at }]).await?;
         }
         Ok(())
     }
 
-    /// The same where a client waits, to whom it makes no difference.
-    pub(crate) async fn hint_or_leave(&self, notice: &WebhookDelivery) {
-        if let Err(error) = self.hint(notice).await {
-            tracing::warn!(%error, "a notice is left to the tick");
+    /// Like [`Self::hint`], but a failure is only logged: the tick sends the delivery a little later.
+    pub(crate) async fn try_hint(&self, delivery: &WebhookDelivery) {
+        if let Err(error) = self.hint(delivery).await {
+            tracing::warn!(%error, "delivery not queued; the tick will find it");
         }
     }
 }

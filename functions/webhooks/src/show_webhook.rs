@@ -10,7 +10,6 @@ use domain::id::WebhookId;
 use crate::App;
 use crate::view::WebhookView;
 
-/// One webhook.
 #[utoipa::path(
     get,
     path = "/api/v1/webhooks/{webhook}",
@@ -29,5 +28,5 @@ pub(crate) async fn show_webhook(
 ) -> ApiResult<Json<WebhookView>> {
     let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
-    Ok(Json(WebhookView::of(&record, app.api.clock.now())))
+    Ok(Json(WebhookView::new(&record, app.api.clock.now())))
 }

@@ -1,4 +1,4 @@
-//! The key of the deployment: made at its first use, and kept in the vault.
+//! The signing key of the deployment: generated at its first use and stored in the vault.
 
 use std::sync::Arc;
 
@@ -9,10 +9,9 @@ use tokio::sync::OnceCell;
 
 use crate::error::WebhooksError;
 
-/// Its name in the vault.
-const NAME: &str = "signing_key";
+const VAULT_NAME: &str = "signing_key";
 
-/// Finds the key once per process.
+/// Reads the key once per process.
 #[derive(Clone)]
 pub struct SigningKeys {
     store: Store,
@@ -21,31 +20,30 @@ pub struct SigningKeys {
 }
 
 impl SigningKeys {
-    /// Of the deployment with this store.
     pub fn new(store: Store, sealer: Arc<dyn Sealer>) -> Self {
         Self { store, sealer, found: Arc::default() }
     }
 
     pub(crate) async fn key(&self) -> Result<&SigningKey, WebhooksError> {
-        self.found.get_or_try_init(|| self.find_or_make()).await
+        self.found.get_or_try_init(|| self.find_or_create()).await
     }
 
-    async fn find_or_make(&self) -> Result<SigningKey, WebhooksError> {
+    async fn find_or_create(&self) -> Result<SigningKey, WebhooksError> {
         if let Some(key) = self.find().await? {
             return Ok(key);
         }
-        let (name, key) = (VaultKey::webhook(NAME), SigningKey::random());
+        let (name, key) = (VaultKey::webhook(VAULT_NAME), SigningKey::random());
         let sealed = self.sealer.seal(key.expose().as_bytes(), &name.context()).await?;
         let entry = VaultEntry { revision: 1, ends_at: None, sealed };
         if self.store.put_vault_entry(&name, &entry).await? {
             return Ok(key);
         }
-        // Another process has made one meanwhile.
+        // Another process stored one first.
         self.find().await?.ok_or(WebhooksError::Unreadable)
     }
 
     async fn find(&self) -> Result<Option<SigningKey>, WebhooksError> {
-        let name = VaultKey::webhook(NAME);
+        let name = VaultKey::webhook(VAULT_NAME);
         let Some(entry) = self.store.vault_entry(&name).await? else { return Ok(None) };
         let plain = self.sealer.open(&entry.sealed, &name.context()).await?;
         let text = String::from_utf8(plain).map_err(|_| WebhooksError::Unreadable)?;

@@ -16,14 +16,13 @@ use storage::StorageError;
 use crate::App;
 use crate::view::DeliveryView;
 
-/// Sends a test to a webhook.
 #[utoipa::path(
     post,
     path = "/api/v1/webhooks/{webhook}/test",
     operation_id = "webhook.test",
     tag = WEBHOOKS,
     summary = "Test a webhook",
-    description = "Sends a `webhook.test` at once and only once. Its delivery tells what was answered. A 2xx enables a webhook that is `unverified`.",
+    description = "Sends a `webhook.test` immediately. A test is never retried. Its delivery shows the response. A 2xx response enables an `unverified` webhook.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     responses((status = 202, description = "The delivery of the test", body = DeliveryView), Refused, Missing, BadBody)
@@ -36,40 +35,40 @@ pub(crate) async fn test_webhook(
 ) -> ApiResult<(StatusCode, Json<DeliveryView>)> {
     let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
-    receives(&record.endpoint, EventKind::WebhookTest)?;
+    check_receives(&record.endpoint, EventKind::WebhookTest)?;
 
-    let notice = app.test(caller.user, webhook).await?.ok_or(ApiError::Internal)?;
-    Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&notice))))
+    let delivery = app.test(caller.user, webhook).await?.ok_or(ApiError::Internal)?;
+    Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&delivery))))
 }
 
 impl App {
-    /// Sends a test to an endpoint.
+    /// Sends a test to an endpoint, disabled or not. `None` if the message cannot be built.
     pub(crate) async fn test(&self, user: UserId, webhook: WebhookId) -> Result<Option<WebhookDelivery>, StorageError> {
         let now = self.api.clock.now();
-        let fresh: UniqueNumber = self.api.ids.fresh();
+        let number: UniqueNumber = self.api.ids.fresh();
         let detail = json!({
-            "id": format!("webhook.test:{user}:{webhook}:{}", fresh.get()),
+            "id": format!("webhook.test:{user}:{webhook}:{}", number.get()),
             "occurred_at": show(now),
             "webhook_id": webhook,
         });
         let Some(message) = WebhookMessage::of(EventKind::WebhookTest, webhook, &detail) else { return Ok(None) };
-        let notice = WebhookDelivery::new(user, webhook, message, now);
-        self.api.store.add_webhook_delivery(&notice).await?;
-        self.hint_or_leave(&notice).await;
-        Ok(Some(notice))
+        let delivery = WebhookDelivery::new(user, webhook, message, now);
+        self.api.store.add_webhook_delivery(&delivery).await?;
+        self.try_hint(&delivery).await;
+        Ok(Some(delivery))
     }
 }
 
-/// Refuses to send a message of this kind to an endpoint that does not receive it.
-pub(crate) fn receives(endpoint: &WebhookEndpoint, kind: EventKind) -> ApiResult<()> {
+/// A validation error if the endpoint does not receive messages of this kind.
+pub(crate) fn check_receives(endpoint: &WebhookEndpoint, kind: EventKind) -> ApiResult<()> {
     if endpoint.accepts(kind) {
         return Ok(());
     }
     Err(match endpoint.status() {
         EndpointStatus::Disabled => {
-            ValidationErrors::one("disabled", "is true: nothing is sent to this webhook; change that first")
+            ValidationErrors::one("disabled", "is true, so nothing is sent to this webhook; set it to false first")
         }
-        _ => ValidationErrors::one("status", "is unverified: the webhook has to answer a test with 2xx first"),
+        _ => ValidationErrors::one("status", "is unverified; send a test that the webhook answers with 2xx first"),
     }
     .into())
 }

@@ -1,4 +1,4 @@
-//! The function on an embedded store, with an endpoint of the tests.
+//! A harness: the function on an embedded store, with a local endpoint.
 
 use std::sync::{Arc, Mutex};
 
@@ -33,17 +33,15 @@ use tower::ServiceExt;
 
 use crate::{App, HttpEndpointClient, SigningKeys, egress_clients};
 
-/// A message as an endpoint got it.
 #[derive(Clone, Debug)]
 pub(crate) struct Got {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-/// How the endpoint answers from now on.
-pub(crate) type Answers = fn() -> Response;
+pub(crate) type Responder = fn() -> Response;
 
-/// The queue and the bus of the tests.
+/// Collects what is put on the queue and on the bus.
 #[derive(Clone, Default)]
 pub(crate) struct Sent {
     pub(crate) hints: Arc<Mutex<Vec<WebhookDeliveryMessage>>>,
@@ -69,7 +67,7 @@ impl EventBus for Sent {
 #[derive(Clone)]
 struct ReceivingServer {
     got: Arc<Mutex<Vec<Got>>>,
-    answers: Arc<Mutex<Answers>>,
+    answers: Arc<Mutex<Responder>>,
 }
 
 pub(crate) struct Harness {
@@ -85,7 +83,7 @@ pub(crate) struct Harness {
 
 impl Harness {
     pub(crate) async fn new() -> Self {
-        // The libraries that verify signatures look at the clock of the machine.
+        // The libraries that verify signatures use the system clock.
         let clock = Clock::manual(Utc::now());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -130,17 +128,17 @@ impl Harness {
         Self { app, clock, sent, user, url: format!("http://{address}/hook"), endpoint, router, token }
     }
 
-    /// Has the endpoint answer like this from now on.
-    pub(crate) fn answer(&self, answers: Answers) {
-        *self.endpoint.answers.lock().unwrap() = answers;
+    /// Sets the response of the endpoint.
+    pub(crate) fn answer(&self, response: Responder) {
+        *self.endpoint.answers.lock().unwrap() = response;
     }
 
-    /// What the endpoint got since this was last asked.
+    /// Takes the messages that the endpoint received since the last call.
     pub(crate) fn got(&self) -> Vec<Got> {
         std::mem::take(&mut self.endpoint.got.lock().unwrap())
     }
 
-    /// Calls the API, and gives the status and the body.
+    /// Calls the API; returns the status and the body.
     pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
         let request = Request::builder()
             .method(method)
@@ -155,7 +153,7 @@ impl Harness {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
-    /// A page, as a browser in which the user is signed in gets it.
+    /// Loads a page as the signed-in user.
     pub(crate) async fn page(&self, path: &str) -> String {
         let here = ClientIp([192, 0, 2, 1].into());
         let cookie = SignedIn::start(&self.app.api, self.user.user_id, here).await.unwrap();
@@ -167,7 +165,7 @@ impl Harness {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
-    /// Presses a button of `/account/webhooks`; returns the status, and where the browser is sent.
+    /// Presses a button of `/account/webhooks`; returns the status and the `Location`.
     pub(crate) async fn submit(&self, webhook: &str, action: &str) -> (u16, String) {
         let here = ClientIp([192, 0, 2, 1].into());
         let cookie = SignedIn::start(&self.app.api, self.user.user_id, here).await.unwrap();
@@ -187,21 +185,21 @@ impl Harness {
         (response.status().as_u16(), location.to_owned())
     }
 
-    /// A webhook at the endpoint that has answered no test, as it was answered.
+    /// Creates an unverified webhook at the endpoint; returns the response of the API.
     pub(crate) async fn unverified(&self) -> Value {
         let (status, webhook) = self.call("POST", "/webhooks", Some(json!({ "url": self.url }))).await;
         assert_eq!(status, 201, "{webhook}");
         webhook
     }
 
-    /// A webhook at the endpoint that is enabled.
+    /// Creates an enabled webhook at the endpoint.
     pub(crate) async fn webhook(&self) -> Value {
         let webhook = self.unverified().await;
         self.verify(&webhook).await;
         webhook
     }
 
-    /// Stores that an endpoint has answered a test.
+    /// Marks a webhook as verified.
     pub(crate) async fn verify(&self, webhook: &Value) {
         let (store, id) = (&self.app.api.store, WebhookId::new(webhook["id"].as_u64().unwrap()).unwrap());
         let mut record = store.webhook(self.user.user_id, id).await.unwrap().unwrap();
@@ -210,7 +208,6 @@ impl Harness {
         store.swap_webhook(&before, &record, None).await.unwrap();
     }
 
-    /// An event of the user.
     pub(crate) fn event(&self, number: u64) -> Event {
         let at = domain::schedule::show(self.clock.now());
         Event {
@@ -224,7 +221,7 @@ impl Harness {
         }
     }
 
-    /// Does what the queue brings by now, until there is nothing more.
+    /// Sends all due deliveries of the queue until none is left.
     pub(crate) async fn work(&self) {
         loop {
             let now = self.clock.now();
@@ -243,7 +240,7 @@ impl Harness {
         }
     }
 
-    /// The deliveries of a webhook, the newest first.
+    /// The deliveries of a webhook, newest first.
     pub(crate) async fn deliveries(&self, webhook: &Value) -> Vec<Value> {
         let (status, list) = self.call("GET", &format!("/webhooks/{}/deliveries", webhook["id"]), None).await;
         assert_eq!(status, 200, "{list}");

@@ -1,4 +1,4 @@
-//! Endpoints and notices as clients see them.
+//! Webhooks and their deliveries in API responses.
 
 use chrono::{DateTime, Utc};
 use domain::schedule::show;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use storage::EndpointRecord;
 use utoipa::ToSchema;
 
-/// An endpoint.
+/// A webhook: a URL that receives events.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Webhook)]
 pub(crate) struct WebhookView {
@@ -18,26 +18,27 @@ pub(crate) struct WebhookView {
     /// The URL that receives the events.
     #[schema(example = "https://example.com/webhooks")]
     url: String,
-    /// What it is told of; empty is everything.
+    /// Event types that are sent; empty means all events.
     #[schema(example = json!(["post.published", "post.failed"]))]
     events: Vec<&'static str>,
     /// `unverified` (it has not answered a `webhook.test` with 2xx), `enabled` or `disabled`. Only an enabled webhook
     /// receives events.
     #[schema(example = "enabled")]
     status: &'static str,
-    /// Whether it is told nothing.
+    /// `true` if nothing is sent to the webhook.
     #[schema(example = false)]
     disabled: bool,
-    /// Since when.
+    /// When it was disabled; null if it is not.
     #[schema(format = DateTime)]
     disabled_at: Option<String>,
-    /// `owner`, `gone` (it answered 410) or `failing` (for five days).
+    /// `owner` (you or one of your apps disabled it), `gone` (it answered 410) or `failing` (every attempt failed for
+    /// five days).
     #[schema(example = "failing")]
     disabled_reason: Option<&'static str>,
-    /// Since when every attempt has failed.
+    /// When the current series of failed attempts began; null if the last attempt succeeded.
     #[schema(format = DateTime)]
     failing_since: Option<String>,
-    /// Until when the secret before the last rotation signs too; null when only the newest one signs.
+    /// Until when the previous secret also signs; null if only the newest one signs.
     #[schema(format = DateTime)]
     previous_secret_until: Option<String>,
     /// When the webhook was created.
@@ -48,22 +49,22 @@ pub(crate) struct WebhookView {
     updated_at: String,
 }
 
-/// An endpoint with its secret, which is shown this once.
+/// A webhook with its secret, which is shown only in this response.
 #[derive(Serialize, ToSchema)]
 #[schema(as = WebhookWithSecret)]
 pub(crate) struct WithSecret {
     #[serde(flatten)]
     webhook: WebhookView,
-    /// What signatures are verified with. It is not shown again.
+    /// The secret that verifies signatures. It is not shown again.
     #[schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")]
     secret: String,
 }
 
-/// An event and what became of it at an endpoint.
+/// One event that is sent to a webhook, with its attempts.
 #[derive(Serialize, ToSchema)]
 #[schema(as = WebhookDelivery)]
 pub(crate) struct DeliveryView {
-    /// The `webhook-id` that it is sent with, the same in every attempt.
+    /// The `webhook-id` header, the same in every attempt.
     #[schema(example = "evt_2jmj7l5rSw0yVb_vlWAYkK_YBwk2jmj7l5rSw0yVb_v")]
     id: String,
     /// The type of the event.
@@ -75,14 +76,14 @@ pub(crate) struct DeliveryView {
     /// When the event happened.
     #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
     created_at: String,
-    /// When it is tried next; null where it is not.
+    /// When the next attempt is made; null if there is none.
     #[schema(format = DateTime)]
     next_attempt_at: Option<String>,
     /// The latest attempts, oldest first.
     attempts: Vec<AttemptView>,
-    /// The beginning of what was last answered.
+    /// The beginning of the last response body.
     last_answer: Option<String>,
-    /// What is sent.
+    /// The request body that is sent.
     #[schema(value_type = BTreeMap<String, Value>)]
     payload: Value,
 }
@@ -94,19 +95,18 @@ struct AttemptView {
     /// When the attempt began.
     #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
     at: String,
-    /// The status that was answered; null where there was no answer.
+    /// The HTTP status of the response; null if there was no response.
     #[schema(example = 204)]
     status: Option<u16>,
-    /// Why there was no answer.
+    /// Why there was no response; null if there was one.
     error: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     #[schema(example = 120)]
     took_ms: u64,
 }
 
 impl WebhookView {
-    /// The endpoint as it is now.
-    pub(crate) fn of(EndpointRecord { endpoint, secrets }: &EndpointRecord, now: DateTime<Utc>) -> Self {
+    pub(crate) fn new(EndpointRecord { endpoint, secrets }: &EndpointRecord, now: DateTime<Utc>) -> Self {
         Self {
             id: endpoint.webhook_id.get(),
             url: endpoint.url.to_string(),
@@ -124,29 +124,28 @@ impl WebhookView {
 }
 
 impl WithSecret {
-    /// The endpoint and its newest secret.
-    pub(crate) fn of(record: &EndpointRecord, secret: &WebhookSecret, now: DateTime<Utc>) -> Self {
-        Self { webhook: WebhookView::of(record, now), secret: secret.expose().to_owned() }
+    pub(crate) fn new(record: &EndpointRecord, secret: &WebhookSecret, now: DateTime<Utc>) -> Self {
+        Self { webhook: WebhookView::new(record, now), secret: secret.expose().to_owned() }
     }
 }
 
 impl From<&WebhookDelivery> for DeliveryView {
-    fn from(notice: &WebhookDelivery) -> Self {
-        let attempts = notice.attempts.iter().map(|it| AttemptView {
+    fn from(delivery: &WebhookDelivery) -> Self {
+        let attempts = delivery.attempts.iter().map(|it| AttemptView {
             at: show(it.at),
             status: it.status,
             error: it.error.clone(),
             took_ms: it.took_ms,
         });
         Self {
-            id: notice.message.id.to_string(),
-            event: notice.message.kind.as_str(),
-            status: notice.state.as_str(),
-            created_at: show(notice.created_at),
-            next_attempt_at: (notice.state == WebhookDeliveryStatus::Waiting).then(|| show(notice.next_step_at)),
+            id: delivery.message.id.to_string(),
+            event: delivery.message.kind.as_str(),
+            status: delivery.state.as_str(),
+            created_at: show(delivery.created_at),
+            next_attempt_at: (delivery.state == WebhookDeliveryStatus::Waiting).then(|| show(delivery.next_step_at)),
             attempts: attempts.collect(),
-            last_answer: notice.last_answer.clone(),
-            payload: serde_json::from_str(&notice.message.body).unwrap_or_default(),
+            last_answer: delivery.last_answer.clone(),
+            payload: serde_json::from_str(&delivery.message.body).unwrap_or_default(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `/account/webhooks`: endpoints, whether they listen, and their last attempts.
+//! `/account/webhooks`: the user's endpoints, their status, and their recent deliveries.
 
 use api::SignedIn;
 use api::page::{Asked, Page, PageResult, Part, date, date_and_time, distance};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::App;
 
-/// How many of what was sent to an endpoint are shown.
+/// Deliveries shown per endpoint.
 const SHOWN: u32 = 10;
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ pub(crate) struct WebhooksQuery {
     done: Option<Done>,
 }
 
-/// What a button of the page has just done.
+/// The action that redirected here.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Done {
@@ -40,31 +40,28 @@ struct WebhooksPage<'a> {
     webhooks: Vec<Row>,
 }
 
-/// An endpoint.
 struct Row {
     id: String,
     url: String,
-    /// What it is told of; empty is everything.
+    /// Empty means all events.
     events: Vec<&'static str>,
     created_on: String,
     creator: Option<Creator>,
     is_unverified: bool,
-    /// Why it is told nothing.
+    /// Why it is disabled; `None` if it is not.
     disabled: Option<&'static str>,
     disabled_on: Option<String>,
     failing_since: Option<String>,
     sent: Vec<Sent>,
 }
 
-/// The client that created an endpoint.
 struct Creator {
-    /// What it calls itself.
+    /// The name that the client chose, so it proves nothing.
     name: Option<String>,
-    /// The server that describes it.
+    /// The host of the client's id (its metadata document).
     described_by: Option<String>,
 }
 
-/// An event that was sent.
 struct Sent {
     event: &'static str,
     at: String,
@@ -73,12 +70,11 @@ struct Sent {
     is_good: bool,
     is_bad: bool,
     tries: usize,
-    /// What the last attempt ended with.
+    /// Result of the last attempt.
     last: Option<String>,
     next: Option<String>,
 }
 
-/// Shows the webhooks, oldest first, each with what was last sent to it.
 pub(crate) async fn show_webhooks(
     State(app): State<App>,
     session: SignedIn,
@@ -88,19 +84,19 @@ pub(crate) async fn show_webhooks(
     let records = store.webhooks(session.user).await?;
     let rows = records.iter().map(async |it| {
         let endpoint = &it.endpoint;
-        let (notices, _) = store.webhook_deliveries(endpoint.user_id, endpoint.webhook_id, None, SHOWN).await?;
-        Ok::<_, storage::StorageError>(Row::of(endpoint, &notices, now))
+        let (deliveries, _) = store.webhook_deliveries(endpoint.user_id, endpoint.webhook_id, None, SHOWN).await?;
+        Ok::<_, storage::StorageError>(Row::new(endpoint, &deliveries, now))
     });
     let page = WebhooksPage { csrf: session.csrf(), done: query.done, webhooks: try_join_all(rows).await? };
     Ok(Page::of("Your webhooks", &page)?.signed_in(&session).of_account(Part::Webhooks))
 }
 
 impl Row {
-    fn of(endpoint: &WebhookEndpoint, notices: &[WebhookDelivery], now: DateTime<Utc>) -> Self {
+    fn new(endpoint: &WebhookEndpoint, deliveries: &[WebhookDelivery], now: DateTime<Utc>) -> Self {
         let disabled = endpoint.disabled_reason.map(|it| match it {
-            DisabledReason::Owner => "Disabled by you or a program of yours.",
-            DisabledReason::Gone => "Disabled: it answered that it is gone (410).",
-            DisabledReason::Failing => "Disabled: it failed for five days.",
+            DisabledReason::Owner => "Disabled by you or one of your apps.",
+            DisabledReason::Gone => "Disabled: the endpoint answered 410 Gone.",
+            DisabledReason::Failing => "Disabled: every attempt failed for five days.",
         });
         Self {
             id: endpoint.webhook_id.to_string(),
@@ -115,39 +111,40 @@ impl Row {
             disabled: endpoint.is_disabled().then(|| disabled.unwrap_or("Disabled.")),
             disabled_on: endpoint.disabled_at.map(date),
             failing_since: endpoint.failing_since.filter(|_| !endpoint.is_disabled()).map(date_and_time),
-            sent: notices.iter().filter(|it| it.is_kept(now)).map(|it| Sent::of(it, now)).collect(),
+            sent: deliveries.iter().filter(|it| it.is_kept(now)).map(|it| Sent::new(it, now)).collect(),
         }
     }
 }
 
 impl Sent {
-    fn of(notice: &WebhookDelivery, now: DateTime<Utc>) -> Self {
+    fn new(delivery: &WebhookDelivery, now: DateTime<Utc>) -> Self {
         Self {
-            event: notice.message.kind.as_str(),
-            at: date_and_time(notice.created_at),
-            distance: distance(notice.created_at, now),
-            state: match notice.state {
-                WebhookDeliveryStatus::Waiting => "On its way",
+            event: delivery.message.kind.as_str(),
+            at: date_and_time(delivery.created_at),
+            distance: distance(delivery.created_at, now),
+            state: match delivery.state {
+                WebhookDeliveryStatus::Waiting if delivery.attempts.is_empty() => "Sending",
+                WebhookDeliveryStatus::Waiting => "Retrying",
                 WebhookDeliveryStatus::Delivered => "Delivered",
                 WebhookDeliveryStatus::Failed => "Failed",
             },
-            is_good: notice.state == WebhookDeliveryStatus::Delivered,
-            is_bad: notice.state == WebhookDeliveryStatus::Failed,
-            tries: notice.attempts.len(),
-            last: notice.attempts.last().map(answered),
-            next: (notice.state == WebhookDeliveryStatus::Waiting && now < notice.next_step_at)
-                .then(|| distance(notice.next_step_at, now)),
+            is_good: delivery.state == WebhookDeliveryStatus::Delivered,
+            is_bad: delivery.state == WebhookDeliveryStatus::Failed,
+            tries: delivery.attempts.len(),
+            last: delivery.attempts.last().map(describe_attempt),
+            next: (delivery.state == WebhookDeliveryStatus::Waiting && now < delivery.next_step_at)
+                .then(|| distance(delivery.next_step_at, now)),
         }
     }
 }
 
-/// How an attempt ended: "It answered 500 after 120 ms".
-fn answered(attempt: &Attempt) -> String {
+/// Result of an attempt: "Answered 500 after 120 ms".
+fn describe_attempt(attempt: &Attempt) -> String {
     let took = attempt.took_ms;
     match (attempt.status, attempt.error.as_deref()) {
-        (Some(status), _) => format!("It answered {status} after {took} ms"),
-        (None, Some(error)) => format!("It was not delivered: {error}"),
-        (None, None) => format!("It was not delivered, after {took} ms"),
+        (Some(status), _) => format!("Answered {status} after {took} ms"),
+        (None, Some(error)) => format!("Not delivered: {error}"),
+        (None, None) => format!("Not delivered after {took} ms"),
     }
 }
 
@@ -159,22 +156,22 @@ mod tests {
     use crate::testing::Harness;
 
     #[tokio::test]
-    async fn a_person_sees_what_their_endpoint_answered() {
-        let world = Harness::new().await;
-        world.webhook().await;
-        world.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
-        world.app.fan_out(&world.event(1)).await.unwrap();
-        world.work().await;
+    async fn page_shows_response_of_the_last_attempt() {
+        let harness = Harness::new().await;
+        harness.webhook().await;
+        harness.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
+        harness.app.fan_out(&harness.event(1)).await.unwrap();
+        harness.work().await;
 
-        let page = world.page("/account/webhooks").await;
+        let page = harness.page("/account/webhooks").await;
 
-        for shown in [&world.url, "post.published", "answered 500", "On its way", "in less than a minute"] {
+        for shown in [&harness.url, "post.published", "Answered 500", "Retrying", "in less than a minute"] {
             assert!(page.contains(shown), "{shown}: {page}");
         }
     }
 
     #[tokio::test]
-    async fn somebody_without_webhooks_is_told_what_they_are() {
+    async fn page_without_webhooks_explains_them() {
         let page = Harness::new().await.page("/account/webhooks").await;
         assert!(page.contains("No webhook"), "{page}");
     }

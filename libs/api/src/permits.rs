@@ -80,7 +80,7 @@ impl Api {
             if most <= open.others(holder, now) {
                 return Ok(false);
             }
-            if self.store.take_place_for(LEASE, of, &open, holder, now, random_u64()).await?.is_won() {
+            if self.store.acquire_permit_for(LEASE, of, &open, holder, now, random_u64()).await?.is_applied() {
                 return Ok(true);
             }
         }

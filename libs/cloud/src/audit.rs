@@ -1,64 +1,56 @@
-//! The audit trail: who was let in, who was not, and what was given, taken or
-//! destroyed. Log lines with the target `audit`, which are written whatever the
-//! log level is. They hold ids and addresses, and never a secret, a text or an
-//! e-mail address.
+//! The audit trail: sign-ins, denials, and access that was granted, revoked or deleted.
+//!
+//! Entries are log lines with the target `audit`, written at every log level. They contain ids and
+//! IP addresses, never a secret, a text or an e-mail address.
 
 use std::net::IpAddr;
 
 use domain::id::{ConnectionId, UserId};
 use domain::token;
 
-/// The target of these lines, by which a query finds them.
 pub const TARGET: &str = "audit";
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Somebody signed in to the pages.
+    /// A user signed in to the pages.
     SignedIn,
-    /// Somebody tried to, and was not let in.
+    /// A sign-in was denied.
     SignInFailed,
-    /// A browser was signed out.
     SignedOut,
-    /// All browsers of a user were signed out.
     SignedOutEverywhere,
-    /// A person gave a device access, which then fetches its token.
+    /// A user approved a device, which then fetches its token.
     DeviceApproved,
-    /// A person refused it.
     DeviceDenied,
-    /// A person gave a program access, which then exchanges its code.
+    /// A user approved a client, which then exchanges its code.
     ClientApproved,
-    /// A person refused it.
     ClientDenied,
-    /// A code was sent that was exchanged already, and its token ended.
+    /// A code was sent a second time, so the token that it was exchanged for was revoked.
     CodeReplayed,
-    /// A device or a program got a token.
+    /// A device or another client received a token.
     TokenIssued,
-    /// A token was ended by its owner.
+    /// A user revoked a token.
     TokenRevoked,
-    /// A token was sent that is not good, or not any more.
+    /// A request carried a token that is invalid, expired or revoked.
     TokenRefused,
-    /// Somebody entered too many wrong codes.
+    /// Too many wrong codes were entered.
     LockedOut,
-    /// An account was connected, or connected again.
+    /// An account was connected or reconnected.
     ConnectionMade,
-    /// An account was disconnected.
     ConnectionRemoved,
-    /// An endpoint was named that is told of a user's events.
+    /// A webhook endpoint was created.
     WebhookMade,
-    /// It got another address, or other events.
+    /// The URL, the events or the status of a webhook endpoint were changed.
     WebhookChanged,
-    /// Its secret was replaced.
+    /// The secret of a webhook endpoint was replaced.
     WebhookRotated,
     WebhookRemoved,
-    /// A user's plan did not allow something.
+    /// A request exceeded the user's plan.
     PlanRefused,
-    /// Everything of a user was erased.
+    /// All data of a user was erased.
     Erased,
 }
 
 impl Event {
-    /// As the log names it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SignedIn => "signed_in",
@@ -86,7 +78,7 @@ impl Event {
     }
 }
 
-/// A line of the trail. Nothing is written before [`Entry::write`].
+/// An entry of the audit trail. Nothing is written before [`Entry::write`].
 ///
 /// ```text
 /// Entry::new(Event::TokenIssued).user(user).token(&hash).address(address).write();
@@ -104,7 +96,6 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// That this happened.
     pub const fn new(event: Event) -> Self {
         Self { event, user: None, claimed: None, token: None, connection: None, address: None, why: None }
     }
@@ -114,37 +105,35 @@ impl<'a> Entry<'a> {
         self
     }
 
-    /// Whose it says it is, which is not proven.
+    /// The user that a token claims to belong to, which is not proven.
     pub const fn claimed(mut self, user: UserId) -> Self {
         self.claimed = Some(user);
         self
     }
 
-    /// The hash of the token concerned, whose beginning is logged.
+    /// The hash of the token; only its beginning is logged.
     pub const fn token(mut self, hash: &'a str) -> Self {
         self.token = Some(hash);
         self
     }
 
-    /// The connection concerned.
     pub const fn connection(mut self, connection: ConnectionId) -> Self {
         self.connection = Some(connection);
         self
     }
 
-    /// Where the request came from.
+    /// The IP address of the client.
     pub const fn address(mut self, address: IpAddr) -> Self {
         self.address = Some(address);
         self
     }
 
-    /// Why, in words of ours.
+    /// The reason, as a text of ours (never a text of a client).
     pub const fn why(mut self, why: &'a str) -> Self {
         self.why = Some(why);
         self
     }
 
-    /// Writes the line.
     pub fn write(self) {
         tracing::info!(
             target: TARGET,
@@ -196,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_written_whatever_the_log_level_is_and_shows_no_whole_hash() {
+    fn entry_is_written_at_every_log_level_with_shortened_hash() {
         let lines = Lines::default();
         let layer = fmt::layer().json().with_writer(lines.clone()).with_filter(levels(Some("error")));
         let hash = token::hash("secret");

@@ -1,5 +1,4 @@
-//! What each function sets up at its start: the settings of its SDK clients, TLS,
-//! and logs.
+//! Start-up of each function: the SDK configuration, TLS and logs.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -20,20 +19,19 @@ use crate::metrics::{EmbeddedMetrics, TARGET};
 use crate::sdk_http;
 use crate::settings::{SettingsError, optional, required};
 
-/// How long one attempt of a call may take. Without a limit the SDK would wait
-/// for ever when an answer is lost, and a post that is due would wait with it.
-const ATTEMPT: Duration = Duration::from_secs(3);
+/// Timeout of one attempt of a call. Without it, the SDK would wait forever for a lost response,
+/// and a due post with it.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long a call may take with all its attempts.
-const OPERATION: Duration = Duration::from_secs(10);
+/// Timeout of a call with all its attempts.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The SDK's settings from what Lambda sets: `AWS_REGION`,
-/// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`; and, for
-/// an emulator, `AWS_ENDPOINT_URL`, or with an underscore and a service's name
-/// behind it for that service alone.
+/// The SDK configuration from the variables that Lambda sets: `AWS_REGION`, `AWS_ACCESS_KEY_ID`,
+/// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`. For an emulator also `AWS_ENDPOINT_URL`, or
+/// `AWS_ENDPOINT_URL_<SERVICE>` for one service.
 ///
-/// The SDK's own loader would look for profiles and ask metadata services as
-/// well, which a function does not have.
+/// The SDK's own loader would also look for profiles and query metadata services, which a
+/// function does not have.
 pub fn config() -> Result<SdkConfig, SettingsError> {
     install_tls();
     let credentials = Credentials::new(
@@ -56,7 +54,7 @@ pub fn config() -> Result<SdkConfig, SettingsError> {
     Ok(config.build())
 }
 
-/// Reads the endpoints of single services, such as `AWS_ENDPOINT_URL_DYNAMODB`.
+/// Reads endpoints of single services, such as `AWS_ENDPOINT_URL_DYNAMODB`.
 #[derive(Debug)]
 struct ServiceEndpoints;
 
@@ -67,37 +65,34 @@ impl LoadServiceConfig for ServiceEndpoints {
     }
 }
 
-/// The limits of every client but that of the media bucket, which moves large
-/// files.
+/// The timeouts of every SDK client except that of the media bucket, which transfers large files.
 pub fn timeouts() -> TimeoutConfig {
-    TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).operation_timeout(OPERATION).build()
+    TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).operation_timeout(OPERATION_TIMEOUT).build()
 }
 
-/// Waits for a call whose only purpose is to open a connection, so that the first
-/// request need not. A function has a whole processor during its start, and
-/// afterwards only the share that its memory entitles it to.
+/// Makes a call whose only purpose is to open a connection, so that the first request does not
+/// have to. During start-up, a function has a whole processor; later, only the share that its
+/// memory size entitles it to.
 ///
-/// A failure is only logged: the first request then opens the connection, or
-/// fails with the same error.
+/// A failure is only logged: the first request then opens the connection, or fails with the same
+/// error.
 pub async fn warm_up<E: Display>(call: impl Future<Output = Result<(), E>>) {
-    match tokio::time::timeout(ATTEMPT, call).await {
+    match tokio::time::timeout(ATTEMPT_TIMEOUT, call).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::info!(%error, "the connection was not warmed"),
-        Err(_) => tracing::info!("the connection was not warm in time"),
+        Ok(Err(error)) => tracing::info!(%error, "warm-up call failed"),
+        Err(_) => tracing::info!("warm-up call timed out"),
     }
 }
 
-/// Makes rustls on ring the TLS stack of every client of this process that
-/// does not name one, which are those of reqwest.
+/// Makes rustls with ring the default TLS provider of this process. The reqwest clients use it.
 pub fn install_tls() {
-    // This fails only if a provider is installed already, by an earlier call.
+    // Fails only if an earlier call has installed a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// Logs as JSON lines, which is what the log store searches, and measures in
-/// the form that it makes metrics of. `LOG_LEVEL` is a level, or levels by
-/// module such as `warn,publishing=info`. Levels below `info` are left out of
-/// release builds: the SDK would write every request with its headers there, and
+/// Writes logs as JSON lines, which CloudWatch can search, and metrics in the embedded metric
+/// format. `LOG_LEVEL` is a level, or levels by module such as `warn,publishing=info`. Release
+/// builds contain no levels below `info`: the SDK would log every request with its headers, and
 /// the code for that makes a function larger.
 pub fn init_logs() {
     let lines = fmt::layer().json().with_current_span(false).with_filter(levels(optional("LOG_LEVEL").as_deref()));
@@ -108,7 +103,7 @@ pub fn init_logs() {
         .init();
 }
 
-/// What is logged at this `LOG_LEVEL`. The audit trail is, at every level.
+/// The filter for a `LOG_LEVEL`. It always includes the audit trail.
 pub(crate) fn levels(log_level: Option<&str>) -> Targets {
     let level = log_level.and_then(|it| it.parse::<Targets>().ok());
     let level = level.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));

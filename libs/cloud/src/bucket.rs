@@ -1,8 +1,7 @@
-//! The bucket of pictures and videos.
+//! The media bucket.
 //!
-//! Users upload by themselves, through a link that is good for one file of one
-//! type; what we fetch for them is streamed in parts. A file is never changed
-//! once it is there.
+//! Users upload directly, with a presigned URL for one file of one type. Files that the service
+//! fetches for them are streamed in parts. A stored file is never changed.
 
 mod parts;
 #[cfg(test)]
@@ -27,19 +26,19 @@ use crate::error_chain::chain;
 
 pub use self::parts::PutError;
 
-/// How long one attempt of a call may take: a part of a file is a few megabytes.
-const ATTEMPT: Duration = Duration::from_secs(30);
+/// Timeout of one attempt of a call; a part of a file is a few megabytes.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BucketSettings {
     pub name: String,
-    /// The URL of a store other than AWS; the bucket is then a part of the path.
+    /// The URL of an S3-compatible store other than AWS; the bucket is then part of the path.
     pub endpoint: Option<String>,
-    /// That store's URL as users reach it, where it is another for them.
+    /// The URL of that store for users, if it differs.
     pub public_endpoint: Option<String>,
 }
 
-/// The store failed, in words for the log.
+/// The store failed. The message is for the log.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the media bucket: {0}")]
 pub struct BucketError(String);
@@ -49,51 +48,49 @@ impl BucketError {
         Self(chain(&error))
     }
 
-    pub(crate) fn said(words: String) -> Self {
-        Self(words)
+    pub(crate) fn with_message(message: String) -> Self {
+        Self(message)
     }
 }
 
-/// One upload that a user may make.
+/// A presigned upload request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresignedPut {
     pub url: String,
-    /// What the PUT must send beside the bytes: they are part of the signature.
+    /// Headers that the PUT request must send, because they are part of the signature.
     pub headers: BTreeMap<String, String>,
 }
 
-/// What a look at a file tells.
+/// Size and first bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Of the whole file.
+    /// Size of the whole file.
     pub size_bytes: u64,
-    /// As many as were asked for, or all when there are fewer.
+    /// At most as many as requested.
     pub first_bytes: Bytes,
 }
 
-/// A file, or a part of one, as it comes.
+/// The chunks of a file, or of a range of it.
 pub type Pieces = BoxStream<'static, Result<Bytes, BucketError>>;
 
-/// The bucket of pictures and videos.
+/// The media bucket.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     client: Client,
-    /// Signs links; does not send anything.
+    /// Only signs URLs; sends no request.
     links: Client,
     name: String,
 }
 
 impl Bucket {
-    /// A bucket, reached with the SDK's settings.
     pub fn new(sdk: &SdkConfig, settings: &BucketSettings) -> Self {
         let client = |endpoint: Option<&String>| {
             let mut builder = Builder::from(sdk)
-                // A link for an upload would otherwise demand a checksum of
-                // bytes that only the user's client has. What we send ourselves
-                // is covered by the signature.
+                // By default, a presigned upload would require a checksum of bytes that only
+                // the user's client has. Our own uploads are covered by the signature.
                 .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
                 .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
-                .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).build())
+                .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build())
                 .force_path_style(endpoint.is_some() || sdk.endpoint_url().is_some());
             builder.set_endpoint_url(endpoint.cloned().or_else(|| sdk.endpoint_url().map(str::to_owned)));
             Client::from_conf(builder.build())
@@ -106,15 +103,14 @@ impl Bucket {
         }
     }
 
-    /// A link for one upload, of exactly `size_bytes` where they are given. The
-    /// store refuses it if there is a file of that key already, so that a file
-    /// cannot change after it was verified.
+    /// A URL for one upload, of exactly `size_bytes` if given. The store refuses the upload if
+    /// the key exists, so that a file cannot change after it was verified.
     pub async fn presigned_put(
         &self,
         key: &str,
         content_type: &str,
         size_bytes: Option<u64>,
-        good_for: Duration,
+        valid_for: Duration,
     ) -> Result<PresignedPut, BucketError> {
         let length = size_bytes.map(i64::try_from).transpose().map_err(BucketError::new)?;
         let request = self
@@ -125,28 +121,28 @@ impl Bucket {
             .content_type(content_type)
             .set_content_length(length)
             .if_none_match("*")
-            .presigned(PresigningConfig::expires_in(good_for).map_err(BucketError::new)?)
+            .presigned(PresigningConfig::expires_in(valid_for).map_err(BucketError::new)?)
             .await
             .map_err(BucketError::new)?;
         let headers = request.headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
         Ok(PresignedPut { headers: headers.collect(), url: request.uri().to_owned() })
     }
 
-    /// A link under which anybody can read a file.
-    pub async fn presigned_get(&self, key: &str, good_for: Duration) -> Result<String, BucketError> {
+    /// A URL with which anyone can read a file.
+    pub async fn presigned_get(&self, key: &str, valid_for: Duration) -> Result<String, BucketError> {
         let request = self
             .links
             .get_object()
             .bucket(&self.name)
             .key(key)
-            .presigned(PresigningConfig::expires_in(good_for).map_err(BucketError::new)?)
+            .presigned(PresigningConfig::expires_in(valid_for).map_err(BucketError::new)?)
             .await
             .map_err(BucketError::new)?;
         Ok(request.uri().to_owned())
     }
 
-    /// A file's size and first bytes, in one call; `None` when it is not
-    /// there. `first_bytes` is at least 1.
+    /// A file's size and first bytes, in one call; `None` if it does not exist. A `first_bytes`
+    /// of 0 counts as 1.
     pub async fn look(&self, key: &str, first_bytes: usize) -> Result<Option<Look>, BucketError> {
         let last = first_bytes.max(1) - 1;
         let object = self.client.get_object().bucket(&self.name).key(key).range(format!("bytes=0-{last}")).send().await;
@@ -155,7 +151,7 @@ impl Bucket {
             Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
                 return Ok(None);
             }
-            // So the file is empty.
+            // The file is empty.
             Err(error) if is_out_of_range(&error) => {
                 return Ok(Some(Look { size_bytes: 0, first_bytes: Bytes::new() }));
             }
@@ -167,12 +163,12 @@ impl Bucket {
         Ok(Some(Look { size_bytes, first_bytes }))
     }
 
-    /// A file, piece by piece; `None` when it is not there.
+    /// A file as a stream; `None` if it does not exist.
     pub async fn open(&self, key: &str) -> Result<Option<Pieces>, BucketError> {
         Box::pin(self.get(key, None)).await
     }
 
-    /// A part of a file, likewise: all of it that there is.
+    /// The part of a range that exists, as a stream; `None` if the file does not exist.
     pub async fn open_range(&self, key: &str, range: Range<u64>) -> Result<Option<Pieces>, BucketError> {
         if range.is_empty() {
             return Ok(Some(futures::stream::empty().boxed()));
@@ -195,16 +191,16 @@ impl Bucket {
         Ok(Some(pieces.boxed()))
     }
 
-    /// The keys of up to a thousand files that start with this.
+    /// Up to 1,000 keys with this prefix.
     pub async fn list(&self, prefix: &str) -> Result<Vec<String>, BucketError> {
         let listed = self.client.list_objects_v2().bucket(&self.name).prefix(prefix).send().await;
         let objects = listed.map_err(BucketError::new)?.contents.unwrap_or_default();
         Ok(objects.into_iter().filter_map(|it| it.key).collect())
     }
 
-    /// The files whose keys start with `prefix`, from the key `first` on, with their sizes in bytes.
+    /// The sizes in bytes of the files with this prefix, starting with the key `first`.
     pub async fn sizes(&self, prefix: &str, first: &str) -> Result<HashMap<String, u64>, BucketError> {
-        // The listing starts after a key. This one is just before the first, because keys are ASCII.
+        // A listing starts after a key. This key sorts before `first`, because keys are ASCII.
         let before = first.get(..first.len().saturating_sub(1)).unwrap_or_default();
         let request = self.client.list_objects_v2().bucket(&self.name).prefix(prefix).start_after(before);
         let mut pages = request.into_paginator().send();
@@ -216,14 +212,14 @@ impl Bucket {
         Ok(sizes)
     }
 
-    /// Deletes a file; one that is not there is as good as deleted.
+    /// Deletes a file. Succeeds if the file does not exist.
     pub async fn delete(&self, key: &str) -> Result<(), BucketError> {
         self.client.delete_object().bucket(&self.name).key(key).send().await.map_err(BucketError::new)?;
         Ok(())
     }
 }
 
-/// Whether a range has no byte in the file.
+/// Whether the requested range is outside of the file.
 fn is_out_of_range(error: &SdkError<GetObjectError>) -> bool {
     error.raw_response().is_some_and(|it| it.status().as_u16() == 416)
 }

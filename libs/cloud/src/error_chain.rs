@@ -1,9 +1,9 @@
-//! What failed and why, for the log.
+//! Errors with their causes, for the log.
 
 use std::error::Error;
 
-/// An error and what caused it. The SDK's own way of showing that prints the
-/// whole answer, too, which may hold a secret or a key.
+/// An error and its causes, separated by colons. The SDK's own `DisplayErrorContext` also prints the
+/// whole response, which may contain a secret or a key.
 pub(crate) fn chain(error: &dyn Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {}", chain(cause)),
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_shown_with_its_causes() {
+    fn error_is_shown_with_its_causes() {
         let lost = std::io::Error::other(std::io::Error::other("the line is cut"));
 
         assert_eq!(chain(&lost), "the line is cut");

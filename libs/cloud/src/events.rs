@@ -6,15 +6,14 @@ use domain::event::{Event, SOURCE};
 
 use crate::error_chain::chain;
 
-/// The most events that EventBridge takes in one call.
+/// The most events that EventBridge accepts in one call.
 const BATCH: usize = 10;
 
-/// The bus did not take everything.
+/// At least one event was not accepted.
 #[derive(Debug, thiserror::Error)]
-#[error("the event bus did not take every event: {0}")]
+#[error("event bus: not all events accepted: {0}")]
 pub struct EventError(pub String);
 
-/// Where events go.
 #[async_trait]
 pub trait EventBus: Send + Sync {
     async fn put(&self, events: &[Event]) -> Result<(), EventError>;
@@ -26,7 +25,7 @@ pub struct EventBridge {
 }
 
 impl EventBridge {
-    /// The bus with this name.
+    /// `bus` is the name of the event bus.
     pub fn new(client: aws_sdk_eventbridge::Client, bus: String) -> Self {
         Self { client, bus }
     }

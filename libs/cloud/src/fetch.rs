@@ -1,7 +1,5 @@
-//! Fetching a file from a URL that a user gave us.
-//!
-//! The user must not reach what only we can reach, so every hop's URL and
-//! address are checked by [`egress`].
+//! Fetches files from URLs that users provide. [`egress`] checks the URL and address of every
+//! redirect, so that a user cannot reach what only the service can reach.
 
 mod body;
 mod deadline;
@@ -21,14 +19,13 @@ pub use self::body::FetchedBody;
 use self::deadline::Deadline;
 pub use self::error::FetchError;
 
-/// How long a fetch may take from the first look-up to the last byte.
+/// Timeout of a fetch, from the first DNS look-up to the last byte.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(25);
 
 const MAX_REDIRECTS: usize = 5;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION"));
 
-/// Fetches files from URLs that users gave us.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     egress: Egress,
@@ -36,14 +33,13 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// A fetcher that connects to these addresses only. `timeout` is for a
-    /// whole fetch, see [`FETCH_TIMEOUT`].
+    /// `timeout` is for a whole fetch, see [`FETCH_TIMEOUT`].
     pub fn new(policy: AddressPolicy, timeout: Duration) -> Self {
         Self { egress: Egress::new(policy, build), timeout }
     }
 
-    /// Follows a URL to a file of at most `max_bytes` and opens it; what is
-    /// read from it falls under the same deadline.
+    /// Opens a file of at most `max_bytes`, following redirects. Reading it is subject to the
+    /// same deadline.
     pub async fn open(&self, url: &str, max_bytes: u64) -> Result<FetchedBody, FetchError> {
         let deadline = Deadline::after(self.timeout);
         let response = deadline.within(self.follow(url)).await?;
@@ -58,7 +54,7 @@ impl Fetcher {
             if status.is_success() {
                 return Ok(response);
             }
-            url = redirection(&url, &response).ok_or(FetchError::Status(status.as_u16()))?;
+            url = redirect_target(&url, &response).ok_or(FetchError::Status(status.as_u16()))?;
         }
         Err(FetchError::TooManyRedirects)
     }
@@ -71,15 +67,15 @@ impl Fetcher {
 
 fn build() -> ClientBuilder {
     Client::builder()
-        // A function is frozen between requests, and servers close its idle
-        // connections meanwhile: none is kept.
+        // Lambda freezes the function between requests, and servers close idle connections
+        // meanwhile, so no connection is kept.
         .pool_max_idle_per_host(0)
         .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(USER_AGENT)
 }
 
-/// Where an answer sends us; `None` when it is no redirect, or one to nowhere.
-fn redirection(from: &Url, response: &Response) -> Option<Url> {
+/// The target of a redirect; `None` if the response is no redirect or its target is invalid.
+fn redirect_target(from: &Url, response: &Response) -> Option<Url> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }

@@ -1,6 +1,6 @@
-//! The cloud that the service stands on: SDK clients, settings, the media
-//! bucket, the queues, the event bus, measures, the audit trail, sealing of credentials, secrets
-//! of operators, and fetching from users' URLs.
+//! Everything of the cloud except DynamoDB: SDK clients, settings, the media bucket, queues, the
+//! event bus, metrics, the audit trail, encryption of credentials, operators' secrets, and
+//! fetching from users' URLs. A function starts with [`aws`].
 
 pub mod audit;
 pub mod aws;

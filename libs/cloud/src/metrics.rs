@@ -1,10 +1,9 @@
-//! Measures: log events of the target [`TARGET`], which become metrics of
-//! `CloudWatch` without a call of its own.
+//! Metrics: log events with the target [`TARGET`], which `CloudWatch` turns into metrics without
+//! an API call.
 //!
-//! Source of the form: the `CloudWatch` user guide, "Embedded metric format
-//! specification". Fields that [`METRICS`] names are the measures; all others
-//! go along as properties that the log store can search, and must be ids,
-//! states or times.
+//! Source of the format: the `CloudWatch` user guide, "Embedded metric format specification". The
+//! fields in [`METRICS`] are metrics. All other fields are properties, which the log store can
+//! search; they must be ids, states or times.
 
 use domain::clock::Clock;
 use serde_json::{Map, Value, json};
@@ -13,40 +12,38 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-/// The target of events that are measures.
 pub const TARGET: &str = "metrics";
 
-/// Where `CloudWatch` keeps them.
 const NAMESPACE: &str = "SocialPublishing";
 
-/// What is measured, and in which unit. A measure is sent only when there is
-/// something to say, so that an idle deployment pays for none.
+/// Metrics and their units. A metric is sent only when something happened, so that an idle
+/// deployment pays for none.
 const METRICS: [(&str, &str); 7] = [
-    // From a post's second to the beginning of its first public call.
+    // From a post's scheduled time to the start of its first publish call.
     ("lateness_ms", "Milliseconds"),
-    // Targets that are public now, as the call or a later question told.
+    // Targets that are public, according to the publish call or a look-up.
     ("published", "Count"),
-    // Public calls after the first.
+    // Publish calls after the first.
     ("retries", "Count"),
-    // Public calls of which nobody knew whether they took effect.
+    // Publish calls with an unknown outcome.
     ("unknown_outcomes", "Count"),
-    // What was to follow a publication, such as a first comment, and did not, or
-    // nobody knows whether it did.
+    // Follow-ups of a publication, such as a first comment, that failed or whose outcome is
+    // unknown.
     ("follow_ups_missed", "Count"),
-    // Targets that ended without being known to be public.
+    // Targets that ended and are not known to be public.
     ("failed", "Count"),
-    // By how much the longest overdue delivery is late.
+    // Age of the longest overdue delivery.
     ("oldest_overdue_s", "Seconds"),
 ];
 
-/// Prints measures in the embedded metric format, one line each.
+/// Prints metrics in the embedded metric format, one line per event.
 pub(crate) struct EmbeddedMetrics {
     stack: String,
     clock: Clock,
 }
 
 impl EmbeddedMetrics {
-    /// Of the deployment with this name.
+    /// `stack` is the name of the deployment, the only dimension.
     pub(crate) fn new(stack: String) -> Self {
         Self { stack, clock: Clock::System }
     }
@@ -67,7 +64,7 @@ impl<S: Subscriber> Layer<S> for EmbeddedMetrics {
     }
 }
 
-/// The line for an event; `None` when it measures nothing.
+/// The line for an event; `None` if it has no metric.
 fn line(fields: Map<String, Value>, stack: &str, timestamp_ms: i64) -> Option<Value> {
     let measured = METRICS.iter().filter(|(name, _)| fields.contains_key(*name));
     let metrics: Vec<_> = measured.map(|(name, unit)| json!({"Name": name, "Unit": unit})).collect();
@@ -115,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measure_is_described_and_what_goes_along_is_not() {
+    fn metrics_are_declared_and_properties_are_not() {
         let line = line(fields(&json!({"lateness_ms": 12, "retries": 1, "post_id": "7"})), "prod", 1_000).unwrap();
 
         let described = &line["_aws"]["CloudWatchMetrics"][0];
@@ -127,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_a_measure_is_none() {
+    fn event_without_a_metric_prints_nothing() {
         assert_eq!(line(fields(&json!({"post_id": "7"})), "prod", 0), None);
     }
 }

@@ -1,7 +1,8 @@
-//! Pictures that are made to fit. Whoever decodes what users uploaded does
-//! nothing else, may do nothing else, and ends alone when a file ends it: it is
-//! asked by a message, and its answer is an object in the media bucket, under a
-//! name that follows from what was asked.
+//! Requests to resize pictures, and their results.
+//!
+//! Decoding users' files is isolated in a function of its own, which does nothing else, has no
+//! other permissions, and crashes alone. A request is a queue message; its result is an object
+//! in the media bucket, under a key that is derived from the request.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -13,48 +14,42 @@ use crate::bucket::{Bucket, BucketError};
 use crate::error_chain::chain;
 use crate::queue::QueueError;
 
-/// What came of a request. The same request has the same answer.
+/// Result of a request. The result of a request never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PictureResult {
-    /// The picture, within the bounds. JPEG or PNG.
-    Picture {
-        mime_type: MimeType,
-        /// The file.
-        bytes: Bytes,
-    },
+    /// JPEG or PNG, within the requested bounds.
+    Picture { mime_type: MimeType, bytes: Bytes },
     Refused {
-        /// Why, for the user.
+        /// The reason, shown to the user.
         reason: String,
     },
 }
 
-/// A refusal as it is stored, in JSON: no picture begins like it.
+/// A refusal as it is stored: JSON, which no picture format begins with.
 #[derive(Serialize, Deserialize)]
 struct Refusal {
     refused: String,
 }
 
-/// The largest refusal that is read.
 const MAX_REFUSAL_BYTES: u64 = 4096;
 
-/// Its type in the bucket.
 const REFUSAL_TYPE: &str = "application/json";
 
-/// What takes requests to whoever makes pictures.
+/// Sends requests to the function that resizes pictures.
 #[async_trait]
 pub trait Pictures: Send + Sync {
-    /// Asks for a picture. To ask twice is harmless.
+    /// Requests a picture. Repeating a request is harmless.
     async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError>;
 }
 
-/// For programs that make no use of pictures.
+/// For programs that request no pictures.
 #[derive(Clone, Copy, Debug)]
 pub struct NoPictures;
 
 #[async_trait]
 impl Pictures for NoPictures {
     async fn ask(&self, _: &PictureRequest) -> Result<(), QueueError> {
-        Err(QueueError("this program asks for no pictures".to_owned()))
+        Err(QueueError("this program requests no pictures".to_owned()))
     }
 }
 
@@ -64,7 +59,7 @@ pub struct SqsPictures {
 }
 
 impl SqsPictures {
-    /// The queue at this URL.
+    /// `url` is the URL of the queue.
     pub fn new(client: aws_sdk_sqs::Client, url: String) -> Self {
         Self { client, url }
     }
@@ -75,8 +70,7 @@ impl Pictures for SqsPictures {
     async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
         let body = serde_json::to_string(request).map_err(|it| QueueError(it.to_string()))?;
         let send = self.client.send_message().queue_url(&self.url).message_body(body);
-        // A fair queue: the pictures of one user wait for each other before
-        // those of others wait for them.
+        // Makes the queue fair: many requests of one user do not delay those of others.
         let send = send.message_group_id(request.file.user().to_string());
         send.send().await.map_err(|it| QueueError(chain(&it)))?;
         Ok(())
@@ -84,23 +78,23 @@ impl Pictures for SqsPictures {
 }
 
 impl Bucket {
-    /// The answer to a request; `None` as long as there is none.
+    /// The result of a request; `None` while it is pending.
     pub async fn picture(&self, request: &PictureRequest) -> Result<Option<PictureResult>, BucketError> {
-        let place = request.answered_at().to_string();
+        let key = request.answered_at().to_string();
         let max_bytes = request.bounds.max_bytes.max(MAX_REFUSAL_BYTES);
-        let Some(bytes) = self.read(&place, max_bytes).await? else { return Ok(None) };
-        let answer = match MimeType::sniff(&bytes) {
+        let Some(bytes) = self.read(&key, max_bytes).await? else { return Ok(None) };
+        let result = match MimeType::sniff(&bytes) {
             Some(mime_type) => Some(PictureResult::Picture { mime_type, bytes }),
             None => {
                 serde_json::from_slice(&bytes).ok().map(|it: Refusal| PictureResult::Refused { reason: it.refused })
             }
         };
-        answer.map(Some).ok_or_else(|| BucketError::said(format!("{place} is no answer")))
+        result.map(Some).ok_or_else(|| BucketError::with_message(format!("{key} is neither a picture nor a refusal")))
     }
 
-    /// Keeps the answer to a request.
-    pub async fn put_picture(&self, request: &PictureRequest, answer: PictureResult) -> Result<(), BucketError> {
-        let (content_type, bytes) = match answer {
+    /// Stores the result of a request.
+    pub async fn put_picture(&self, request: &PictureRequest, result: PictureResult) -> Result<(), BucketError> {
+        let (content_type, bytes) = match result {
             PictureResult::Picture { mime_type, bytes } => (mime_type.as_str(), bytes),
             PictureResult::Refused { reason } => {
                 let refusal = serde_json::to_vec(&Refusal { refused: reason }).map_err(BucketError::new)?;
@@ -110,17 +104,16 @@ impl Bucket {
         self.put_whole(&request.answered_at().to_string(), content_type, bytes).await.map(drop)
     }
 
-    /// A whole file; `None` when it is not there. One that is larger than this
-    /// is an error.
+    /// A whole file; `None` if it does not exist. A file larger than `max_bytes` is an error.
     pub async fn read(&self, key: &str, max_bytes: u64) -> Result<Option<Bytes>, BucketError> {
-        let Some(mut pieces) = self.open(key).await? else { return Ok(None) };
+        let Some(mut chunks) = self.open(key).await? else { return Ok(None) };
         let mut bytes = Vec::new();
-        while let Some(piece) = pieces.next().await {
-            let piece = piece?;
-            if max_bytes < (bytes.len() + piece.len()) as u64 {
-                return Err(BucketError::said(format!("{key} is larger than {max_bytes} bytes")));
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk?;
+            if max_bytes < (bytes.len() + chunk.len()) as u64 {
+                return Err(BucketError::with_message(format!("{key} is larger than {max_bytes} bytes")));
             }
-            bytes.extend_from_slice(&piece);
+            bytes.extend_from_slice(&chunk);
         }
         Ok(Some(bytes.into()))
     }
@@ -139,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_found_by_what_was_asked() {
+    async fn result_is_found_by_its_request() {
         let store = TestBucket::start().await;
         let picture =
             PictureResult::Picture { mime_type: MimeType::Jpeg, bytes: Bytes::from_static(b"\xFF\xD8\xFF and so on") };
@@ -157,12 +150,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_answer_or_too_large_is_not_taken_for_one() {
+    async fn invalid_or_too_large_result_is_an_error() {
         let store = TestBucket::start().await;
-        let place = request().answered_at().to_string();
+        let key = request().answered_at().to_string();
         let too_large = [b"\xFF\xD8\xFF".to_vec(), vec![0; 10_000]].concat();
         for wrong in [b"<html>".to_vec(), Vec::new(), b"{}".to_vec(), too_large] {
-            store.bucket.put_whole(&place, "image/png", wrong.clone().into()).await.unwrap();
+            store.bucket.put_whole(&key, "image/png", wrong.clone().into()).await.unwrap();
             assert!(store.bucket.picture(&request()).await.is_err(), "{wrong:?}");
         }
     }

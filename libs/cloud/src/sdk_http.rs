@@ -1,8 +1,7 @@
-//! How the SDK's clients send: through the SDK's own HTTP client, from one pool
-//! of connections for all of them.
+//! The HTTP client that all SDK clients of a process share, with its connection pools.
 //!
-//! Left to itself, each SDK client would open connections of its own and read
-//! all of the machine's root certificates when it is made.
+//! By default, each SDK client would have connections of its own, and would read all root
+//! certificates of the machine when it is created.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -17,19 +16,18 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 
 use crate::trust;
 
-/// How long opening a connection may take: the SDK's own default.
-const CONNECT: Duration = Duration::from_millis(3100);
+/// The SDK's default.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(3100);
 
-/// What every SDK client of a process sends through.
 pub(crate) fn http_client() -> SharedHttpClient {
     let connector = SharedHttpConnector::new(ByHost::default());
-    // The settings, which differ between clients only in their limits on
-    // connecting and reading, are not looked at: no client of ours sets those.
+    // The settings are ignored: clients differ only in connect and read timeouts, and none of
+    // ours sets those.
     http_client_fn(move |_, _| connector.clone())
 }
 
-/// Two pools, because the trusted roots depend on the host. Each is made at its
-/// first call, so that nobody reads roots that are not needed.
+/// Two pools, because the trusted roots depend on the host. Each is created at its first call, so
+/// that unneeded roots are never read.
 #[derive(Debug, Default)]
 struct ByHost {
     aws: OnceLock<Connector>,
@@ -49,7 +47,7 @@ impl HttpConnector for ByHost {
 
 fn connector(roots: TlsContext) -> Connector {
     Connector::builder()
-        .connector_settings(HttpConnectorSettings::builder().connect_timeout(CONNECT).build())
+        .connector_settings(HttpConnectorSettings::builder().connect_timeout(CONNECT_TIMEOUT).build())
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
         .tls_context(roots)
         .build()
@@ -70,14 +68,14 @@ mod tests {
 
     const ANSWER: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
 
-    /// A service whose connections end with each of these answers; its client.
+    /// A client of a service that closes its connections after each of these responses.
     async fn client<const N: usize>(answers: [&'static str; N]) -> Client {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move {
             for answer in answers {
                 let (mut connection, _) = listener.accept().await.unwrap();
-                // Until the end of the headers at least.
+                // Reads at least the headers.
                 let _ = connection.read(&mut [0; 4096]).await.unwrap();
                 connection.write_all(answer.as_bytes()).await.unwrap();
             }
@@ -94,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_cut_off_is_tried_again() {
+    async fn incomplete_response_is_retried() {
         let half = "HTTP/1.1 200 OK\r\nconte";
         for answers in [["", ANSWER], [half, ANSWER]] {
             let answered = client(answers).await.decrypt().send().await;
@@ -104,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_nobody_answers_is_an_error() {
+    async fn missing_response_is_an_error() {
         let answered = client([]).await.decrypt().send().await;
 
         assert!(answered.is_err(), "{answered:?}");

@@ -1,11 +1,11 @@
-//! Sealing of secrets: AES-256-GCM under a data key that is itself wrapped, by
-//! KMS in the cloud and by a key file on a laptop.
+//! Envelope encryption of secrets: AES-256-GCM with a data key that is itself encrypted
+//! ("wrapped"), by KMS in the cloud and by a key file in the local stack.
 //!
-//! A sealed value is `1`, the length of the wrapped data key (2 bytes, big
-//! endian), the wrapped data key, a nonce of 12 bytes, the ciphertext. The
-//! context (user, connection, platform) is authenticated with it, so a value
-//! moved to another item does not open. The kind of the secret is a part of the
-//! wrapped data key, so a function that may not open a kind cannot get its keys.
+//! A sealed value is: the byte `1`, the length of the wrapped data key (2 bytes, big endian), the
+//! wrapped data key, a nonce of 12 bytes, the ciphertext. The context (user, connection,
+//! platform) is authenticated, so a value that was moved to another item does not decrypt. The
+//! kind of the secret is bound to the wrapped data key, so a function that may not decrypt a
+//! kind cannot get its keys.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,52 +22,48 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::error_chain::chain;
 
-/// The form described above.
+/// First byte of the format described above.
 const VERSION: u8 = 1;
 
 const NONCE_LEN: usize = 12;
 
-/// How long one data key seals, so that a busy function asks KMS rarely.
-const DATA_KEY_LASTS: TimeDelta = TimeDelta::minutes(5);
+/// How long a data key is used for encryption, so that a busy function rarely calls KMS.
+const DATA_KEY_LIFETIME: TimeDelta = TimeDelta::minutes(5);
 
-/// How long a data key is remembered for opening.
-const REMEMBERED_FOR: TimeDelta = TimeDelta::minutes(5);
+/// How long an unwrapped data key is cached for decryption.
+const CACHE_LIFETIME: TimeDelta = TimeDelta::minutes(5);
 
-/// The most data keys that are remembered for opening.
-const REMEMBERED: usize = 64;
+/// The most data keys that are cached for decryption.
+const CACHE_SIZE: usize = 64;
 
-/// Why something could not be sealed or opened. Says nothing of the content.
+/// The messages reveal nothing about the content.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// The key service failed.
-    #[error("the key service failed: {0}")]
+    #[error("key service: {0}")]
     Keys(String),
-    /// Not something we sealed, or sealed in another context.
-    #[error("a sealed value does not open")]
+    /// The value was not sealed by this deployment, or with another context.
+    #[error("sealed value invalid, or of another context")]
     Broken,
 }
 
-/// Seals and opens secrets.
 #[async_trait]
 pub trait Sealer: Send + Sync {
-    /// The sealed form of `plain`.
     async fn seal(&self, plain: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError>;
 
     async fn open(&self, sealed: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError>;
 }
 
-/// Makes and unwraps data keys.
+/// Generates and unwraps data keys.
 #[async_trait]
 pub trait DataKeys: Send + Sync {
-    /// A new key for secrets of this kind, and its wrapped form.
+    /// Returns a new key for secrets of this kind, and its wrapped form.
     async fn generate(&self, kind: SecretKind) -> Result<(DataKey, Vec<u8>), SealError>;
 
-    /// The key of a wrapped form, which was made for secrets of this kind.
+    /// Fails if the key was generated for another kind.
     async fn unwrap(&self, wrapped: &[u8], kind: SecretKind) -> Result<DataKey, SealError>;
 }
 
-/// 256 bits that never print, and of which memory keeps nothing when they are
-/// dropped.
+/// 256 bits that are never printed, and are zeroed in memory when dropped.
 #[derive(Clone)]
 pub struct DataKey([u8; 32]);
 
@@ -78,7 +74,6 @@ impl Drop for DataKey {
 }
 
 impl DataKey {
-    /// From a key service or a file.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -102,20 +97,18 @@ impl DataKey {
     }
 }
 
-/// A data key, its wrapped form, and when it was made or unwrapped.
-type Known = (DataKey, Vec<u8>, DateTime<Utc>);
+/// A data key, its wrapped form, and when it was generated or unwrapped.
+type CachedKey = (DataKey, Vec<u8>, DateTime<Utc>);
 
-/// Seals under data keys.
 pub struct Envelope<K> {
     keys: K,
     clock: Clock,
-    sealing: Mutex<BTreeMap<SecretKind, Known>>,
-    /// The oldest first.
-    opened: Mutex<Vec<(SecretKind, Known)>>,
+    sealing: Mutex<BTreeMap<SecretKind, CachedKey>>,
+    /// Oldest first.
+    opened: Mutex<Vec<(SecretKind, CachedKey)>>,
 }
 
 impl<K: DataKeys> Envelope<K> {
-    /// An envelope whose data keys come from `keys`.
     pub fn new(keys: K, clock: Clock) -> Arc<Self> {
         Arc::new(Self { keys, clock, sealing: Mutex::default(), opened: Mutex::default() })
     }
@@ -123,9 +116,9 @@ impl<K: DataKeys> Envelope<K> {
     async fn sealing_key(&self, kind: SecretKind) -> Result<(DataKey, Vec<u8>), SealError> {
         let mut sealing = self.sealing.lock().await;
         let now = self.clock.now();
-        self.forget_old(now).await;
-        // An old key goes before another is asked for, which can fail.
-        sealing.retain(|_, it| now - it.2 < DATA_KEY_LASTS);
+        self.drop_expired(now).await;
+        // The old key is dropped before another is requested, which can fail.
+        sealing.retain(|_, it| now - it.2 < DATA_KEY_LIFETIME);
         if let Some((key, wrapped, _)) = sealing.get(&kind) {
             return Ok((key.clone(), wrapped.clone()));
         }
@@ -136,10 +129,10 @@ impl<K: DataKeys> Envelope<K> {
 
     async fn opening_key(&self, wrapped: &[u8], kind: SecretKind) -> Result<DataKey, SealError> {
         let now = self.clock.now();
-        self.forget_old(now).await;
-        // While another key is being made, the old one is gone already.
+        self.drop_expired(now).await;
+        // If the lock is taken, `sealing_key` has already dropped the old key.
         if let Ok(mut sealing) = self.sealing.try_lock() {
-            sealing.retain(|_, it| now - it.2 < DATA_KEY_LASTS);
+            sealing.retain(|_, it| now - it.2 < DATA_KEY_LIFETIME);
         }
         let opened = self.opened.lock().await;
         let known = opened.iter().find(|it| it.0 == kind && it.1.1 == wrapped).map(|it| it.1.0.clone());
@@ -149,16 +142,15 @@ impl<K: DataKeys> Envelope<K> {
         }
         let key = self.keys.unwrap(wrapped, kind).await?;
         let mut opened = self.opened.lock().await;
-        if REMEMBERED <= opened.len() {
+        if CACHE_SIZE <= opened.len() {
             opened.remove(0);
         }
         opened.push((kind, (key.clone(), wrapped.to_owned(), now)));
         Ok(key)
     }
 
-    /// Forgets the keys for opening whose time is over.
-    async fn forget_old(&self, now: DateTime<Utc>) {
-        self.opened.lock().await.retain(|it| now - it.1.2 < REMEMBERED_FOR);
+    async fn drop_expired(&self, now: DateTime<Utc>) {
+        self.opened.lock().await.retain(|it| now - it.1.2 < CACHE_LIFETIME);
     }
 }
 
@@ -179,21 +171,19 @@ impl<K: DataKeys> Sealer for Envelope<K> {
     }
 }
 
-/// Data keys of AWS KMS.
+/// Data keys that AWS KMS generates and unwraps.
 pub struct KmsKeys {
     client: aws_sdk_kms::Client,
     key_id: String,
 }
 
 impl KmsKeys {
-    /// Data keys that are wrapped by this key.
     pub fn new(client: aws_sdk_kms::Client, key_id: String) -> Self {
         Self { client, key_id }
     }
 }
 
-/// The encryption context of every call, with the kind of the secret: roles insist
-/// on both.
+/// The encryption context of every call, with the kind of the secret. The IAM roles require both.
 const KMS_CONTEXT: (&str, &str) = ("service", "social-publishing");
 
 const KMS_KIND: &str = "kind";
@@ -231,20 +221,19 @@ impl DataKeys for KmsKeys {
 }
 
 fn data_key(plaintext: Option<aws_sdk_kms::primitives::Blob>) -> Result<DataKey, SealError> {
-    data_key_of(plaintext.ok_or(SealError::Broken)?.into_inner())
+    data_key_from_bytes(plaintext.ok_or(SealError::Broken)?.into_inner())
 }
 
-/// The bytes as a key; they are zeroed where they were.
-fn data_key_of(bytes: Vec<u8>) -> Result<DataKey, SealError> {
+/// Converts the bytes to a key and zeroes them.
+fn data_key_from_bytes(bytes: Vec<u8>) -> Result<DataKey, SealError> {
     let bytes = Zeroizing::new(bytes);
     bytes.as_slice().try_into().map(DataKey).map_err(|_| SealError::Broken)
 }
 
-/// Data keys wrapped by a key that the local stack keeps in a file.
+/// Data keys that are wrapped with a key of the local stack, stored in a file.
 pub struct LocalKeys(DataKey);
 
 impl LocalKeys {
-    /// Data keys that are wrapped by this key.
     pub fn new(key: DataKey) -> Self {
         Self(key)
     }
@@ -259,7 +248,7 @@ impl DataKeys for LocalKeys {
     }
 
     async fn unwrap(&self, wrapped: &[u8], kind: SecretKind) -> Result<DataKey, SealError> {
-        data_key_of(self.0.decrypt(wrapped, kind.as_str().as_bytes())?)
+        data_key_from_bytes(self.0.decrypt(wrapped, kind.as_str().as_bytes())?)
     }
 }
 
@@ -278,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_sealed_opens_in_its_context_alone() {
+    async fn sealed_value_opens_only_in_its_context() {
         let envelope = sealer();
         let sealed = envelope.seal(b"token", &grant("1:2:sandbox")).await.unwrap();
         assert_eq!(envelope.open(&sealed, &grant("1:2:sandbox")).await.unwrap(), b"token");
@@ -287,12 +276,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_data_key_is_of_one_kind() {
+    async fn data_key_is_bound_to_one_kind() {
         let envelope = sealer();
         let kinds = [SecretKind::Vault, SecretKind::Grant, SecretKind::Webhook];
         for sealed_for in kinds {
             let sealed = envelope.seal(b"token", &SealContext::new(sealed_for, "a")).await.unwrap();
-            // Once where the key is remembered, once where it is not.
+            // With a cached key and without.
             for envelope in [&envelope, &sealer()] {
                 for kind in kinds {
                     let opened = envelope.open(&sealed, &SealContext::new(kind, "a")).await;
@@ -304,13 +293,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_process_with_the_same_key_opens_it() {
+    async fn another_process_with_the_same_key_opens_a_value() {
         let sealed = sealer().seal(b"token", &grant("context")).await.unwrap();
         assert_eq!(sealer().open(&sealed, &grant("context")).await.unwrap(), b"token");
     }
 
     #[tokio::test]
-    async fn a_key_is_remembered_for_five_minutes_and_no_longer() {
+    async fn data_keys_are_cached_for_five_minutes() {
         let clock = Clock::manual(noon());
         let envelope = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
         let sealed = envelope.seal(b"token", &grant("context")).await.unwrap();
@@ -327,12 +316,12 @@ mod tests {
 
         assert!(envelope.sealing.lock().await.is_empty());
         let wrapped: Vec<_> = envelope.opened.lock().await.iter().map(|it| it.1.1.clone()).collect();
-        assert_eq!(wrapped.len(), 1, "the first is forgotten");
+        assert_eq!(wrapped.len(), 1, "the first key has expired");
         assert!(!sealed.windows(wrapped[0].len()).any(|it| it == wrapped[0]));
     }
 
     #[tokio::test]
-    async fn a_changed_or_cut_value_does_not_open() {
+    async fn changed_or_truncated_value_does_not_open() {
         let envelope = sealer();
         let sealed = envelope.seal(b"token", &grant("context")).await.unwrap();
         for end in 0..sealed.len() {

@@ -1,4 +1,4 @@
-//! A bucket for tests: an S3 in the test's own process.
+//! A bucket for tests, on an in-process S3 server.
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
@@ -12,22 +12,19 @@ use tokio::net::TcpListener;
 use crate::bucket::{Bucket, BucketSettings};
 use crate::sdk_http;
 
-/// A bucket and the folder that it is kept in.
 #[derive(Debug)]
 pub struct TestBucket {
-    /// Empty at first.
     pub bucket: Bucket,
-    /// Where the store keeps everything; removed with this value.
+    /// The folder of the store; removed with this value.
     pub folder: TempDir,
-    /// The store's URL.
     pub endpoint: String,
 }
 
 impl TestBucket {
-    /// An empty bucket, until the runtime ends.
+    /// Starts an empty bucket. It runs until the runtime ends.
     ///
     /// # Panics
-    /// When there is no folder or no free port, which no test can do without.
+    /// If there is no temporary folder or no free port.
     #[expect(clippy::expect_used, reason = "only tests call it")]
     pub async fn start() -> Self {
         let folder = TempDir::new().expect("a folder");
@@ -50,10 +47,10 @@ impl TestBucket {
         Self { bucket: Bucket::new(&sdk, &settings), folder, endpoint }
     }
 
-    /// The files of the store: objects, and what is left of unfinished uploads.
+    /// The files of the store: objects, and parts of unfinished uploads.
     ///
     /// # Panics
-    /// When the folder cannot be read.
+    /// If the folder cannot be read.
     #[expect(clippy::expect_used, reason = "only tests call it")]
     pub fn files(&self) -> Vec<String> {
         let mut files = Vec::new();

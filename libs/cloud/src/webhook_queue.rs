@@ -1,5 +1,5 @@
-//! The queue of notices: events on their way to endpoints of users. It is one of
-//! its own, so that an endpoint that is down delays no post.
+//! The queue of webhook deliveries, separate from that of posts, so that a slow endpoint delays no
+//! post.
 
 use async_trait::async_trait;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -10,27 +10,26 @@ use domain::webhook::WebhookDeliveryId;
 use crate::error_chain::chain;
 use crate::queue::{MAX_DELAY_S, QueueError};
 
-/// A hint that a notice wants to be looked at, and when.
+/// Names a webhook delivery, and when its next attempt is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookDeliveryMessage {
     pub name: WebhookDeliveryId,
-    /// When; a time in the past means at once.
+    /// A time in the past means immediately.
     pub at: DateTime<Utc>,
 }
 
 impl WebhookDeliveryMessage {
-    /// For how many whole seconds a queue is to hold it back when it is sent at
-    /// `now`; at most [`MAX_DELAY_S`].
+    /// The delay in seconds of a message that is sent at `now`, rounded up; at most
+    /// [`MAX_DELAY_S`].
     pub fn delay_s(&self, now: DateTime<Utc>) -> u16 {
         let wait_ms = (self.at - now).num_milliseconds().max(0);
         u16::try_from(wait_ms.unsigned_abs().div_ceil(1_000)).unwrap_or(MAX_DELAY_S).min(MAX_DELAY_S)
     }
 }
 
-/// A queue of notices, with delays.
 #[async_trait]
 pub trait WebhookQueue: Send + Sync {
-    /// Sends all; on an error some may have been sent.
+    /// After an error, some messages may have been sent.
     async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError>;
 }
 
@@ -40,7 +39,7 @@ pub struct SqsWebhookQueue {
     clock: Clock,
 }
 
-/// The most messages that SQS takes in one call.
+/// The most messages that SQS accepts in one call.
 const BATCH: usize = 10;
 
 impl SqsWebhookQueue {
@@ -60,8 +59,8 @@ impl WebhookQueue for SqsWebhookQueue {
                 let entry = SendMessageBatchRequestEntry::builder()
                     .id(index.to_string())
                     .message_body(body)
-                    // A fair queue: what waits for one user holds up no other. The rule of the bus
-                    // gives events the same group.
+                    // Makes the queue fair: many messages of one user do not delay those of others.
+                    // The rule of the event bus gives events the same group.
                     .message_group_id(hint.name.user_id.to_string())
                     .delay_seconds(hint.delay_s(now).into());
                 request = request.entries(entry.build().map_err(|it| QueueError(it.to_string()))?);
@@ -83,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hint_comes_out_when_it_is_wanted_and_not_before() {
+    fn message_is_not_delivered_early() {
         let delay_s = |wait_ms| {
             WebhookDeliveryMessage { name: a_notice().name(), at: noon() + TimeDelta::milliseconds(wait_ms) }
                 .delay_s(noon())

@@ -1,32 +1,29 @@
-//! Which addresses may be connected to.
+//! Address policy: which IP addresses an outgoing call may connect to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Which addresses may be connected to, of those behind hosts that users name.
+/// Which addresses may be connected to, for hosts that users name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AddressPolicy {
-    /// Those of the public Internet.
+    /// Addresses of the public internet.
     #[default]
     PublicOnly,
-    /// Those of the public Internet and exactly these, for tests and the local
-    /// stack. A name is only called when all of its addresses are permitted,
-    /// so `localhost` may need two entries.
+    /// Addresses of the public internet and exactly these exceptions, for tests and the local
+    /// stack. A host name is called only if all of its addresses are permitted, so `localhost` may
+    /// need two entries.
     Also(Vec<SocketAddr>),
 }
 
 impl AddressPolicy {
-    /// Whether this address may be connected to. Without a port no exception
-    /// applies.
+    /// Without a port, no exception applies.
     pub(crate) fn permits(&self, address: IpAddr, port: Option<u16>) -> bool {
         is_public(address) || port.is_some_and(|it| self.excepts(address, it))
     }
 
-    /// Whether this address with this port is one of the exceptions.
     pub(crate) fn excepts(&self, address: IpAddr, port: u16) -> bool {
         self.exceptions().contains(&SocketAddr::new(address, port))
     }
 
-    /// The ports of the exceptions.
     pub(crate) fn excepted_ports(&self) -> impl Iterator<Item = u16> {
         self.exceptions().iter().map(SocketAddr::port)
     }
@@ -39,11 +36,11 @@ impl AddressPolicy {
     }
 }
 
-/// Whether an address is one of the public Internet: globally reachable, of one
-/// host, and not a form of another address that is not public.
+/// Whether an address is on the public internet: globally reachable, of one host, and not an
+/// encoding of an address that is not public.
 ///
-/// Sources: the IANA special-purpose registries of IPv4 and IPv6; "What is IP
-/// address 168.63.129.16?" of Azure, whose hosts alone reach that one.
+/// Sources: the IANA special-purpose registries of IPv4 and IPv6; Azure, "What is IP address
+/// 168.63.129.16?" (only hosts on Azure reach that address).
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -59,15 +56,15 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    if let Some(inside) = carried_v4(address) {
-        return is_public_v4(inside);
+    if let Some(embedded) = embedded_v4(address) {
+        return is_public_v4(embedded);
     }
     within(address, &GLOBAL_UNICAST) && !SPECIAL_V6.iter().any(|it| within(address, it))
 }
 
-/// The IPv4 address that a connection to this one ends at: of the mapped form
-/// on this machine, of the NAT64 form at the network's translator.
-fn carried_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+/// The IPv4 address at which a connection to this address ends: this machine translates the
+/// mapped form, the network's translator the NAT64 form.
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [.., a, b, c, d] = address.octets();
     let carries = within(address, &MAPPED) || within(address, &NAT64);
     carries.then(|| Ipv4Addr::new(a, b, c, d))
@@ -78,8 +75,7 @@ fn within(address: Ipv6Addr, (network, length): &(Ipv6Addr, u32)) -> bool {
     differing.leading_zeros() >= *length
 }
 
-/// The networks that are not public, as their first address and the length of
-/// their prefix in bits.
+/// Networks that are not public: first address, prefix length in bits.
 const SPECIAL_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::UNSPECIFIED, 8),            // this host
     (Ipv4Addr::new(10, 0, 0, 0), 8),       // private
@@ -102,9 +98,9 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 16] = [
 const MAPPED: (Ipv6Addr, u32) = (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96);
 const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
-/// All that is handed out for hosts of the Internet. Outside of it lie loopback,
-/// the compatible and translated forms of IPv4 addresses, local NAT64, discard,
-/// segment routing, unique local, link-local, site-local and multicast.
+/// The range that is allocated to hosts on the internet. Outside of it are loopback, the
+/// compatible and translated forms of IPv4 addresses, local NAT64, discard, segment routing,
+/// unique local, link-local, site-local and multicast.
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
@@ -124,10 +120,9 @@ mod tests {
         is_public(address.parse().unwrap())
     }
 
-    /// The first and the last address of every special range of IPv4, and the
-    /// public ones next to them.
+    /// Checks the first and last address of every special range, and their public neighbors.
     #[test]
-    fn no_special_range_of_ipv4_is_public_but_its_neighbours_are() {
+    fn special_ipv4_ranges_are_not_public_but_their_neighbors_are() {
         let special = [
             ("0.0.0.0", "0.255.255.255"),
             ("10.0.0.0", "10.255.255.255"),
@@ -160,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn no_special_range_of_ipv6_is_public() {
+    fn special_ipv6_ranges_are_not_public() {
         let special = [
             "::",
             "::1",
@@ -225,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_is_one_address_with_one_port() {
+    fn exception_is_one_address_with_one_port() {
         let policy = AddressPolicy::Also(vec!["127.0.0.1:3000".parse().unwrap()]);
         let permits = |address: &str, port| policy.permits(address.parse().unwrap(), port);
         assert!(permits("127.0.0.1", Some(3000)));
@@ -237,8 +232,8 @@ mod tests {
         }
     }
 
-    /// Special as the standard library sees it, which knows fewer ranges.
-    fn plainly_special(address: Ipv4Addr) -> bool {
+    /// Special according to the standard library, which knows fewer ranges.
+    fn is_special_in_std(address: Ipv4Addr) -> bool {
         address.is_private()
             || address.is_loopback()
             || address.is_link_local()
@@ -248,7 +243,7 @@ mod tests {
             || address.is_unspecified()
     }
 
-    /// Any address, and often one in or near a special range.
+    /// Any address, often in or near a special range.
     fn v4() -> impl Strategy<Value = Ipv4Addr> {
         let near = (proptest::sample::select(SPECIAL_V4.to_vec()), any::<u32>())
             .prop_map(|((network, _), bits)| Ipv4Addr::from_bits(network.to_bits() ^ (bits >> 7)));
@@ -257,35 +252,35 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_that_carries_an_ipv4_address_is_judged_by_it(carried in v4()) {
-            let nat64 = Ipv6Addr::from_bits(NAT64.0.to_bits() | u128::from(carried.to_bits()));
-            prop_assert_eq!(is_public(carried.to_ipv6_mapped().into()), is_public(carried.into()));
-            prop_assert_eq!(is_public(nat64.into()), is_public(carried.into()));
+        fn mapped_and_nat64_addresses_are_public_if_their_ipv4_address_is(v4_address in v4()) {
+            let nat64 = Ipv6Addr::from_bits(NAT64.0.to_bits() | u128::from(v4_address.to_bits()));
+            prop_assert_eq!(is_public(v4_address.to_ipv6_mapped().into()), is_public(v4_address.into()));
+            prop_assert_eq!(is_public(nat64.into()), is_public(v4_address.into()));
         }
 
         #[test]
-        fn no_other_cover_of_an_ipv4_address_is_public(carried in v4()) {
-            let bits = u128::from(carried.to_bits());
-            let covers = [
+        fn other_encodings_of_ipv4_addresses_are_not_public(v4_address in v4()) {
+            let bits = u128::from(v4_address.to_bits());
+            let encodings = [
                 bits,
                 0xffff << 48 | bits,
                 0x2002 << 112 | bits << 80,
                 0x2001 << 112 | bits,
                 0x2001 << 112 | (bits ^ 0xffff_ffff),
             ];
-            for cover in covers.map(Ipv6Addr::from_bits) {
-                prop_assert!(!is_public(cover.into()), "{}", cover);
+            for encoding in encodings.map(Ipv6Addr::from_bits) {
+                prop_assert!(!is_public(encoding.into()), "{}", encoding);
             }
         }
 
         #[test]
-        fn what_is_plainly_special_is_not_public(address in v4()) {
-            prop_assert!(!(plainly_special(address) && is_public(address.into())), "{}", address);
+        fn special_addresses_of_std_are_not_public(address in v4()) {
+            prop_assert!(!(is_special_in_std(address) && is_public(address.into())), "{}", address);
         }
 
         #[test]
         fn only_global_unicast_is_public_in_ipv6(address in any::<Ipv6Addr>()) {
-            if carried_v4(address).is_none() && is_public(address.into()) {
+            if embedded_v4(address).is_none() && is_public(address.into()) {
                 prop_assert_eq!(address.segments()[0] >> 13, 1);
             }
         }

@@ -1,4 +1,4 @@
-//! Which addresses a name leads to, if all of them may be connected to.
+//! A DNS resolver that returns only permitted addresses.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,21 +6,21 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::{AddressPolicy, Refusal};
 
-/// Resolves names to addresses that may be connected to, or refuses.
+/// Resolves a name to permitted addresses, or returns a [`Refusal`].
 ///
-/// It is the connector's own resolver: the addresses that it lets pass are the
-/// ones connected to, and no second look-up can answer differently.
+/// The connector uses this resolver, so the checked addresses are the ones that are connected
+/// to. A second look-up cannot return others (DNS rebinding).
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedResolver {
     policy: AddressPolicy,
     reach: Reach,
 }
 
-/// Which addresses are let pass, of those that the policy permits.
+/// Which addresses of the policy a client may connect to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reach {
     Public,
-    /// Public ones, and the exceptions with this port.
+    /// Public addresses, and the exceptions with this port.
     AlsoExceptions {
         port: u16,
     },
@@ -36,14 +36,14 @@ impl CheckedResolver {
     }
 
     async fn addresses(&self, name: &str) -> Result<Vec<SocketAddr>, Refusal> {
-        // Port 0 stands for the URL's own.
+        // With port 0, the connector uses the port of the URL.
         let found = tokio::net::lookup_host((name, 0)).await;
-        self.pass(found.map_err(|_| Refusal::UnknownHost)?.collect())
+        self.check(found.map_err(|_| Refusal::UnknownHost)?.collect())
     }
 
-    /// All of these addresses or none. A name that has a private address among
-    /// public ones is made to slip past a check, or misconfigured.
-    fn pass(&self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
+    /// Returns all addresses or none. A name with both private and public addresses is
+    /// misconfigured or an attempt to bypass the check.
+    fn check(&self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
         let refused = found.iter().find_map(|it| self.refuse(it.ip()));
         match refused {
             _ if found.is_empty() => Err(Refusal::UnknownHost),
@@ -81,45 +81,45 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_public_addresses_passes() {
+    fn name_with_public_addresses_is_resolved() {
         let addresses = found(&["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"]);
         let resolver = CheckedResolver::new(AddressPolicy::PublicOnly, Reach::Public);
-        assert_eq!(resolver.pass(addresses.clone()), Ok(addresses));
+        assert_eq!(resolver.check(addresses.clone()), Ok(addresses));
     }
 
     #[test]
-    fn one_address_that_is_not_public_refuses_the_name() {
+    fn name_with_one_private_address_is_refused() {
         let resolver = CheckedResolver::new(AddressPolicy::PublicOnly, Reach::Public);
         for other in ["127.0.0.1", "169.254.169.254", "::1", "::ffff:10.0.0.1"] {
             for order in [["93.184.215.14", other], [other, "93.184.215.14"]] {
-                assert_eq!(resolver.pass(found(&order)), Err(Refusal::NotPublic), "{order:?}");
+                assert_eq!(resolver.check(found(&order)), Err(Refusal::NotPublic), "{order:?}");
             }
         }
     }
 
     #[test]
-    fn a_name_without_addresses_is_not_found() {
+    fn name_without_addresses_is_not_found() {
         let resolver = CheckedResolver::new(AddressPolicy::PublicOnly, Reach::Public);
-        assert_eq!(resolver.pass(Vec::new()), Err(Refusal::UnknownHost));
+        assert_eq!(resolver.check(Vec::new()), Err(Refusal::UnknownHost));
     }
 
     #[test]
-    fn an_exception_holds_for_its_port_only() {
+    fn exception_applies_to_its_port_only() {
         let policy = AddressPolicy::Also(vec!["127.0.0.1:3000".parse().unwrap()]);
-        let pass = |reach| CheckedResolver::new(policy.clone(), reach).pass(found(&["127.0.0.1"]));
-        assert!(pass(Reach::AlsoExceptions { port: 3000 }).is_ok());
-        assert_eq!(pass(Reach::AlsoExceptions { port: 3001 }), Err(Refusal::NotPublic));
-        assert_eq!(pass(Reach::Public), Err(Refusal::NotPublic));
+        let check = |reach| CheckedResolver::new(policy.clone(), reach).check(found(&["127.0.0.1"]));
+        assert!(check(Reach::AlsoExceptions { port: 3000 }).is_ok());
+        assert_eq!(check(Reach::AlsoExceptions { port: 3001 }), Err(Refusal::NotPublic));
+        assert_eq!(check(Reach::Public), Err(Refusal::NotPublic));
     }
 
     #[test]
-    fn where_only_exceptions_pass_a_public_address_does_not() {
+    fn unencrypted_call_reaches_exceptions_only() {
         let policy = AddressPolicy::Also(vec!["127.0.0.1:3000".parse().unwrap(), "[::1]:3000".parse().unwrap()]);
         let resolver = CheckedResolver::new(policy, Reach::OnlyExceptions { port: 3000 });
-        assert!(resolver.pass(found(&["127.0.0.1", "::1"])).is_ok());
+        assert!(resolver.check(found(&["127.0.0.1", "::1"])).is_ok());
         for other in ["93.184.215.14", "127.0.0.2", "10.0.0.1"] {
-            assert_eq!(resolver.pass(found(&["127.0.0.1", other])), Err(Refusal::Scheme), "{other}");
+            assert_eq!(resolver.check(found(&["127.0.0.1", other])), Err(Refusal::Scheme), "{other}");
         }
-        assert_eq!(resolver.pass(Vec::new()), Err(Refusal::UnknownHost));
+        assert_eq!(resolver.check(Vec::new()), Err(Refusal::UnknownHost));
     }
 }

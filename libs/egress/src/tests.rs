@@ -13,8 +13,7 @@ fn excepting(addresses: &[SocketAddr]) -> Egress {
     Egress::new(AddressPolicy::Also(addresses.to_vec()), build)
 }
 
-/// A server on loopback that answers every request with a redirect and says
-/// in a header who asked.
+/// A server on loopback that redirects every request and returns its user agent in a header.
 async fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -37,7 +36,7 @@ fn verdict(egress: &Egress, url: &str, schemes: Schemes) -> Result<(), Refusal> 
     egress.client(&Url::parse(url).unwrap(), schemes).map(|_| ())
 }
 
-/// Calls it, and says what became of that: the status, or our refusal.
+/// Calls a URL; returns the status or our refusal.
 async fn call(egress: &Egress, url: &str, schemes: Schemes) -> Result<u16, Refusal> {
     let url = Url::parse(url).unwrap();
     let answer = egress.client(&url, schemes)?.get(url).send().await;
@@ -45,9 +44,9 @@ async fn call(egress: &Egress, url: &str, schemes: Schemes) -> Result<u16, Refus
 }
 
 #[test]
-fn a_url_is_judged_by_its_scheme_its_parts_and_its_literal_address() {
+fn url_is_checked_by_scheme_credentials_port_and_ip_address() {
     let egress = excepting(&["127.0.0.1:3000".parse().unwrap()]);
-    // The verdict on files, and the one on servers that hold credentials.
+    // The expected results with `Schemes::Any` and with `Schemes::Encrypted`.
     let cases = [
         ("https://example.com/", Ok(()), Ok(())),
         ("https://8.8.8.8/", Ok(()), Ok(())),
@@ -80,7 +79,7 @@ fn a_url_is_judged_by_its_scheme_its_parts_and_its_literal_address() {
 }
 
 #[tokio::test]
-async fn a_name_is_called_without_encryption_only_where_all_its_addresses_are_exceptions() {
+async fn http_name_is_called_only_if_all_its_addresses_are_exceptions() {
     let server = serve().await;
     let at = |host: &str| SocketAddr::new(host.parse().unwrap(), server.port());
     let url = format!("http://localhost:{}/", server.port());
@@ -94,7 +93,7 @@ async fn a_name_is_called_without_encryption_only_where_all_its_addresses_are_ex
 }
 
 #[tokio::test]
-async fn a_name_that_leads_to_us_is_not_called() {
+async fn name_that_resolves_to_loopback_is_not_called() {
     let egress = Egress::new(AddressPolicy::PublicOnly, build);
     for schemes in [Schemes::Any, Schemes::Encrypted] {
         assert_eq!(call(&egress, "https://localhost/", schemes).await, Err(Refusal::NotPublic));
@@ -102,7 +101,7 @@ async fn a_name_that_leads_to_us_is_not_called() {
 }
 
 #[tokio::test]
-async fn a_call_goes_out_as_the_caller_and_a_redirect_is_not_followed() {
+async fn call_has_callers_user_agent_and_follows_no_redirect() {
     let server = serve().await;
     let url = Url::parse(&format!("http://{server}/")).unwrap();
     let egress = excepting(&[server]);
@@ -114,7 +113,7 @@ async fn a_call_goes_out_as_the_caller_and_a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_was_not_refused_by_us() {
+async fn unreachable_server_is_no_refusal() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

@@ -1,4 +1,4 @@
-//! This service's id and secret at a platform, as an operator keeps them.
+//! The app credentials (client id and secret) that an operator stored for a platform.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use cloud::secrets::Secret;
 use domain::clock::Clock;
 use platforms::{AppCredentials, AppSource, DependencyError};
 
-/// App credentials in a secret of AWS Secrets Manager.
+/// App credentials in AWS Secrets Manager.
 pub(crate) struct AppSecret(Secret<AppCredentials>);
 
 impl AppSecret {
-    /// The secret with this name or ARN.
+    /// `id` is the name or ARN of the secret.
     pub(crate) fn new(aws: &SdkConfig, id: String) -> Self {
         Self(Secret::new(aws, id, AppCredentials::FORM, Clock::System))
     }
@@ -21,7 +21,7 @@ impl AppSecret {
 #[async_trait]
 impl AppSource for AppSecret {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
-        // Why is in the log already.
+        // The cause is already logged.
         self.0.get().await.map_err(|_| DependencyError)
     }
 

@@ -1,5 +1,3 @@
-//! What every function that calls platforms reads from its environment.
-
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
@@ -9,9 +7,8 @@ use platforms::{AppSource, Capability, Registry, Setup, Vault};
 
 use crate::app_secret::AppSecret;
 
-/// The platforms that `PLATFORMS` (JSON) switches on. Our id and secret at one,
-/// where an operator has to get them, are in the secret whose name is
-/// `PLATFORM_SECRETS`, a slash and the platform's name.
+/// The platforms that the environment variable `PLATFORMS` (JSON) enables. The app credentials
+/// of a platform, if it needs any, are in the secret `<PLATFORM_SECRETS>/<platform name>`.
 pub fn platforms<P: Capability + ?Sized>(aws: &SdkConfig, vault: Arc<dyn Vault>) -> Result<Registry<P>, SettingsError> {
     let (aws, secrets) = (aws.clone(), required("PLATFORM_SECRETS")?);
     let app = move |name: &str| -> Arc<dyn AppSource> { Arc::new(AppSecret::new(&aws, format!("{secrets}/{name}"))) };

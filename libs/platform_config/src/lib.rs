@@ -1,5 +1,5 @@
-//! Which platforms a deployment has switched on, with what its operator keeps
-//! for them: what every function that calls platforms has to know.
+//! Which platforms a deployment has enabled, and their app credentials. Used by every function
+//! that calls platforms.
 
 mod app_secret;
 mod environment;

@@ -126,7 +126,7 @@ impl HeldPermits {
         let held = Arc::clone(&permit.held);
         let mut until = held.until.lock().await;
         let is_held = 0 < held.calls.load(Ordering::SeqCst) && now < *until;
-        if !is_held && !store.acquire_permit(of, open, &self.environment, now, random_u64()).await?.is_won() {
+        if !is_held && !store.acquire_permit(of, open, &self.environment, now, random_u64()).await?.is_applied() {
             return Ok(None);
         }
         if !is_held {

@@ -83,7 +83,7 @@ impl Publishing {
     ) -> Result<(), PublishingError> {
         let ids = |post: &Post| post.files().map(|it| it.media_id).collect::<BTreeSet<_>>();
         let gone: Vec<_> = ids(post).difference(&after.map(ids).unwrap_or_default()).copied().collect();
-        Ok(self.store.let_media_go(post.user_id, &gone, now).await?)
+        Ok(self.store.release_media(post.user_id, &gone, now).await?)
     }
 
     /// Releases files that a request named, unless the post was written. Only for tidiness, so a
@@ -92,7 +92,7 @@ impl Publishing {
         if is_written || kept.is_empty() {
             return;
         }
-        if let Err(error) = self.store.let_media_go(user, kept, self.clock.now()).await {
+        if let Err(error) = self.store.release_media(user, kept, self.clock.now()).await {
             tracing::warn!(%error, user_id = %user, "files of a post that was not written could not be released");
         }
     }
@@ -155,7 +155,7 @@ async fn carried_or_not(
         Err(_) => {
             let ids: Vec<_> = unused.iter().map(|it| it.media()).collect();
             tracing::warn!(user_id = %owner, files = ids.len(), "user has too many posts to search; the files are kept");
-            store.let_media_go(owner, &ids, now).await
+            store.release_media(owner, &ids, now).await
         }
     };
     if let Err(error) = put_off {

@@ -9,19 +9,18 @@ use crate::error::StorageError;
 use crate::item::Item;
 use crate::schema::Table;
 
-/// The most keys that DynamoDB takes in one call.
+/// The most keys that DynamoDB accepts in one call.
 const MAX_KEYS: usize = 100;
 
-/// How many calls are made for the same keys at most: DynamoDB may leave some
-/// unread in each.
+/// The most calls for the same keys: DynamoDB may leave keys unread in each call.
 const MAX_ROUNDS: usize = 8;
 
-/// Items by table, in no order.
+/// Items by table, unordered.
 pub(crate) type Found = HashMap<Table, Vec<Item>>;
 
 impl Store {
-    /// The items with these keys, each key once, strongly consistent; those
-    /// that are not there are left out.
+    /// Reads the items with these keys, strongly consistent. Missing items are omitted. No key may
+    /// occur twice.
     pub(crate) async fn batch_get(&self, keys: Vec<(Table, Item)>) -> Result<Found, StorageError> {
         let calls: Vec<_> = keys.chunks(MAX_KEYS).map(|it| self.batch_get_some(it)).collect();
         let mut found = Found::new();
@@ -47,17 +46,17 @@ impl Store {
 
         let mut found = Found::new();
         for _ in 0..MAX_ROUNDS {
-            let answer = self.client.batch_get_item().set_request_items(Some(wanted)).send().await?;
-            for (name, items) in answer.responses.unwrap_or_default() {
+            let response = self.client.batch_get_item().set_request_items(Some(wanted)).send().await?;
+            for (name, items) in response.responses.unwrap_or_default() {
                 if let Some(table) = names.get(&name) {
                     found.entry(*table).or_default().extend(items);
                 }
             }
-            wanted = answer.unprocessed_keys.unwrap_or_default();
+            wanted = response.unprocessed_keys.unwrap_or_default();
             if wanted.is_empty() {
                 return Ok(found);
             }
         }
-        Err(StorageError::Unavailable("items are left unread after several calls".to_owned()))
+        Err(StorageError::Unavailable("items left unread after several calls".to_owned()))
     }
 }

@@ -1,5 +1,5 @@
-//! What the posts of a user to a platform cost in a month: counted in the transaction
-//! that writes a post, so that posts written at the same moment stay within the budget.
+//! Monthly budgets: what a user's posts to a platform cost. Counted in the transaction that writes a
+//! post, so that concurrently written posts stay within the budget.
 
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use domain::budget::{BudgetKey, Change, MilliDollars};
@@ -17,49 +17,49 @@ struct Counter {
 }
 
 impl Store {
-    /// What the posts of a user cost, those that are scheduled included.
-    pub async fn spent(&self, user: UserId, purse: &BudgetKey) -> Result<MilliDollars, StorageError> {
+    /// The cost of a user's posts, including scheduled ones.
+    pub async fn spent(&self, user: UserId, budget: &BudgetKey) -> Result<MilliDollars, StorageError> {
         let found = self
             .client
             .get_item()
             .table_name(self.table(Table::Limits))
-            .set_key(Some(key(user, purse)))
+            .set_key(Some(key(user, budget)))
             .consistent_read(true)
             .send()
             .await?;
         let counter = found.item.map(from_item::<Counter>).transpose()?;
-        // Less than none where the count had ended and something of it was given back.
+        // Negative if the count expired (TTL) before a charge was released.
         Ok(MilliDollars::new(counter.and_then(|it| u64::try_from(it.mills).ok()).unwrap_or_default()))
     }
 
-    /// Counts a change, on condition that the budget is not exceeded by it.
+    /// Charges a change, on condition that the budget is not exceeded.
     pub(crate) fn charge_action(
         &self,
         user: UserId,
-        purse: &BudgetKey,
+        budget: &BudgetKey,
         change: Change,
     ) -> Result<TransactWriteItem, StorageError> {
         let mut update = Update::builder()
             .table_name(self.table(Table::Limits))
-            .set_key(Some(key(user, purse)))
+            .set_key(Some(key(user, budget)))
             .update_expression("ADD mills :by SET #ttl = :ttl")
             .expression_attribute_names("#ttl", "ttl")
             .expression_attribute_values(":by", n(change.by))
-            .expression_attribute_values(":ttl", ttl(purse.month.ends_at()));
+            .expression_attribute_values(":ttl", ttl(budget.month.ends_at()));
         if 0 < change.by {
-            let room = i128::from(change.budget.get()) - i128::from(change.by);
-            // Where nothing is counted yet, there is the whole budget.
-            let condition = if room < 0 { "mills <= :room" } else { "attribute_not_exists(mills) OR mills <= :room" };
-            update = update.condition_expression(condition).expression_attribute_values(":room", n(room));
+            let left = i128::from(change.budget.get()) - i128::from(change.by);
+            // Before the first charge, the whole budget is left.
+            let condition = if left < 0 { "mills <= :left" } else { "attribute_not_exists(mills) OR mills <= :left" };
+            update = update.condition_expression(condition).expression_attribute_values(":left", n(left));
         }
         let update = update.build().map_err(StorageError::build)?;
         Ok(TransactWriteItem::builder().update(update).build())
     }
 }
 
-fn key(user: UserId, purse: &BudgetKey) -> Item {
-    let subject = format!("budget#{user}#{}", purse.platform);
-    attributes([("subject", s(subject)), ("minute", n(purse.month.number()))])
+fn key(user: UserId, budget: &BudgetKey) -> Item {
+    let subject = format!("budget#{user}#{}", budget.platform);
+    attributes([("subject", s(subject)), ("minute", n(budget.month.number()))])
 }
 
 #[cfg(test)]
@@ -73,16 +73,15 @@ mod tests {
     use crate::post_write::{PostWrite, PostWritten};
     use crate::testing::store;
 
-    fn purse() -> BudgetKey {
+    fn budget() -> BudgetKey {
         BudgetKey { platform: a_connection(&a_user()).provider, month: Month::of(noon()) }
     }
 
-    /// A post that costs so much of a budget of a dollar, aimed at an account that is
-    /// not marked.
+    /// A post with this cost in 0.001 USD, for a budget of one dollar.
     fn costing(user: &User, cost: u64) -> Post {
         let mut post = a_post(user, None, &[a_connection(user)]);
         post.targets[0].charge =
-            Some(Charge { month: purse().month, cost: MilliDollars::new(cost), budget: MilliDollars::cents(100) });
+            Some(Charge { month: budget().month, cost: MilliDollars::new(cost), budget: MilliDollars::cents(100) });
         post
     }
 
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn posts_written_at_the_same_moment_stay_within_the_budget() {
+    async fn concurrent_posts_stay_within_the_budget() {
         let (store, user) = (store().await, a_user());
         let posts: Vec<_> = (0..8).map(|_| costing(&user, 300)).collect();
 
@@ -99,11 +98,11 @@ mod tests {
 
         assert_eq!(ends.iter().filter(|it| **it == PostWritten::Done).count(), 3, "{ends:?}");
         assert_eq!(ends.iter().filter(|it| **it == PostWritten::OverBudget).count(), 5, "{ends:?}");
-        assert_eq!(store.spent(user.user_id, &purse()).await.unwrap(), MilliDollars::new(900));
+        assert_eq!(store.spent(user.user_id, &budget()).await.unwrap(), MilliDollars::new(900));
     }
 
     #[tokio::test]
-    async fn the_last_mill_can_be_spent_and_what_is_given_back_again() {
+    async fn whole_budget_can_be_spent_and_released_charges_again() {
         let (store, user) = (store().await, a_user());
         let (all, one) = (costing(&user, 1_000), costing(&user, 1));
         assert_eq!(write(&store, None, Some(&costing(&user, 1_001))).await, PostWritten::OverBudget, "the first");
@@ -112,23 +111,24 @@ mod tests {
 
         assert_eq!(write(&store, Some(&all), None).await, PostWritten::Done);
 
-        assert_eq!(store.spent(user.user_id, &purse()).await.unwrap(), MilliDollars::default());
+        assert_eq!(store.spent(user.user_id, &budget()).await.unwrap(), MilliDollars::default());
         assert_eq!(write(&store, None, Some(&one)).await, PostWritten::Done);
     }
 
     #[tokio::test]
-    async fn each_user_platform_and_month_is_counted_alone() {
+    async fn budgets_are_separate_per_user_platform_and_month() {
         let (store, user) = (store().await, a_user());
         write(&store, None, Some(&costing(&user, 5))).await;
         let user = user.user_id;
 
-        let next = BudgetKey { month: Month::of(purse().month.ends_at()), ..purse() };
-        let other = BudgetKey { platform: "other".to_owned(), ..purse() };
-        let somebody = UserId::new(user.get() + 1).unwrap();
+        let next = BudgetKey { month: Month::of(budget().month.ends_at()), ..budget() };
+        let other = BudgetKey { platform: "other".to_owned(), ..budget() };
+        let other_user = UserId::new(user.get() + 1).unwrap();
 
-        for (user, purse, spent) in [(user, purse(), 5), (user, next, 0), (user, other, 0), (somebody, purse(), 0)] {
-            assert_eq!(store.spent(user, &purse).await.unwrap(), MilliDollars::new(spent), "{user} {purse:?}");
+        for (user, budget, spent) in [(user, budget(), 5), (user, next, 0), (user, other, 0), (other_user, budget(), 0)]
+        {
+            assert_eq!(store.spent(user, &budget).await.unwrap(), MilliDollars::new(spent), "{user} {budget:?}");
         }
-        assert_eq!(store.erase(Table::Limits, user).await.unwrap(), 1, "it goes with its user");
+        assert_eq!(store.erase(Table::Limits, user).await.unwrap(), 1, "erased with its user");
     }
 }

@@ -1,5 +1,5 @@
-//! Changing an item in place: only what is named changes, so that what others
-//! count in it is left to them.
+//! Builds update expressions. An update changes only the named attributes, so that concurrent
+//! changes of other attributes, such as counters, are kept.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct Change {
     sets: Vec<String>,
     removes: Vec<&'static str>,
     pub(crate) values: Item,
-    /// Some attributes are named by words that `DynamoDB` reserves.
+    /// Placeholders, because some attribute names are reserved words of `DynamoDB`.
     pub(crate) names: HashMap<String, String>,
 }
 
@@ -40,8 +40,8 @@ impl Change {
         self.removes.extend(names);
     }
 
-    /// Enters credentials of this user into the `refresh` index, or takes them
-    /// out, and ends the lease of a worker that was renewing them.
+    /// Enters credentials into the `refresh` index or removes them from it, and ends the lease of a
+    /// worker that was refreshing them.
     pub(crate) fn refresh_at(&mut self, user: UserId, refresh_at: Option<DateTime<Utc>>) {
         // The lowest bits of an id are random.
         let shard = || s((user.get() % u64::from(REFRESH_SHARDS)).to_string());
@@ -50,7 +50,6 @@ impl Change {
         self.remove(["refresh_lease", "refresh_holder"]);
     }
 
-    /// The expression for all that was named.
     pub(crate) fn expression(&self) -> String {
         let sets = if self.sets.is_empty() { String::new() } else { format!("SET {} ", self.sets.join(", ")) };
         if self.removes.is_empty() { sets } else { format!("{sets}REMOVE {}", self.removes.join(", ")) }

@@ -1,9 +1,7 @@
-//! Claims: which delivery made which post of an account, so that no post is
-//! ever taken for that of two.
+//! Claims: a platform post belongs to the one delivery that claimed its id.
 //!
-//! The key is the platform's account and not a user: several users may have
-//! connected the same one, and their deliveries must not take each other's
-//! posts for their own.
+//! The key is the account on the platform, not the user: several users may have connected the same
+//! account, and a delivery of one must not claim a post of another.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Connection;
@@ -15,16 +13,13 @@ use crate::item::{Item, attributes, s, ttl};
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
-/// How long a claim is kept.
-///
-/// A delivery is given up a day after its time, and asks only about posts that
-/// are newer than its own preparation: nobody asks for an older claim.
+/// Longer than any delivery needs a claim: a delivery is given up a day after its time, and looks
+/// up only posts that are newer than its preparation.
 const KEPT_FOR: TimeDelta = TimeDelta::days(3);
 
 impl Store {
-    /// Writes down that this delivery made a public post of an account. Of any
-    /// number of deliveries that claim the same post, the first gets
-    /// [`Claim::Ours`], also when it asks again, and the others never do.
+    /// Claims a public post for this delivery. Of any number of deliveries that claim the same post,
+    /// only the first gets [`Claim::Ours`], also when it repeats the claim.
     pub async fn claim_post(
         &self,
         connection: &Connection,
@@ -51,8 +46,8 @@ impl Store {
         })
     }
 
-    /// Which of these posts of an account are claimed, and whether by this
-    /// delivery. No id may be named twice.
+    /// The existing claims of these posts, and whether they are of this delivery. No id may occur
+    /// twice.
     pub async fn claims(
         &self,
         connection: &Connection,
@@ -71,8 +66,8 @@ fn key(connection: &Connection, platform_post_id: &str) -> Item {
     attributes([("account", s(connection.account())), ("post", s(platform_post_id))])
 }
 
-/// Names a delivery without its revision: what an earlier revision made public
-/// is the same target's.
+/// Identifies a delivery by its target, without the revision: a post of an earlier revision belongs
+/// to this target too.
 fn name(delivery: &Delivery) -> String {
     format!("{}/{}/{}", delivery.user_id, delivery.post_id, delivery.target_id)
 }
@@ -90,7 +85,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_post_is_claimed_by_one_delivery() {
+    async fn post_is_claimed_by_one_delivery() {
         let store = store().await;
         let account = a_connection(&a_user());
         let one = a_delivery();
@@ -99,7 +94,11 @@ mod tests {
 
         assert_eq!(store.claim_post(&account, "p1", &one, noon()).await.unwrap(), Claim::Ours);
         assert_eq!(store.claim_post(&account, "p1", &another, noon()).await.unwrap(), Claim::Others);
-        assert_eq!(store.claim_post(&account, "p1", &later, noon()).await.unwrap(), Claim::Ours, "it is the same");
+        assert_eq!(
+            store.claim_post(&account, "p1", &later, noon()).await.unwrap(),
+            Claim::Ours,
+            "a later revision is the same target"
+        );
         assert_eq!(store.claim_post(&account, "p2", &another, noon()).await.unwrap(), Claim::Ours);
 
         let mut found = store.claims(&account, &ids(&["p1", "p2", "p3"]), &one).await.unwrap();
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn users_of_the_same_account_see_each_others_claims_and_those_of_no_other_account() {
+    async fn claims_are_shared_by_users_of_the_same_account_only() {
         let store = store().await;
         let one = a_connection(&a_user());
         let mut another = Connection { user_id: UserId::new(4711).unwrap(), ..one.clone() };

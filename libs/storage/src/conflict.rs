@@ -1,25 +1,23 @@
-//! Waiting for a transaction that has an item which is to be written.
+//! Retries of writes that conflict with a transaction on the same item.
 //!
-//! `DynamoDB` refuses such a write, and the SDK does not try it again by itself:
-//! the transaction is over in milliseconds.
+//! `DynamoDB` refuses such a write, and the SDK does not retry it. The transaction ends within
+//! milliseconds.
 
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use domain::backoff;
 
-/// How often a write is tried at most. The waits in between are a second
-/// together, two at most.
+/// Attempts of one write. The waits add up to about one second, two at most.
 pub(crate) const TRIES: u32 = 10;
 
-/// The tries of one write.
+/// Counts the attempts of one write.
 #[derive(Default)]
 pub(crate) struct RetryPolicy {
     tries: u32,
 }
 
 impl RetryPolicy {
-    /// Waits after a try that met a transaction. Returns `false`, at once, when
-    /// it was the last.
+    /// Waits after an attempt that conflicted. Returns `false` immediately if it was the last.
     pub(crate) async fn wait(&mut self) -> bool {
         self.tries += 1;
         if TRIES <= self.tries {
@@ -30,7 +28,7 @@ impl RetryPolicy {
     }
 }
 
-/// Whether an update was refused because a transaction has its item.
-pub(crate) fn meets_a_transaction(error: &SdkError<UpdateItemError>) -> bool {
+/// Whether an update was refused because of a concurrent transaction.
+pub(crate) fn is_transaction_conflict(error: &SdkError<UpdateItemError>) -> bool {
     error.as_service_error().is_some_and(UpdateItemError::is_transaction_conflict_exception)
 }

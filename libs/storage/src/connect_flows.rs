@@ -1,4 +1,5 @@
-//! Connect flows: a user on the way to a platform's page and back.
+//! Connect flows: from "connect" to connected accounts. `flow_lock` serializes submissions,
+//! `approval_check` the polling of platforms.
 
 mod approval_check;
 mod flow_lock;
@@ -21,59 +22,54 @@ use crate::write_outcome::WriteOutcome;
 
 pub use self::flow_lock::{FlowLock, MAX_SUBMISSIONS};
 
-/// How long after its end a connect flow can still be asked about.
+/// How long after its end a connect flow can still be read.
 const REMEMBERED: TimeDelta = TimeDelta::days(1);
 
-/// A user on the way to a platform's page and back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectFlow {
-    /// Whose account it will be.
+    /// The user who receives the connections.
     pub user_id: UserId,
-    /// The platform's name in the registry.
     pub provider: String,
-    /// How far it is.
     pub state: FlowState,
-    /// When it was begun.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// When it is over, unless it has ended before.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
-    /// When it was completed or failed.
+    /// When the flow was completed or failed.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<DateTime<Utc>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_id: Option<ConnectionId>,
-    /// The others that it connected, beside that one.
+    /// Further connections, in addition to `connection_id`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_connected: Vec<ConnectionId>,
-    /// Why it failed, or why not all of it was connected, for the person.
+    /// Why the flow failed, or why some accounts were not connected. Shown to the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who goes on with it; `None` before anybody has sent something.
+    /// The participant that continues the flow; `None` before the first submission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<FlowOwner>,
-    /// What the next stage needs, sealed for [`connect_flow_context`].
+    /// What the next state needs, sealed for [`connect_flow_context`].
     #[serde(skip)]
     pub sealed: Option<Vec<u8>>,
 }
 
-/// Who goes on with a connect flow. No other guest does then: the link is known to
-/// whatever server was named meanwhile.
+/// The participant that continues a connect flow. Other guests are denied: a server that the
+/// participant named may have seen the link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum FlowOwner {
-    /// The user who began it.
+    /// The user who started the flow.
     Owner,
-    /// A guest, by the hash of the cookie of their browser.
+    /// A guest, identified by the hash of the cookie of their browser.
     Guest(String),
 }
 
 const OWNER: &str = "owner";
 
 impl From<String> for FlowOwner {
-    fn from(kept: String) -> Self {
-        if kept == OWNER { Self::Owner } else { Self::Guest(kept) }
+    fn from(stored: String) -> Self {
+        if stored == OWNER { Self::Owner } else { Self::Guest(stored) }
     }
 }
 
@@ -86,23 +82,22 @@ impl From<FlowOwner> for String {
     }
 }
 
-/// How far a connect flow is. It only goes down this list, with one exception: from
-/// `Waiting` the person may go back to our own page and answer anew.
+/// States only advance in this order, with one exception: from `AwaitingCallback`, the user may
+/// return to our page and submit the form again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowState {
-    /// Our page asks what the platform has to know first.
+    /// Our page asks for the fields that the platform needs first.
     CollectingInput,
-    /// The person is on the platform's page.
+    /// The user is on the platform's page.
     AwaitingCallback,
-    /// The person approves it elsewhere, and the platform is asked whether they
-    /// have.
+    /// The user approves in another app, and the platform is polled for the approval.
     AwaitingApproval,
-    /// The platform's answer is being worked on.
+    /// The platform's response is being processed.
     Completing,
-    /// Our page asks which of several accounts.
+    /// Our page asks which accounts to connect.
     ChoosingAccounts,
-    /// An account is connected.
+    /// At least one account is connected.
     Completed,
     Failed,
 }
@@ -121,25 +116,25 @@ impl FlowState {
     }
 }
 
-/// What a connect flow's memory is sealed for.
+/// The context for which [`ConnectFlow::sealed`] is sealed.
 pub fn connect_flow_context(hash: &str) -> SealContext {
     SealContext::new(SecretKind::Grant, format_args!("connect flow:{hash}"))
 }
 
 impl ConnectFlow {
-    /// Whether it has neither ended nor expired.
+    /// Neither ended nor expired.
     pub fn is_open(&self, now: DateTime<Utc>) -> bool {
         self.ended_at.is_none() && now < self.expires_at
     }
 
-    /// Whether it can still be asked about.
+    /// Whether the flow can still be read.
     pub fn is_remembered(&self, now: DateTime<Utc>) -> bool {
         now < self.ended_at.unwrap_or(self.expires_at) + REMEMBERED
     }
 }
 
 impl Store {
-    /// Keeps a new connect flow under the hash of its state token.
+    /// Stores a new connect flow under the hash of its state token.
     pub async fn begin_connect_flow(&self, hash: &str, connect_flow: &ConnectFlow) -> Result<(), StorageError> {
         let mut item = to_item(connect_flow)?;
         item.extend(key(hash));
@@ -157,7 +152,7 @@ impl Store {
         Ok(())
     }
 
-    /// The connect flow with this hash of a state token.
+    /// The connect flow whose state token has this hash.
     pub async fn connect_flow(&self, hash: &str) -> Result<Option<ConnectFlow>, StorageError> {
         let found = self
             .client
@@ -170,9 +165,8 @@ impl Store {
         found.item.map(read).transpose()
     }
 
-    /// Takes an open connect flow from one stage to another, with what the next
-    /// one needs. Of any number of callers at the same time, at most one gets
-    /// true.
+    /// Moves an open connect flow from one of the states `from` to `to`, with the `sealed` data that
+    /// the next state needs. Of concurrent callers, at most one gets `true`.
     pub async fn advance_connect_flow(
         &self,
         hash: &str,
@@ -190,10 +184,9 @@ impl Store {
         self.change_connect_flow(hash, from, None, &change, values, now).await
     }
 
-    /// Takes a connect flow to where its platform is asked, by whoever took the turn
-    /// ([`Store::lock_connect_flow`]) and still goes on with it. `sealed` is what the
-    /// next stage needs. False where the connect flow has ended, or where somebody
-    /// else goes on with it by now.
+    /// Moves a connect flow to a state that waits for the platform. The caller `by` holds the lock
+    /// ([`Store::lock_connect_flow`]). Returns `false` if the flow has ended, or if another
+    /// participant has taken it over.
     pub async fn await_callback(
         &self,
         hash: &str,
@@ -212,7 +205,8 @@ impl Store {
         self.change_connect_flow(hash, &FROM, Some("#owner = :by"), &set, values, now).await
     }
 
-    /// Ends an open connect flow without an account.
+    /// Ends an open connect flow without an account. `reason` is shown to the user. Returns `false`
+    /// if the flow is in none of the states `from`, or has expired.
     pub async fn fail_connect_flow(
         &self,
         hash: &str,
@@ -254,12 +248,12 @@ impl Store {
             .set_expression_attribute_values(Some(values))
             .send()
             .await;
-        Ok(WriteOutcome::from_write(changed)?.is_won())
+        Ok(WriteOutcome::from_write(changed)?.is_applied())
     }
 }
 
-/// The end of a connect flow with accounts, the first of which it is known by, as part
-/// of a transaction. Only a stage in which the platform has answered leads here.
+/// The part of a transaction that completes a connect flow with these connections. Only from a
+/// state in which the platform has responded. `left_out` says which accounts were not connected.
 pub(crate) fn completed(
     table: String,
     hash: &str,
@@ -269,7 +263,7 @@ pub(crate) fn completed(
 ) -> Result<TransactWriteItem, StorageError> {
     let (first, others) = connections
         .split_first()
-        .ok_or_else(|| StorageError::Request("a connect flow that is completed without an account".to_owned()))?;
+        .ok_or_else(|| StorageError::Request("connect flow completed without an account".to_owned()))?;
     let mut change = Change::default();
     change.set("state", s(FlowState::Completed.as_str()));
     change.set("connection_id", n(first));

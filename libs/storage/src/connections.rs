@@ -1,8 +1,8 @@
-//! Connected accounts. Each points at the credentials of its grant.
+//! Connected accounts. Each points at the credentials of its grant (`credentials`).
 //!
-//! That an account is connected once per user is kept by a marker in the
-//! connect flows table (`account#user#platform#account id`), written and deleted in
-//! the same transaction as the connection.
+//! A marker in the table of connect flows (`account#user#platform#account id`) ensures that a user
+//! connects an account once. The marker and the connection are written and deleted in one
+//! transaction.
 
 mod connect;
 mod disconnect;
@@ -24,38 +24,35 @@ pub use connect::{Connected, Connecting, MAX_CONNECTED};
 pub use disconnect::Disconnected;
 pub use marks::LostGrant;
 
-/// A connection and where its credentials are.
+/// A connection and where its credentials are stored.
 #[derive(Clone, Debug)]
 pub struct ConnectionRecord {
-    /// The account.
     pub connection: Connection,
-    /// Where its credentials are.
     pub kept: KeptIn,
 }
 
-/// Where the credentials of a connection are.
+/// Where the credentials of a connection are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptIn {
     /// In the record of the grant.
     Grant {
         /// See [`crate::grant_name`].
         grant_name: String,
-        /// What the platform gave for this account alone, sealed for
-        /// [`crate::credentials_context`].
+        /// A secret for this account only, sealed for [`crate::credentials_context`].
         own: Option<Vec<u8>>,
     },
-    /// Beside the connection, sealed for [`crate::credentials_context`], as it was
-    /// before grants had records of their own.
+    /// Legacy location: on the item of the connection, sealed for
+    /// [`crate::credentials_context`].
     Connection(Vec<u8>),
 }
 
 impl ConnectionRecord {
-    /// Whether it has a secret of its own beside the grant's.
+    /// Whether the connection has a secret of its own, in addition to that of the grant.
     pub fn has_its_own(&self) -> bool {
         matches!(&self.kept, KeptIn::Grant { own: Some(_), .. })
     }
 
-    /// The name of the grant whose record it points at.
+    /// `None` for credentials in the legacy location.
     pub fn grant_name(&self) -> Option<&str> {
         match &self.kept {
             KeptIn::Grant { grant_name, .. } => Some(grant_name),
@@ -65,7 +62,6 @@ impl ConnectionRecord {
 }
 
 impl Store {
-    /// A user's connection.
     pub async fn connection(&self, user: UserId, id: ConnectionId) -> Result<Option<ConnectionRecord>, StorageError> {
         self.connection_item(user, id).await?.map(read).transpose()
     }
@@ -101,8 +97,8 @@ impl Store {
         Ok(found)
     }
 
-    /// The connections that other users have of an account, as they are now. The
-    /// index that they are found by may be a moment behind.
+    /// The connections of other users to the same account. Read consistently, but found with an
+    /// index that may lag behind.
     pub async fn other_connections_of(
         &self,
         user: UserId,
@@ -150,7 +146,7 @@ pub(crate) fn read(mut item: Item) -> Result<ConnectionRecord, StorageError> {
             KeptIn::Grant { grant_name, own }
         }
         (_, Some(AttributeValue::B(sealed))) => KeptIn::Connection(sealed.into_inner()),
-        _ => return Err(StorageError::Request("a connection without credentials".to_owned())),
+        _ => return Err(StorageError::Request("connection without credentials".to_owned())),
     };
     Ok(ConnectionRecord { connection: from_item(item)?, kept })
 }

@@ -1,9 +1,8 @@
-//! Credentials: one record for each grant of a user, which its connections
-//! point at.
+//! Credentials: one record per grant of a user. Connections point at the record.
 //!
-//! The key is the owner and the platform's own name of the grant, so that the
-//! same grant, given again, meets its record. Which connections use it stands in
-//! the record and changes with them, in one transaction.
+//! The key is the user and the platform's name of the grant, so that authorizing the same grant
+//! again finds its record. The record lists the connections that use it; both change in one
+//! transaction.
 
 mod refresh;
 #[cfg(test)]
@@ -27,78 +26,73 @@ use crate::schema::Table;
 
 pub use crate::change::REFRESH_SHARDS;
 pub use refresh::{RefreshClaim, RefreshKey, RefreshPage, Refreshed};
-pub(crate) use refresh::{is_due, number, won};
+pub(crate) use refresh::{is_due, number, send_update};
 
-/// What acts for the accounts of one grant, sealed.
+/// The encrypted credentials of one grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CredentialsRecord {
     pub user_id: UserId,
-    /// Which grant: see [`grant_name`].
+    /// See [`grant_name`].
     pub grant_name: String,
-    /// The platform's name in the registry.
     pub provider: String,
     /// Sealed for [`CredentialsRecord::context`].
     #[serde(skip)]
     pub sealed: Vec<u8>,
-    /// Grows with every change of the credentials, so that a refusal of old ones
-    /// is not held against new ones. It begins with the time, so that those of a
-    /// grant that was given back and given again are not mistaken either.
+    /// Increases with every change of the credentials, so that a refusal of old credentials does not
+    /// affect new ones. Starts at the current time in milliseconds, so that a grant that was revoked
+    /// and authorized again is distinguished too.
     pub generation: u64,
-    /// Whether the platform said that the grant is gone.
+    /// The platform reported that the grant has ended.
     #[serde(default)]
     pub is_gone: bool,
-    /// When the credentials end by themselves; `None` when they do not.
+    /// When the credentials expire; `None` if they do not.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
     pub token_expires_at: Option<DateTime<Utc>>,
-    /// When they were last renewed without their user.
+    /// When the credentials were last refreshed without their user.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
     pub renewed_at: Option<DateTime<Utc>>,
-    /// When they are to be looked after; `None` when never.
+    /// When the credentials are refreshed or checked next; `None` if never.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
     pub refresh_at: Option<DateTime<Utc>>,
-    /// The connections that point here, at least one.
+    /// The connections that use this grant, at least one.
     #[serde(skip)]
     pub connections: BTreeSet<ConnectionId>,
-    /// The connection beside which these are still kept, as they were before
-    /// grants had records of their own.
+    /// Legacy location: the credentials are still stored on the item of this connection.
     #[serde(skip)]
     pub beside: Option<ConnectionId>,
 }
 
-/// Credentials as a connect flow brings them.
+/// Credentials that a connect flow obtained.
 #[derive(Clone, Debug)]
 pub struct NewCredentials {
-    /// Which grant: see [`grant_name`].
+    /// See [`grant_name`].
     pub grant_name: String,
     /// Sealed for [`grant_context`].
     pub sealed: Vec<u8>,
-    /// When they end; `None` when they do not.
+    /// When the credentials expire; `None` if they do not.
     pub token_expires_at: Option<DateTime<Utc>>,
-    /// When they were last renewed without their user.
+    /// When the credentials were last refreshed without their user.
     pub renewed_at: Option<DateTime<Utc>>,
-    /// Whether the platform said that the grant is gone.
+    /// The platform reported that the grant has ended.
     pub is_gone: bool,
-    /// When they are to be looked after; `None` when never.
+    /// When the credentials are refreshed or checked next; `None` if never.
     pub refresh_at: Option<DateTime<Utc>>,
 }
 
-/// The condition that a record is as it was read.
+/// Condition: the record is unchanged since it was read.
 const AS_READ: &str = "generation = :as_read AND connections = :before";
 
-/// The name of a grant in the table: the platform's, and the platform's own name
-/// of the grant.
+/// The name of a grant in the table: the name of the platform, and the platform's name of the grant.
 pub fn grant_name(provider: &str, name: &str) -> String {
     format!("{provider}/{name}")
 }
 
-/// What a connection's own secret is sealed for, and credentials that are still
-/// kept beside it.
+/// The context of a connection's own secret, and of credentials in the legacy location.
 pub fn credentials_context(user: UserId, connection: ConnectionId, provider: &str) -> SealContext {
     SealContext::new(SecretKind::Grant, format_args!("user:{user}/connection:{connection}/{provider}"))
 }
 
-/// What credentials are sealed for: opened under any other name they are
-/// unreadable.
+/// The context of the credentials of a grant: they do not decrypt under another name.
 pub fn grant_context(user: UserId, grant_name: &str) -> SealContext {
     SealContext::new(SecretKind::Grant, format_args!("user:{user}/grant:{grant_name}"))
 }
@@ -111,7 +105,7 @@ impl CredentialsRecord {
         }
     }
 
-    /// Those that are still kept beside their connection.
+    /// Credentials in the legacy location.
     pub fn beside(connection: &Connection, sealed: &[u8]) -> Self {
         Self {
             user_id: connection.user_id,
@@ -130,7 +124,7 @@ impl CredentialsRecord {
 }
 
 impl NewCredentials {
-    /// The generation that these will have, over what was read.
+    /// The generation of new credentials that replace `before`.
     pub(crate) fn generation(before: Option<&CredentialsRecord>, now: DateTime<Utc>) -> u64 {
         let before = before.map_or(0, |it| it.generation + 1);
         before.max(now.timestamp_millis().try_into().unwrap_or_default())
@@ -138,7 +132,6 @@ impl NewCredentials {
 }
 
 impl Store {
-    /// A grant's credentials.
     pub async fn credentials(&self, user: UserId, grant_name: &str) -> Result<Option<CredentialsRecord>, StorageError> {
         self.credentials_item(user, grant_name).await?.map(read).transpose()
     }
@@ -155,7 +148,7 @@ impl Store {
         Ok(found.item)
     }
 
-    /// These grants of a user, by name; those that are not there are left out.
+    /// Grants of a user by name; missing ones are omitted.
     pub async fn grants_named(
         &self,
         user: UserId,
@@ -167,22 +160,22 @@ impl Store {
         found.into_iter().map(|it| read(it).map(|it| (it.grant_name.clone(), it))).collect()
     }
 
-    /// The records that other users have of the same grant, as they are now. The
-    /// index that they are found by may be a moment behind.
+    /// The records of other users for the same grant. Read consistently, but found with an index
+    /// that may lag behind.
     pub async fn same_grant_of_others(
         &self,
         record: &CredentialsRecord,
     ) -> Result<Vec<CredentialsRecord>, StorageError> {
-        self.records_beside(&record.grant_name, Some(record.user_id)).await
+        self.records_except(&record.grant_name, Some(record.user_id)).await
     }
 
-    /// The records that users have of a grant, as they are now, whoever they are. The
-    /// index that they are found by may be a moment behind.
+    /// The records of all users for a grant. Read consistently, but found with an index that may lag
+    /// behind.
     pub async fn records_of_grant(&self, grant_name: &str) -> Result<Vec<CredentialsRecord>, StorageError> {
-        self.records_beside(grant_name, None).await
+        self.records_except(grant_name, None).await
     }
 
-    async fn records_beside(
+    async fn records_except(
         &self,
         grant_name: &str,
         user: Option<UserId>,
@@ -197,10 +190,10 @@ impl Store {
             .into_paginator()
             .items()
             .send();
-        let this = user.map(|it| credentials_key(it, grant_name));
+        let excepted = user.map(|it| credentials_key(it, grant_name));
         let mut keys = Vec::new();
         while let Some(entry) = entries.next().await.transpose()? {
-            if Some(&entry) != this.as_ref() {
+            if Some(&entry) != excepted.as_ref() {
                 keys.push((Table::Credentials, entry));
             }
         }
@@ -208,8 +201,8 @@ impl Store {
         found.into_iter().map(read).collect()
     }
 
-    /// The new credentials of a grant, with all of its connections, as part of a
-    /// transaction, over what was read.
+    /// The part of a transaction that stores the new credentials and all connections of a grant, if
+    /// the record is still `before`.
     pub(crate) fn granted(
         &self,
         user: UserId,
@@ -244,8 +237,8 @@ impl Store {
         Ok(TransactWriteItem::builder().update(update.build().map_err(StorageError::build)?).build())
     }
 
-    /// A grant without these connections, as part of a transaction, over what was
-    /// read; with the last of them its record goes.
+    /// The part of a transaction that removes connections from a grant, if the record is unchanged.
+    /// Without connections, the record is deleted.
     pub(crate) fn released(
         &self,
         record: &CredentialsRecord,
@@ -285,10 +278,10 @@ fn ids(connections: &BTreeSet<ConnectionId>) -> AttributeValue {
 
 pub(crate) fn read(mut item: Item) -> Result<CredentialsRecord, StorageError> {
     let Some(AttributeValue::B(sealed)) = item.remove("credentials") else {
-        return Err(StorageError::Request("a grant without credentials".to_owned()));
+        return Err(StorageError::Request("grant without credentials".to_owned()));
     };
     let Some(AttributeValue::Ns(connections)) = item.remove("connections") else {
-        return Err(StorageError::Request("a grant without connections".to_owned()));
+        return Err(StorageError::Request("grant without connections".to_owned()));
     };
     let connections = connections.iter().filter_map(|it| it.parse().ok().and_then(ConnectionId::new)).collect();
     Ok(CredentialsRecord { sealed: sealed.into_inner(), connections, ..from_item(item)? })

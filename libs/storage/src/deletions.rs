@@ -1,5 +1,5 @@
-//! That somebody's data was deleted because they asked their platform for it: who holds
-//! its code can see that. Nothing of the person is in it.
+//! Confirmations of data deletions that a person requested at their platform. Anyone with the code
+//! can read the confirmation; it contains no personal data.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,25 +9,23 @@ use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, s, to_item, ttl};
 use crate::schema::Table;
 
-/// How long a deletion can be asked about.
+/// How long a confirmation can be read.
 const REMEMBERED: TimeDelta = TimeDelta::days(365);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deletion {
-    /// The platform's name in the registry.
     pub provider: String,
-    /// When it was asked for.
+    /// When the deletion was requested.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub at: DateTime<Utc>,
-    /// How many accounts were deleted.
+    /// Number of deleted accounts.
     pub deleted: u32,
-    /// How many are left until their scheduled posts are gone; nothing can be done with
-    /// them any more.
+    /// Number of accounts that remain until their scheduled posts are gone. They are unusable.
     pub left: u32,
 }
 
 impl Store {
-    /// Keeps a deletion under the hash of its code.
+    /// Stores a deletion under the hash of its code.
     pub async fn put_deletion(&self, hash: &str, deletion: &Deletion) -> Result<(), StorageError> {
         let mut item = to_item(deletion)?;
         item.extend(key(hash));
@@ -36,14 +34,13 @@ impl Store {
         Ok(())
     }
 
-    /// The deletion with this hash of its code.
     pub async fn deletion(&self, hash: &str) -> Result<Option<Deletion>, StorageError> {
         let found = self.client.get_item().table_name(self.table(Table::ConnectFlows)).set_key(Some(key(hash)));
         found.consistent_read(true).send().await?.item.map(from_item).transpose()
     }
 }
 
-/// Beside connect flows, which are forgotten in the same way.
+/// In the table of connect flows, which expire in the same way.
 fn key(hash: &str) -> Item {
     attributes([("connect_flow", s(format!("deletion#{hash}")))])
 }
@@ -56,7 +53,7 @@ mod tests {
     use crate::testing::store;
 
     #[tokio::test]
-    async fn a_deletion_is_found_by_its_code_alone() {
+    async fn deletion_is_found_by_its_code_only() {
         let store = store().await;
         let deletion = Deletion { provider: "sandbox".to_owned(), at: noon(), deleted: 2, left: 1 };
         store.put_deletion("hash", &deletion).await.unwrap();

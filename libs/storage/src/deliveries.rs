@@ -1,4 +1,4 @@
-//! Deliveries, and the index of those that somebody must look at.
+//! Deliveries, and the `due` index of those whose next step a worker must take.
 
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
@@ -18,21 +18,21 @@ use crate::posts::post_key;
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
-/// The condition that a delivery is as it was read.
+/// Condition: the delivery is unchanged since it was read.
 ///
-/// Two write_ids could be equal by chance. With the revision, the delivery of a
-/// changed post never passes for the one that was read all the same.
+/// Two random values of `write_id` could be equal. The revision ensures that the delivery of a
+/// changed post still fails the condition.
 pub(crate) const AS_READ: &str = "write_id = :write_id AND revision = :revision";
 
-/// Everything that taking a step with a delivery has to know.
+/// Everything that the next step of a delivery needs.
 #[derive(Debug)]
 pub struct LoadedDelivery {
     pub delivery: Delivery,
-    /// Its post; `None` when it was deleted.
+    /// `None` if the post was deleted.
     pub post: Option<Post>,
-    /// Its account; `None` when it was disconnected.
+    /// `None` if the account was disconnected.
     pub connection: Option<ConnectionRecord>,
-    /// What is being called for its user.
+    /// The in-flight calls of its user.
     pub in_flight_calls: InFlightCalls,
 }
 
@@ -42,31 +42,28 @@ pub struct DueEntry {
     pub user_id: UserId,
     pub post_id: PostId,
     pub target_id: TargetId,
-    /// By which account.
     pub connection_id: ConnectionId,
     pub revision: u64,
-    /// When its next step is to be taken.
     pub next_step_at: DateTime<Utc>,
-    /// Where it stands in the index.
+    /// Position in the index.
     pub due_at: DateTime<Utc>,
 }
 
-/// A piece of the due index, in order of time.
+/// A page of the due index, ordered by `due_at`.
 #[derive(Debug, Default)]
 pub struct DuePage {
-    /// What stands there.
     pub entries: Vec<DueEntry>,
-    /// Where the next piece begins; `None` at the end.
+    /// `None` on the last page.
     pub next: Option<DueKey>,
 }
 
-/// A place in the due index.
+/// Start of a page in the due index.
 #[derive(Clone, Debug)]
 pub struct DueKey(Item);
 
 impl Store {
-    /// A delivery with its post, its account and what is being called for its user, in one call; `None` when
-    /// there is no such delivery.
+    /// Reads a delivery with its post, its account and the in-flight calls of its user, in one call;
+    /// `None` if the delivery does not exist.
     pub async fn load_delivery(
         &self,
         user: UserId,
@@ -103,17 +100,17 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        // A query is cut at a megabyte, which the thirty deliveries that a post
-        // can have never reach.
+        // A query returns at most a megabyte, which the thirty deliveries that a post can have
+        // never reach.
         found.items.unwrap_or_default().into_iter().map(from_item).collect()
     }
 
-    /// Writes a delivery over the one that was read. Of any number of callers
-    /// with the same reading, at most one gets [`WriteOutcome::Applied`].
+    /// Replaces `before` by `after`. Of concurrent writers that read `before`, at most one gets
+    /// [`WriteOutcome::Applied`].
     ///
-    /// The SDK sends a write again when it hears no answer. If the first attempt
-    /// was written all the same, the condition of the second does not hold. The
-    /// item in its way then has the write_id of `after`, and the race is won.
+    /// When a response is lost, the SDK repeats the write. If the first attempt was applied, the
+    /// condition of the second fails, but the stored item has the `write_id` of `after`, which
+    /// counts as applied.
     pub async fn replace_delivery(&self, before: &Delivery, after: &Delivery) -> Result<WriteOutcome, StorageError> {
         let put = self
             .client
@@ -124,17 +121,17 @@ impl Store {
             .expression_attribute_values(":write_id", n(before.write_id))
             .expression_attribute_values(":revision", n(before.revision))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let mut patience = RetryPolicy::default();
+        let mut retries = RetryPolicy::default();
         loop {
             return match put.clone().send().await {
-                Err(error) if is_our_own(&error, after) => Ok(WriteOutcome::Applied),
-                Err(error) if meets_a_transaction(&error) && patience.wait().await => continue,
+                Err(error) if was_already_applied(&error, after) => Ok(WriteOutcome::Applied),
+                Err(error) if is_transaction_conflict(&error) && retries.wait().await => continue,
                 written => WriteOutcome::from_write(written),
             };
         }
     }
 
-    /// Removes a delivery whose post does not know it any more.
+    /// Removes a delivery that its post no longer has.
     pub async fn remove_delivery(&self, delivery: &Delivery) -> Result<WriteOutcome, StorageError> {
         let removed = self
             .client
@@ -149,9 +146,8 @@ impl Store {
         WriteOutcome::from_write(removed)
     }
 
-    /// What stands in one shard of the due index after `after` and no later
-    /// than `until`, the oldest first; from the beginning or from `page` on, at
-    /// most `limit`.
+    /// Entries of one shard of the due index, after `after` up to and including `until`, oldest
+    /// first, at most `limit`, starting at `page` or at the beginning.
     pub async fn due_deliveries(
         &self,
         shard: u32,
@@ -166,8 +162,8 @@ impl Store {
             .index_name("due")
             .key_condition_expression("due_shard = :shard AND due_at BETWEEN :from AND :until")
             .expression_attribute_values(":shard", s(shard_name(shard)))
-            // BETWEEN includes both ends, and `after` is not asked for: instants
-            // are whole milliseconds, so the next one is a millisecond later.
+            // BETWEEN includes both ends, but `after` is excluded. Instants are whole
+            // milliseconds.
             .expression_attribute_values(":from", at(after + TimeDelta::milliseconds(1)))
             .expression_attribute_values(":until", at(until))
             .set_exclusive_start_key(page.map(|it| it.0))
@@ -178,7 +174,7 @@ impl Store {
         Ok(DuePage { entries, next: found.last_evaluated_key.map(DueKey) })
     }
 
-    /// Until when everything was put on the queue; `None` before the first tick.
+    /// The time up to which all due deliveries are on the queue; `None` before the first tick.
     pub async fn planned_until(&self) -> Result<Option<DateTime<Utc>>, StorageError> {
         let found = self
             .client
@@ -191,8 +187,7 @@ impl Store {
         Ok(found.item.as_ref().and_then(|it| instant(it, "planned_until")))
     }
 
-    /// Notes that everything until then is on the queue. When a later time was
-    /// noted before, nothing changes.
+    /// Records that all deliveries due until then are on the queue. Never decreases the stored time.
     pub async fn set_planned_until(&self, until: DateTime<Utc>) -> Result<(), StorageError> {
         let set = self
             .client
@@ -207,8 +202,8 @@ impl Store {
         WriteOutcome::from_write(set).map(drop)
     }
 
-    /// Moves an entry of the due index, unless it has moved or its delivery
-    /// was replaced since it was read.
+    /// Moves an entry of the due index, unless it was moved or its delivery was replaced since it
+    /// was read.
     pub async fn move_due(&self, due: &DueEntry, to: DateTime<Utc>) -> Result<WriteOutcome, StorageError> {
         let moved = self
             .client
@@ -230,7 +225,6 @@ pub(crate) fn delivery_key(user: UserId, post: PostId, target: TargetId) -> Item
     attributes([("user_id", n(user)), ("delivery", s(sort_key(post, target)))])
 }
 
-/// A delivery with its key and the attributes of the due index.
 pub(crate) fn delivery_item(delivery: &Delivery, due_shards: u32) -> Result<Item, StorageError> {
     let mut item = to_item(delivery)?;
     item.insert("delivery".to_owned(), s(sort_key(delivery.post_id, delivery.target_id)));
@@ -249,8 +243,7 @@ fn shard_name(shard: u32) -> String {
     format!("due#{shard}")
 }
 
-/// Where it is kept how far planning got: beside the deliveries, under the user
-/// 0, which nobody is.
+/// Key of the planner's checkpoint, in the table of deliveries. User id 0 is never assigned.
 fn plan_key() -> Item {
     attributes([("user_id", n(0)), ("delivery", s("plan"))])
 }
@@ -277,14 +270,14 @@ fn due(entry: &Item) -> Option<DueEntry> {
     })
 }
 
-/// Whether a write failed because an earlier attempt of the same write is there.
-fn is_our_own<R>(error: &SdkError<PutItemError, R>, after: &Delivery) -> bool {
+/// Whether a write failed because an earlier attempt of the same write was applied.
+fn was_already_applied<R>(error: &SdkError<PutItemError, R>, after: &Delivery) -> bool {
     let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else { return false };
-    let there = |name: &str| failed.item().and_then(|it| it.get(name));
-    there("write_id") == Some(&n(after.write_id)) && there("revision") == Some(&n(after.revision))
+    let stored = |name: &str| failed.item().and_then(|it| it.get(name));
+    stored("write_id") == Some(&n(after.write_id)) && stored("revision") == Some(&n(after.revision))
 }
 
-fn meets_a_transaction<R>(error: &SdkError<PutItemError, R>) -> bool {
+fn is_transaction_conflict<R>(error: &SdkError<PutItemError, R>) -> bool {
     error.as_service_error().is_some_and(PutItemError::is_transaction_conflict_exception)
 }
 

@@ -1,8 +1,7 @@
-//! Removing everything of one user, for the operator.
+//! Erases all data of a user.
 //!
-//! Most tables start their keys with the owner. The others are looked through as
-//! a whole: this is asked for rarely, and an index for it would cost with every
-//! write.
+//! The keys of most tables start with the user. The other tables are scanned: erasure is rare, and an
+//! index for it would cost with every write.
 
 use aws_sdk_dynamodb::operation::query::QueryOutput;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -16,15 +15,15 @@ use crate::error::StorageError;
 use crate::item::{Item, n, s};
 use crate::schema::{Table, TableSchema};
 
-/// Items deleted at the same time.
+/// Concurrent deletions.
 const CONCURRENCY: usize = 16;
 
-/// How an item of a table that does not start with the owner names its user.
+/// How an item names its user, in a table whose key does not start with the user.
 #[derive(Clone, Copy)]
 enum Named {
-    /// By one of these attributes.
+    /// In one of these attributes.
     By(&'static [&'static str]),
-    /// By an attribute, or in its key: an account that was connected.
+    /// In `user_id`, or in the key of a marker of a connected account.
     InConnectFlow,
     /// In a part of its `subject`.
     InSubject,
@@ -33,8 +32,7 @@ enum Named {
 }
 
 impl Store {
-    /// Deletes the items of this user in a table, whichever way they name the
-    /// user, and says how many there were.
+    /// Deletes the items of a user in a table; returns their number.
     pub async fn erase(&self, table: Table, user: UserId) -> Result<usize, StorageError> {
         let named = match table {
             Table::Users
@@ -51,7 +49,7 @@ impl Store {
             Table::ConnectFlows => Named::InConnectFlow,
             Table::Limits => Named::InSubject,
             Table::Claims => Named::InDelivery,
-            // What the deployment itself is given, and no user.
+            // Secrets of the deployment, not of users.
             Table::Vault => return Ok(0),
         };
         let mut erased = 0;
@@ -60,7 +58,7 @@ impl Store {
             let page =
                 self.client.scan().table_name(self.table(table)).consistent_read(true).set_exclusive_start_key(start);
             let page = page.send().await?;
-            let items = page.items.unwrap_or_default().into_iter().filter(|it| is_of(it, named, user));
+            let items = page.items.unwrap_or_default().into_iter().filter(|it| belongs_to(it, named, user));
             erased += self.delete_all(table, items.collect()).await?;
             start = page.last_evaluated_key;
             if start.is_none() {
@@ -69,7 +67,7 @@ impl Store {
         }
     }
 
-    /// All credentials of a user, those too that are still beside a connection.
+    /// All credentials of a user, including those in the legacy location.
     pub async fn all_credentials(&self, user: UserId) -> Result<Vec<CredentialsRecord>, StorageError> {
         let (mut records, mut start) = (Vec::new(), None);
         for table in [Table::Credentials, Table::Connections] {
@@ -93,8 +91,8 @@ impl Store {
         Ok(records)
     }
 
-    /// Removes credentials, whatever connection may still use them; those beside a
-    /// connection with it.
+    /// Deletes credentials even if connections use them. Credentials in the legacy location are
+    /// deleted with their connection.
     pub async fn erase_credentials(&self, record: &CredentialsRecord) -> Result<(), StorageError> {
         let (table, key) = match record.beside {
             Some(id) => (Table::Connections, connection_key(record.user_id, id)),
@@ -146,17 +144,17 @@ fn schema(table: Table) -> Result<TableSchema, StorageError> {
     found.ok_or_else(|| StorageError::Request(format!("no table {}", table.as_str())))
 }
 
-fn is_of(item: &Item, named: Named, user: UserId) -> bool {
+fn belongs_to(item: &Item, named: Named, user: UserId) -> bool {
     let text = |name: &str| item.get(name).and_then(|it| it.as_s().ok()).map(String::as_str);
     match named {
         Named::By(attributes) => attributes.iter().any(|it| item.get(*it).is_some_and(|it| is_user(it, user))),
         Named::InConnectFlow => {
-            let of_account = format!("account#{user}#");
+            let marker_prefix = format!("account#{user}#");
             item.get("user_id").is_some_and(|it| is_user(it, user))
-                || text("connect_flow").is_some_and(|it| it.starts_with(&of_account))
+                || text("connect_flow").is_some_and(|it| it.starts_with(&marker_prefix))
         }
         Named::InSubject => {
-            // Addresses hold no number sign, so that none is taken for an id.
+            // E-mail and IP addresses contain no number sign, so no part of one is mistaken for an id.
             text("subject").is_some_and(|it| it.split('#').skip(1).any(|part| part == user.to_string()))
         }
         Named::InDelivery => text("delivery").is_some_and(|it| it.starts_with(&format!("{user}/"))),
@@ -179,8 +177,8 @@ mod tests {
     use crate::testing::{connect, join, store};
     use crate::{Medium, MediumAdded, Room, SessionGrant, TokenGrant};
 
-    /// A user with something in every table that a user can have.
-    async fn settled(store: &Store, user: &User) {
+    /// Stores items of a user in several tables.
+    async fn populate(store: &Store, user: &User) {
         join(store, user).await;
         let connection = a_connection(user);
         connect(store, &connection, &[1], None).await;
@@ -210,18 +208,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everything_of_a_user_goes_and_nothing_of_another() {
+    async fn all_items_of_a_user_are_erased_and_none_of_another() {
         let store = store().await;
         let (one, other) = (a_user(), User { user_id: UserId::new(77).unwrap(), ..a_user() });
-        settled(&store, &one).await;
+        populate(&store, &one).await;
         let before = erase_all(&store, &other).await;
-        settled(&store, &other).await;
+        populate(&store, &other).await;
 
         let erased = erase_all(&store, &one).await;
         let again = erase_all(&store, &one).await;
         let theirs = erase_all(&store, &other).await;
 
-        assert_eq!(before, [], "nobody is taken for somebody else");
+        assert_eq!(before, [], "nothing is erased for another user");
         let expected = [
             (Table::Users, 1),
             (Table::Grants, 3),

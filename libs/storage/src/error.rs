@@ -1,26 +1,23 @@
-//! That DynamoDB failed, or an item is unreadable.
-
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-/// That DynamoDB failed, or an item is unreadable. What is expected is not an
-/// error: nothing there is `None`, a lost race has a variant of its own.
+/// DynamoDB failed, or an item is unreadable. Expected results are no errors: a missing item is
+/// `None`, a lost race is [`crate::WriteOutcome::Conflict`].
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    /// It could not be reached, is overloaded, or refused the call.
+    /// DynamoDB could not be reached, is overloaded, or refused the call.
     #[error("DynamoDB: {0}")]
     Unavailable(String),
-    /// An item is not in the form we write.
+    /// An item does not have the expected form.
     #[error("unreadable item: {0}")]
     Unreadable(#[from] serde_dynamo::Error),
-    /// An answer that is kept for a request is not in the form we write, or could
-    /// not be written in it.
-    #[error("unreadable answer: {0}")]
+    /// JSON inside an item, such as a stored response, is invalid or could not be serialized.
+    #[error("unreadable JSON in item: {0}")]
     Answer(#[from] serde_json::Error),
-    /// A request could not be put together.
+    /// A request could not be built, or an item lacks an attribute.
     #[error("request to DynamoDB: {0}")]
     Request(String),
-    /// Too many writers at once; nothing was written.
-    #[error("too many writers at once")]
+    /// Too many concurrent writers; nothing was written.
+    #[error("too many concurrent writers")]
     Contended,
 }
 
@@ -39,12 +36,12 @@ where
             SdkError::ConstructionFailure(_) => "the request could not be built",
             SdkError::TimeoutError(_) => "timed out",
             SdkError::DispatchFailure(_) => "could not be reached",
-            SdkError::ResponseError(_) => "answered nonsense",
+            SdkError::ResponseError(_) => "invalid response",
             _ => "refused",
         };
         match (error.code(), &error) {
             (Some(code), _) => Self::Unavailable(format!("{code} {}", error.message().unwrap_or_default())),
-            // Only the cause tells a wrong address from a wrong certificate.
+            // Only the cause distinguishes a wrong URL from a wrong certificate.
             (None, SdkError::DispatchFailure(failure)) => {
                 let cause = failure.as_connector_error().map(ToString::to_string).unwrap_or_default();
                 Self::Unavailable(format!("{kind}: {cause}"))

@@ -1,8 +1,7 @@
-//! What opens a door: access tokens, the codes of devices and programs on their
-//! way to one, and sessions of the pages.
+//! Access: tokens, pending requests of devices and OAuth clients for one, and sessions of the pages.
 //!
-//! The key of each is its kind and the SHA-256 of its secret, so that nobody
-//! who reads the table can use what stands in it.
+//! The key of each is its kind and the SHA-256 of its secret, so that read access to the table is not
+//! enough to use them.
 
 mod authorization;
 mod device;
@@ -22,18 +21,15 @@ pub use session::SessionGrant;
 pub use token::TokenGrant;
 pub(crate) use token::token_key;
 
-/// What opens doors for a user, each with its hash, the latest first.
+/// The tokens and sessions of a user, each with its hash, latest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grants {
-    /// Access tokens.
     pub tokens: Vec<(String, TokenGrant)>,
-    /// Browsers.
     pub sessions: Vec<(String, SessionGrant)>,
 }
 
 impl Store {
-    /// The grant with this key, read consistently: one that was revoked is
-    /// refused from that moment on.
+    /// The grant with this key, read consistently, so that revocation takes effect immediately.
     async fn grant<T: DeserializeOwned>(&self, grant: String) -> Result<Option<T>, StorageError> {
         let found = self
             .client
@@ -46,8 +42,7 @@ impl Store {
         found.item.map(from_item).transpose()
     }
 
-    /// The tokens and sessions of a user. One that was made or ended within the
-    /// last moment may be missing, or still be there.
+    /// The tokens and sessions of a user, from an index that may lag behind.
     pub async fn grants_of(&self, owner: UserId) -> Result<Grants, StorageError> {
         let mut pages = self
             .client

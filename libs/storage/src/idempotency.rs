@@ -1,8 +1,8 @@
-//! Answers kept for requests that a client may send again.
+//! Responses stored under idempotency keys, for requests that a client may repeat.
 //!
-//! A short request writes its answer in the transaction of its change
-//! ([`kept_item`]). A long one claims its key first, so that a second request
-//! does not begin the same work beside it.
+//! A short request stores its response in the transaction of its change ([`kept_item`]). A long
+//! request claims its key first, so that a repeated request does not start the same work
+//! concurrently.
 
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
@@ -16,27 +16,25 @@ use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// How long an answer is kept.
+/// How long a response is stored.
 const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 
-/// How long a claim holds.
-///
-/// Longer than the timeout of any function, so that a request that still runs
-/// never loses its key. After a crash the key is free again when this is over.
-const CLAIM: TimeDelta = TimeDelta::minutes(2);
+/// How long a claim holds: longer than the timeout of any function, so that a running request never
+/// loses its key. After a crash, the key is free again when the claim expires.
+const CLAIM_DURATION: TimeDelta = TimeDelta::minutes(2);
 
-/// The condition under which [`kept_item`] may be written; `#key` is `key` and
-/// `:now` is [`crate::item::at`] of the time.
+/// Condition for writing [`kept_item`]; `#key` is `key` and `:now` is [`crate::item::at`] of the
+/// current time.
 pub(crate) const KEY_IS_FREE: &str = "attribute_not_exists(#key) OR expires_at < :now";
 
 /// A request that carries an idempotency key.
 #[derive(Clone, Debug)]
 pub struct IdempotencyUse {
     pub user: UserId,
-    /// Of which route, like `POST /posts`.
+    /// Method and path, such as `POST /posts`.
     pub route: &'static str,
     pub key: IdempotencyKey,
-    /// Tells this request from another with the same key.
+    /// Distinguishes this request from another with the same key.
     pub body_hash: String,
 }
 
@@ -46,54 +44,52 @@ impl IdempotencyUse {
     }
 }
 
-/// Whether the answer is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoredResponseState {
-    /// The first request is still being answered.
+    /// The first request is still running.
     Running,
-    /// `response` is the answer.
+    /// `response` is available.
     Done,
 }
 
-/// What is kept under a key.
+/// The item of an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredResponse {
-    /// Of the first request's body.
+    /// Hash of the first request's body.
     pub body_hash: String,
-    /// Whether the answer is known.
     pub state: StoredResponseState,
-    /// The answer's JSON; empty while running.
+    /// JSON; empty while running.
     pub response: String,
-    /// When the first request came.
+    /// When the first request was received.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     expires_at: DateTime<Utc>,
 }
 
-/// A key that is ours until it is completed, released, or its time is over.
+/// A key that is claimed until it is completed or released, or the claim expires.
 #[derive(Clone, Debug)]
 pub struct ClaimedKey {
     key: Item,
     claimed_at: DateTime<Utc>,
 }
 
-/// Whether a request may begin.
+/// Result of [`Store::claim_idempotency`].
 #[derive(Clone, Debug)]
 pub enum KeyClaim {
-    /// It is the first.
+    /// This is the first request.
     Ours(ClaimedKey),
-    /// The first is still being answered.
+    /// The first request is still running.
     Running,
-    /// The first was answered.
+    /// The response to the first request.
     Done(StoredResponse),
     /// The key was used for another request.
     OtherBody,
 }
 
 impl Store {
-    /// What is kept under a user's key of a route, like `POST /media`.
+    /// The response or the claim under a key. `route` is a method and path, such as `POST /media`.
     pub async fn idempotency(
         &self,
         user: UserId,
@@ -101,7 +97,7 @@ impl Store {
         key: &IdempotencyKey,
         now: DateTime<Utc>,
     ) -> Result<Option<StoredResponse>, StorageError> {
-        let answer = self
+        let found = self
             .client
             .get_item()
             .table_name(self.table(Table::Idempotency))
@@ -109,11 +105,10 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        answer.item.map_or(Ok(None), |it| kept_from(it, now))
+        found.item.map_or(Ok(None), |it| kept_from(it, now))
     }
 
-    /// Takes a key. Of any number of requests at the same time, one gets
-    /// [`KeyClaim::Ours`].
+    /// Claims a key. Of concurrent requests, one gets [`KeyClaim::Ours`].
     pub async fn claim_idempotency(
         &self,
         user: UserId,
@@ -127,7 +122,7 @@ impl Store {
             state: StoredResponseState::Running,
             response: String::new(),
             created_at: now,
-            expires_at: now + CLAIM,
+            expires_at: now + CLAIM_DURATION,
         };
         let claimed = self
             .client
@@ -157,8 +152,7 @@ impl Store {
         }
     }
 
-    /// Keeps the answer for a day from the claim. Changes nothing when the
-    /// claim was lost to time.
+    /// Stores the response until a day after the claim. Changes nothing if the claim has expired.
     pub async fn complete_idempotency(&self, claimed: ClaimedKey, response: String) -> Result<(), StorageError> {
         let expires_at = claimed.claimed_at + KEPT_FOR;
         let completed = self
@@ -182,8 +176,7 @@ impl Store {
         WriteOutcome::from_write(completed).map(drop)
     }
 
-    /// Gives a key back after a request that was refused, so that a corrected
-    /// one may use it.
+    /// Releases a key after an invalid request, so that a corrected request may use it.
     pub async fn release_idempotency(&self, claimed: ClaimedKey) -> Result<(), StorageError> {
         let released = self
             .client
@@ -200,8 +193,8 @@ impl Store {
     }
 }
 
-/// An answer to be kept, for the transaction of the change it tells of; its
-/// condition is [`KEY_IS_FREE`].
+/// The item with the response to a change, for the transaction of that change. Its condition is
+/// [`KEY_IS_FREE`].
 pub(crate) fn kept_item(
     user: UserId,
     route: &str,
@@ -220,12 +213,11 @@ pub(crate) fn kept_item(
     item(user, route, key, &kept)
 }
 
-/// The key of the item, for reading it together with others.
 pub(crate) fn idempotency_key_attributes(user: UserId, route: &str, key: &IdempotencyKey) -> Item {
     attributes([("user_id", n(user)), ("key", s(format!("{route}#{}", key.hash())))])
 }
 
-/// What an item keeps; `None` when its time is over.
+/// `None` if the item has expired.
 pub(crate) fn kept_from(item: Item, now: DateTime<Utc>) -> Result<Option<StoredResponse>, StorageError> {
     let kept: StoredResponse = from_item(item)?;
     Ok((now <= kept.expires_at).then_some(kept))
@@ -267,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_is_claimed_by_one_request_at_a_time() {
+    async fn key_is_claimed_by_one_request_at_a_time() {
         let store = store().await;
 
         let claims = futures::future::join_all((0..8).map(|_| claim(&store, "body", noon()))).await;
@@ -277,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_kept_for_a_day() {
+    async fn response_is_stored_for_a_day() {
         let store = store().await;
         let first = claimed(&store, noon()).await;
         store.complete_idempotency(first, "{}".to_owned()).await.unwrap();
@@ -292,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_is_not_good_for_another_body() {
+    async fn key_is_not_valid_for_another_body() {
         let store = store().await;
         let first = claimed(&store, noon()).await;
 
@@ -302,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_released_key_can_be_used_with_a_corrected_body() {
+    async fn released_key_can_be_used_with_a_corrected_body() {
         let store = store().await;
         let first = claimed(&store, noon()).await;
 
@@ -312,10 +304,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_claim_that_was_lost_to_time_changes_nothing() {
+    async fn expired_claim_changes_nothing() {
         let store = store().await;
         let slow = claimed(&store, noon()).await;
-        let later = noon() + CLAIM + TimeDelta::milliseconds(1);
+        let later = noon() + CLAIM_DURATION + TimeDelta::milliseconds(1);
         let next = claimed(&store, later).await;
 
         store.complete_idempotency(slow.clone(), "slow".to_owned()).await.unwrap();
@@ -340,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_a_transaction_reads_back() {
+    fn response_of_a_transaction_reads_back() {
         let item = kept_item(user(), ROUTE, &key(), "body", "{}", noon()).unwrap();
 
         let kept = kept_from(item, noon()).unwrap().unwrap();

@@ -1,8 +1,8 @@
-//! Open calls: which environments are calling platforms for a user, or are
-//! calling a host that users named, and how often that host was too slow.
+//! In-flight calls: which Lambda environments are calling platforms for a user, or a host that users
+//! name, and how many calls to that host in a row were slow.
 //!
-//! An environment that makes several calls at once for the same one holds one
-//! place, because all of them together keep that one environment from others.
+//! An environment that makes several calls for the same subject holds one permit, because together
+//! they occupy this one environment.
 
 use std::collections::BTreeMap;
 
@@ -15,136 +15,134 @@ use crate::item::{Item, at, attributes, n, s, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// Whose calls are counted.
+/// The user or host whose calls are limited.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LimitSubject(String);
 
 impl LimitSubject {
-    /// Those made for a user.
+    /// Calls to platforms for a user.
     pub fn user(user: UserId) -> Self {
         Self(format!("calls#user#{user}"))
     }
 
-    /// Those made to the webhook endpoints of a user. They are counted apart from publishing, so
-    /// that a slow endpoint delays no post.
+    /// Calls to the webhook endpoints of a user, counted separately from publishing, so that a
+    /// slow endpoint delays no post.
     pub fn endpoints_of(user: UserId) -> Self {
         Self(format!("calls#endpoints#{user}"))
     }
 
-    /// Those made to the webhook endpoints of all users on a host.
+    /// Calls to the webhook endpoints of all users on a host.
     pub fn endpoints_on(host: &str) -> Self {
         Self(format!("calls#endpoints_on#{host}"))
     }
 
-    /// Those made to a webhook endpoint.
+    /// Calls to one webhook endpoint.
     pub fn endpoint(user: UserId, webhook: WebhookId) -> Self {
         Self(format!("calls#endpoint#{user}#{webhook}"))
     }
 
-    /// Those made to a host that users named.
+    /// Calls of deliveries to a host that users name.
     pub fn host(name: &str) -> Self {
         Self(format!("calls#host#{name}"))
     }
 
-    /// Those that requests of a user make while the user waits. Deliveries have a
-    /// count of their own, so that neither takes a place of the other.
+    /// Calls during requests of a user, while the user waits. Deliveries are counted separately, so
+    /// that neither uses permits of the other.
     pub fn requests_of_user(user: UserId) -> Self {
         Self(format!("requests#user#{user}"))
     }
 
-    /// Those that requests make to a host that users named.
+    /// Calls during requests to a host that users name.
     pub fn requests_to_host(name: &str) -> Self {
         Self(format!("requests#host#{name}"))
     }
 }
 
-/// The calls that are open, as they were read.
+/// The in-flight calls of a subject, as they were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InFlightCalls {
-    /// When each place ends by itself, by the name of its environment.
+    /// When each permit expires, by the name of its environment.
     permits: BTreeMap<String, DateTime<Utc>>,
-    /// Changes when a place is taken; `None` before the first.
+    /// Changes when a permit is acquired; `None` before the first.
     write_id: Option<u64>,
-    /// How often in a row a call was too slow.
+    /// Number of consecutive slow calls.
     pub slow_calls: u32,
     pub last_slow_call_at: Option<DateTime<Utc>>,
 }
 
 impl InFlightCalls {
-    /// How many environments other than this one hold a place.
+    /// The number of other environments that hold a permit.
     pub fn others(&self, environment: &str, now: DateTime<Utc>) -> usize {
         self.permits.iter().filter(|(name, ends)| *name != environment && now < **ends).count()
     }
 
-    /// Whether no place was taken within this time: then none will be free soon.
+    /// Whether no permit was acquired within this time. Then none will be released soon.
     pub fn are_older_than(&self, age: TimeDelta, now: DateTime<Utc>) -> bool {
         self.permits.values().filter(|it| now < **it).all(|ends| *ends - LEASE_DURATION + age <= now)
     }
 }
 
-/// What the name of a place begins with as an attribute.
+/// Prefix of the attributes of permits.
 const PERMIT_PREFIX: &str = "at_";
 
-/// There is one item for each subject.
+/// The sort key: there is one item per subject, not per minute.
 const NO_MINUTE: i64 = 0;
 
 impl Store {
-    /// The calls that are open.
-    pub async fn in_flight_calls(&self, of: &LimitSubject) -> Result<InFlightCalls, StorageError> {
+    pub async fn in_flight_calls(&self, subject: &LimitSubject) -> Result<InFlightCalls, StorageError> {
         let found = self
             .client
             .get_item()
             .table_name(self.table(Table::Limits))
-            .set_key(Some(in_flight_calls_key(of)))
+            .set_key(Some(in_flight_calls_key(subject)))
             .consistent_read(true)
             .send()
             .await?;
         Ok(found.item.as_ref().map(read).unwrap_or_default())
     }
 
-    /// Takes a place for an environment that begins to call, on condition that
-    /// nobody took one since `open` was read.
+    /// Acquires a permit for an environment, on condition that no other was acquired since
+    /// `in_flight` was read.
     pub async fn acquire_permit(
         &self,
-        of: &LimitSubject,
-        open: &InFlightCalls,
+        subject: &LimitSubject,
+        in_flight: &InFlightCalls,
         environment: &str,
         now: DateTime<Utc>,
         write_id: u64,
     ) -> Result<WriteOutcome, StorageError> {
-        self.take_place_for(LEASE_DURATION, of, open, environment, now, write_id).await
+        self.acquire_permit_for(LEASE_DURATION, subject, in_flight, environment, now, write_id).await
     }
 
-    /// Like [`Store::acquire_permit`], for a place that ends by itself after `lease`.
-    pub async fn take_place_for(
+    /// Like [`Store::acquire_permit`], for a permit that expires after `lease`.
+    pub async fn acquire_permit_for(
         &self,
         lease: TimeDelta,
-        of: &LimitSubject,
-        open: &InFlightCalls,
+        subject: &LimitSubject,
+        in_flight: &InFlightCalls,
         environment: &str,
         now: DateTime<Utc>,
         write_id: u64,
     ) -> Result<WriteOutcome, StorageError> {
-        let ends = now + lease;
-        let ended = open.permits.iter().filter(|(name, ends)| *name != environment && **ends <= now);
-        let ended: Vec<_> = ended.map(|it| attribute(it.0)).collect();
-        let names: Vec<_> = (0..ended.len()).map(|it| format!("#ended{it}")).collect();
+        let expires_at = now + lease;
+        let expired = in_flight.permits.iter().filter(|(name, ends)| *name != environment && **ends <= now);
+        let expired: Vec<_> = expired.map(|it| attribute(it.0)).collect();
+        let names: Vec<_> = (0..expired.len()).map(|it| format!("#expired{it}")).collect();
         let remove = if names.is_empty() { String::new() } else { format!(" REMOVE {}", names.join(", ")) };
         let update = self
             .client
             .update_item()
             .table_name(self.table(Table::Limits))
-            .set_key(Some(in_flight_calls_key(of)))
-            .update_expression(format!("SET #place = :ends, write_id = :write_id, #ttl = :ttl{remove}"))
-            .set_expression_attribute_names(Some(names.into_iter().zip(ended).collect()))
-            .expression_attribute_names("#place", attribute(environment))
+            .set_key(Some(in_flight_calls_key(subject)))
+            .update_expression(format!("SET #permit = :ends, write_id = :write_id, #ttl = :ttl{remove}"))
+            .set_expression_attribute_names(Some(names.into_iter().zip(expired).collect()))
+            .expression_attribute_names("#permit", attribute(environment))
             .expression_attribute_names("#ttl", "ttl")
-            .expression_attribute_values(":ends", at(ends))
-            .expression_attribute_values(":ttl", ttl(ends))
+            .expression_attribute_values(":ends", at(expires_at))
+            .expression_attribute_values(":ttl", ttl(expires_at))
             .expression_attribute_values(":write_id", n(write_id));
-        // The SDK sends a write again whose answer it did not hear, and then finds
-        // its own write_id.
-        let update = match open.write_id {
+        // When a response is lost, the SDK repeats the write and finds its own write_id.
+        let update = match in_flight.write_id {
             None => update.condition_expression("attribute_not_exists(write_id) OR write_id = :write_id"),
             Some(read) => update
                 .condition_expression("write_id = :read OR write_id = :write_id")
@@ -153,53 +151,53 @@ impl Store {
         WriteOutcome::from_write(update.send().await)
     }
 
-    /// Adds a place for an environment whose call, begun at `began`, turned out
-    /// to be slow, however many there are.
+    /// Adds a permit, without a limit, for an environment whose call, started at `began`, turned out
+    /// to be slow.
     pub async fn record_permit(
         &self,
-        of: &LimitSubject,
+        subject: &LimitSubject,
         environment: &str,
         began: DateTime<Utc>,
         write_id: u64,
     ) -> Result<(), StorageError> {
-        let ends = began + LEASE_DURATION;
+        let expires_at = began + LEASE_DURATION;
         self.client
             .update_item()
             .table_name(self.table(Table::Limits))
-            .set_key(Some(in_flight_calls_key(of)))
-            .update_expression("SET #place = :ends, write_id = :write_id, #ttl = :ttl")
-            .expression_attribute_names("#place", attribute(environment))
+            .set_key(Some(in_flight_calls_key(subject)))
+            .update_expression("SET #permit = :ends, write_id = :write_id, #ttl = :ttl")
+            .expression_attribute_names("#permit", attribute(environment))
             .expression_attribute_names("#ttl", "ttl")
-            .expression_attribute_values(":ends", at(ends))
-            .expression_attribute_values(":ttl", ttl(ends))
+            .expression_attribute_values(":ends", at(expires_at))
+            .expression_attribute_values(":ttl", ttl(expires_at))
             .expression_attribute_values(":write_id", n(write_id))
             .send()
             .await?;
         Ok(())
     }
 
-    /// Gives back the place of an environment.
-    pub async fn release_permit(&self, of: &LimitSubject, environment: &str) -> Result<(), StorageError> {
+    /// Releases the permit of an environment.
+    pub async fn release_permit(&self, subject: &LimitSubject, environment: &str) -> Result<(), StorageError> {
         let update = self
             .client
             .update_item()
             .table_name(self.table(Table::Limits))
-            .set_key(Some(in_flight_calls_key(of)))
-            // Nothing is made where the item has ended.
+            .set_key(Some(in_flight_calls_key(subject)))
+            // Does not create an item that has expired.
             .condition_expression("attribute_exists(subject)")
-            .update_expression("REMOVE #place")
-            .expression_attribute_names("#place", attribute(environment))
+            .update_expression("REMOVE #permit")
+            .expression_attribute_names("#permit", attribute(environment))
             .send()
             .await;
         WriteOutcome::from_write(update).map(drop)
     }
 
-    /// Notes that a call was too slow.
-    pub async fn record_slow_call(&self, of: &LimitSubject, now: DateTime<Utc>) -> Result<(), StorageError> {
+    /// Counts a slow call.
+    pub async fn record_slow_call(&self, subject: &LimitSubject, now: DateTime<Utc>) -> Result<(), StorageError> {
         self.client
             .update_item()
             .table_name(self.table(Table::Limits))
-            .set_key(Some(in_flight_calls_key(of)))
+            .set_key(Some(in_flight_calls_key(subject)))
             .update_expression("ADD slow_calls :one SET last_slow_call_at = :now, #ttl = :ttl")
             .expression_attribute_names("#ttl", "ttl")
             .expression_attribute_values(":one", n(1))
@@ -210,13 +208,13 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that a call was answered in time.
-    pub async fn clear_slow_calls(&self, of: &LimitSubject) -> Result<(), StorageError> {
+    /// Resets the count of slow calls after a call that was in time.
+    pub async fn clear_slow_calls(&self, subject: &LimitSubject) -> Result<(), StorageError> {
         let update = self
             .client
             .update_item()
             .table_name(self.table(Table::Limits))
-            .set_key(Some(in_flight_calls_key(of)))
+            .set_key(Some(in_flight_calls_key(subject)))
             .condition_expression("attribute_exists(subject)")
             .update_expression("REMOVE slow_calls, last_slow_call_at")
             .send()
@@ -225,8 +223,8 @@ impl Store {
     }
 }
 
-pub(crate) fn in_flight_calls_key(of: &LimitSubject) -> Item {
-    attributes([("subject", s(of.0.clone())), ("minute", n(NO_MINUTE))])
+pub(crate) fn in_flight_calls_key(subject: &LimitSubject) -> Item {
+    attributes([("subject", s(subject.0.clone())), ("minute", n(NO_MINUTE))])
 }
 
 pub(crate) fn read(item: &Item) -> InFlightCalls {
@@ -255,7 +253,7 @@ mod tests {
     use crate::testing::store;
 
     #[tokio::test]
-    async fn of_two_that_read_the_same_one_takes_a_place_and_a_place_ends_by_itself() {
+    async fn one_of_two_concurrent_callers_gets_a_permit_and_permits_expire() {
         let (store, of) = (store().await, LimitSubject::host("harbour.example"));
         let none = store.in_flight_calls(&of).await.unwrap();
         assert_eq!((none.clone(), none.others("a", noon())), (InFlightCalls::default(), 0));
@@ -276,22 +274,22 @@ mod tests {
         assert_eq!(one.others("b", over), 0);
         assert_eq!(store.acquire_permit(&of, &one, "b", over, 3).await.unwrap(), WriteOutcome::Applied);
         let names: Vec<_> = store.in_flight_calls(&of).await.unwrap().permits.into_keys().collect();
-        assert_eq!(names, ["b"], "what has ended is not kept");
+        assert_eq!(names, ["b"], "expired permits are removed");
     }
 
     #[tokio::test]
-    async fn a_slow_call_is_counted_in_any_case_until_it_ends() {
+    async fn slow_call_holds_a_permit_without_limit() {
         let (store, of) = (store().await, LimitSubject::user(UserId::new(7).unwrap()));
         let none = store.in_flight_calls(&of).await.unwrap();
         store.release_permit(&of, "a").await.unwrap();
         store.clear_slow_calls(&of).await.unwrap();
         let limits = store.client.scan().table_name(store.table(Table::Limits)).send().await.unwrap();
-        assert_eq!(limits.count, 0, "nothing is kept of what never was");
+        assert_eq!(limits.count, 0, "no item is created");
         store.record_permit(&of, "a", noon(), 1).await.unwrap();
         assert_eq!(
             store.acquire_permit(&of, &none, "b", noon(), 2).await.unwrap(),
             WriteOutcome::Conflict,
-            "one came meanwhile"
+            "another permit was recorded meanwhile"
         );
         store.record_permit(&of, "b", noon(), 3).await.unwrap();
         assert_eq!(store.in_flight_calls(&of).await.unwrap().others("c", noon()), 2);
@@ -302,12 +300,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn strikes_are_counted_until_one_call_is_in_time() {
+    async fn slow_calls_are_counted_until_a_call_is_in_time() {
         let (store, of) = (store().await, LimitSubject::host("harbour.example"));
         store.record_slow_call(&of, noon()).await.unwrap();
         store.record_slow_call(&of, noon() + TimeDelta::seconds(1)).await.unwrap();
-        let struck = store.in_flight_calls(&of).await.unwrap();
-        assert_eq!((struck.slow_calls, struck.last_slow_call_at), (2, Some(noon() + TimeDelta::seconds(1))));
+        let read = store.in_flight_calls(&of).await.unwrap();
+        assert_eq!((read.slow_calls, read.last_slow_call_at), (2, Some(noon() + TimeDelta::seconds(1))));
 
         store.clear_slow_calls(&of).await.unwrap();
 

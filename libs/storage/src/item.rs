@@ -1,4 +1,4 @@
-//! Attributes: what the modules of the tables say keys and values with.
+//! Conversions between Rust values and attributes of items.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,6 @@ pub(crate) fn s(value: impl Into<String>) -> AttributeValue {
     AttributeValue::S(value.into())
 }
 
-/// A number.
 #[expect(clippy::needless_pass_by_value, reason = "numbers and ids are copied, and read better without &")]
 pub(crate) fn n(value: impl ToString) -> AttributeValue {
     AttributeValue::N(value.to_string())
@@ -27,8 +26,8 @@ pub(crate) fn at(instant: DateTime<Utc>) -> AttributeValue {
     n(instant.timestamp_millis())
 }
 
-/// An instant as the TTL attribute wants it: in seconds, and a day later, so
-/// that an item is never gone before its expiry was read.
+/// An instant for the TTL attribute: in seconds, and a day later, so that an expired item can still
+/// be read.
 pub(crate) fn ttl(expires_at: DateTime<Utc>) -> AttributeValue {
     n(expires_at.timestamp() + 86_400)
 }
@@ -37,12 +36,11 @@ pub(crate) fn to_item<T: Serialize>(record: &T) -> Result<Item, StorageError> {
     Ok(serde_dynamo::to_item(record)?)
 }
 
-/// An item as a record; attributes that the record does not know are ignored.
+/// Unknown attributes are ignored.
 pub(crate) fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StorageError> {
     Ok(serde_dynamo::from_item(item)?)
 }
 
-/// Attributes by name.
 pub(crate) fn attributes<const N: usize>(pairs: [(&str, AttributeValue); N]) -> Item {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -1,27 +1,27 @@
-//! DynamoDB: one module per table, with its keys and conditions. It keeps and
-//! finds; it has no rules of its own.
+//! DynamoDB: one module per table, with its keys and conditions. Stores and finds; has no business
+//! rules. `schema` describes the tables, [`Store`] is the entry point.
 //!
 //! | table | key | also |
 //! |---|---|---|
 //! | users | `user_id` | |
 //! | grants | hash of a token, device code, session or identity | `by_user`: a user's tokens; TTL |
-//! | limits | subject, minute; minute 0 has no minute | TTL |
-//! | connections | `user_id`, `connection_id` | `by_account`: of all users who connected an account; `refresh`: of credentials that are still kept here |
-//! | credentials | `user_id`, name of the grant | sealed; the connections that use them; `refresh`: by the time they are to be looked after; `by_grant`: of all users who have the same |
-//! | connect_flows | hash of a state token | TTL; and deletions, by the hash of their code |
+//! | limits | subject, minute; minute 0 for counters without a minute | TTL |
+//! | connections | `user_id`, `connection_id` | `by_account`: all users who connected an account; `refresh`: credentials in the legacy location |
+//! | credentials | `user_id`, name of the grant | sealed; the connections that use them; `refresh`: by the time of the next refresh or check; `by_grant`: all users with the same grant |
+//! | connect_flows | hash of a state token | TTL; also deletions, by the hash of their code, and markers of connected accounts |
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
 //! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
-//! | deliveries | `user_id`, `post_id#target_id` | `due`: the unfinished by when somebody must look |
+//! | deliveries | `user_id`, `post_id#target_id` | `due`: unfinished ones by the time of the next step |
 //! | idempotency | `user_id`, key hash | TTL |
-//! | vault | `platform#name`, or `webhook#name`: roles admit a function to one of both | secrets of the deployment itself |
+//! | vault | `platform#name` or `webhook#name`; a function's role allows one of them | secrets of the deployment itself |
 //! | claims | account of a platform, its id of a post | which delivery made it; TTL |
 //! | webhooks | `user_id`, `webhook_id`; `webhook_id` 0 counts the others | secrets sealed |
-//! | notices | `user_id`, `webhook_id#event` | `due`: the unfinished by when somebody must look; `by_endpoint`: by time; `waiting`: those that wait, by time; TTL |
+//! | webhook_deliveries | `user_id`, `webhook_id#event` | `due`: unfinished ones by the time of the next step; `by_endpoint`: by time; `waiting`: waiting ones by time; TTL |
 //! | outbox | `user_id`, event | `due`: events that are not yet on the bus |
 //!
-//! Keys start with the owner; the vault's is the deployment, and that of claims an account that
-//! several users may have connected. TTL only cleans up: every expiry is checked on
-//! read. Items hold instants as milliseconds, TTL attributes as seconds.
+//! Keys start with the user, except those of the vault (the deployment) and of claims (an account
+//! that several users may have connected). TTL only cleans up: every expiry is checked on read.
+//! Items store instants in milliseconds, TTL attributes in seconds.
 
 mod batch;
 mod budgets;
@@ -76,9 +76,8 @@ pub use webhook_deliveries::*;
 pub use webhooks::{CreatedBy, EndpointAdded, EndpointRecord, webhook_context};
 pub use write_outcome::WriteOutcome;
 
-/// Partitions of the due index unless a deployment configures another number:
-/// enough for 8,000 planned deliveries a second at DynamoDB's 1,000 writes a
-/// second and partition.
+/// Default number of partitions of the due index: enough for 8,000 planned deliveries a second at
+/// DynamoDB's 1,000 writes per second and partition.
 pub const DEFAULT_DUE_SHARDS: u32 = 8;
 
 /// The tables of one deployment.
@@ -90,24 +89,23 @@ pub struct Store {
 }
 
 impl Store {
-    /// The tables whose names start with `prefix` and a dash. `due_shards` is
-    /// the number of partitions of the due index, at least 1.
+    /// Table names start with `prefix` and a dash. `due_shards` is the number of partitions of the
+    /// due index, at least 1.
     pub fn new(client: Client, prefix: impl Into<String>, due_shards: u32) -> Self {
         Self { client, prefix: prefix.into(), due_shards: due_shards.max(1) }
     }
 
-    /// The number of partitions of the due index.
     pub fn due_shards(&self) -> u32 {
         self.due_shards
     }
 
-    /// Reads an item that nobody has, for the sake of the connection that this
-    /// opens. The caller may get items of the table.
+    /// Opens the connection early by reading a key that does not exist. The caller needs the
+    /// permission to get items of the table.
     pub async fn warm_up(&self, table: Table) -> Result<(), StorageError> {
         let schema = Table::ALL.into_iter().find(|it| it.table == table);
         let keys = schema.into_iter().flat_map(|it| [Some(it.hash), it.range]).flatten();
-        let nobody = |key: Key| if key.kind == "N" { item::n(0) } else { item::s("nobody") };
-        let key = keys.map(|it| (it.name.to_owned(), nobody(it))).collect();
+        let missing = |key: Key| if key.kind == "N" { item::n(0) } else { item::s("nobody") };
+        let key = keys.map(|it| (it.name.to_owned(), missing(it))).collect();
         self.client.get_item().table_name(self.table(table)).set_key(Some(key)).send().await?;
         Ok(())
     }

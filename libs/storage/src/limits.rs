@@ -1,4 +1,4 @@
-//! Counters: requests per minute and address, and wrong entries of user codes.
+//! Counters: requests per minute and subject, and wrong entries of user codes.
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -6,25 +6,23 @@ use serde::Deserialize;
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, ttl};
-use crate::write_outcome::{WriteOutcome, if_won};
+use crate::write_outcome::{WriteOutcome, if_applied};
 use crate::{Store, Table};
 
-/// What a subject has used of a minute, the request just counted included.
+/// The requests of a subject in one minute, including the one just counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// Requests of every kind.
+    /// All requests.
     pub requests: u32,
-    /// Those that upload media.
+    /// Requests that upload media.
     pub media: u32,
-    /// When the minute is over.
+    /// When the minute ends.
     pub window_ends: DateTime<Utc>,
 }
 
-/// Wrong entries of codes in a window: those that were counted and not taken
-/// back, the latest included.
+/// Wrong entries of codes in a window: those counted and not uncounted, including the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entries {
-    /// How many.
     pub count: u32,
     /// When the count starts over.
     pub window_ends: DateTime<Utc>,
@@ -42,12 +40,12 @@ struct Counters {
     window_ends: i64,
 }
 
-/// The sort key of entries: they have one window at a time, which starts with
-/// the first of them and not with the minute.
+/// The sort key of entries: there is one window at a time, which starts with its first entry, not with
+/// a minute.
 const NO_MINUTE: i64 = 0;
 
 impl Store {
-    /// Counts a request in the minute of `now`, and an upload of media as such too.
+    /// Counts a request in the minute of `now`, and with `media` also an upload.
     pub async fn count(&self, subject: &str, media: bool, now: DateTime<Utc>) -> Result<Counted, StorageError> {
         let (minute, window_ends) = minute_of(now);
         let counted = self
@@ -67,17 +65,16 @@ impl Store {
         Ok(Counted { requests: counters.requests, media: counters.media, window_ends })
     }
 
-    /// Counts an entry in the subject's window of this length, which starts
-    /// with its first entry.
+    /// Counts an entry in the subject's window, which starts with its first entry.
     pub async fn count_entry(
         &self,
         subject: &str,
         window: TimeDelta,
         now: DateTime<Utc>,
     ) -> Result<Entries, StorageError> {
-        // Each write has the opposite condition of the other, so one of them
-        // holds, unless a window ends or is opened just between the two. Then
-        // the next turn succeeds; a third is needed only if that happens twice.
+        // The two writes have opposite conditions, so one of them succeeds, unless a window ends or
+        // is opened between them. Then the next iteration succeeds; a third is needed only if that
+        // happens twice.
         for _ in 0..3 {
             if let Some(entries) = self.count_in_open_window(subject, now).await? {
                 return Ok(entries);
@@ -89,8 +86,8 @@ impl Store {
         Err(StorageError::Contended)
     }
 
-    /// Takes back an entry of the window that ends at `window_ends`. When that
-    /// one is over and another was begun, there is nothing to take back.
+    /// Uncounts an entry of the window that ends at `window_ends`. Changes nothing if another window
+    /// has started since.
     pub async fn take_back_entry(&self, subject: &str, window_ends: DateTime<Utc>) -> Result<(), StorageError> {
         let update = self
             .client
@@ -120,7 +117,7 @@ impl Store {
             .return_values(ReturnValue::AllNew)
             .send()
             .await;
-        if_won(update)?.map(|it| entries(it.attributes)).transpose()
+        if_applied(update)?.map(|it| entries(it.attributes)).transpose()
     }
 
     async fn open_window(
@@ -144,11 +141,11 @@ impl Store {
             .return_values(ReturnValue::AllNew)
             .send()
             .await;
-        if_won(update)?.map(|it| entries(it.attributes)).transpose()
+        if_applied(update)?.map(|it| entries(it.attributes)).transpose()
     }
 }
 
-/// The minute of an instant, and when it is over.
+/// The minute of an instant, and when that minute ends.
 pub fn minute_of(now: DateTime<Utc>) -> (i64, DateTime<Utc>) {
     let minute = now.timestamp().div_euclid(60);
     (minute, DateTime::from_timestamp((minute + 1) * 60, 0).unwrap_or(now))
@@ -186,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_window_of_entries_starts_with_the_first_and_is_not_prolonged() {
+    async fn window_of_entries_starts_with_the_first_and_is_not_extended() {
         let store = store().await;
         let quarter = TimeDelta::minutes(15);
 
@@ -200,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_entry_can_be_taken_back_while_its_window_is_open() {
+    async fn entry_can_be_uncounted_while_its_window_is_open() {
         let store = store().await;
         let quarter = TimeDelta::minutes(15);
         let first = store.count_entry("codes", quarter, noon()).await.unwrap();

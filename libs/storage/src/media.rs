@@ -1,12 +1,11 @@
-//! Uploaded files: what a user said a file is, and what was found.
+//! Uploaded files: their declared and verified properties.
 //!
-//! A file that no post uses stands in the index `unused`, by the time since
-//! when, in partitions of its own until somebody has looked at it in the bucket.
-//! The first post that uses it takes it out; posts that let it go put it back.
+//! A file that no post uses is listed in the index `unused`, by the time since when. Until its upload
+//! is verified in the bucket, it is in separate partitions. The first post that uses the file
+//! removes it from the index; a post that releases it adds it again.
 //!
-//! The item with the id 0 counts what a user's files hold of the room that each
-//! user has. Every write that changes what a file holds changes the count in the
-//! same transaction.
+//! The item with id 0 counts the storage quota that a user's files occupy. Every write that changes
+//! what a file occupies changes the count in the same transaction.
 
 mod room;
 #[cfg(test)]
@@ -28,42 +27,41 @@ use crate::{Store, Table};
 
 pub use self::room::Room;
 
-/// Partitions of the index of unused files: a constant, because a file's
-/// partition follows from its id.
+/// Partitions of the index `unused`. A constant, because a file's partition is derived from its id.
 const UNUSED_SHARDS: u64 = 4;
 
-/// A file that a user uploads or had fetched.
+/// A file that a user uploads, or that the service fetches for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Medium {
     pub user_id: UserId,
     pub media_id: MediaId,
-    /// As declared; proven once `size_bytes` is known.
+    /// As declared; verified once `size_bytes` is known.
     pub mime_type: MimeType,
-    /// As found in the bucket, where the first bytes were of `mime_type`;
-    /// `None` until somebody looked.
+    /// The size found in the bucket, together with first bytes of `mime_type`; `None` until the
+    /// upload is verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// What it says of itself; `None` until a post used it.
+    /// Dimensions, duration and the like, read from the file; `None` until a post uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<Facts>,
-    /// When the upload was asked for.
+    /// When the upload was requested.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// Since when no post uses it; `None` while one does. A file that was let go
-    /// may be used all the same: the posts say whether.
+    /// Since when no post uses the file; `None` while one does. A released file may still be used
+    /// by another post; the posts are authoritative.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub unused_since: Option<DateTime<Utc>>,
-    /// What it holds of its owner's room: its size, or as much as it may have
-    /// until that is known. `None` once it is part of a published post.
+    /// The part of the user's quota that the file occupies: its size, or its maximum size until that
+    /// is known. `None` once the file is part of a published post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_bytes: Option<u64>,
-    /// Whether it is being removed.
+    /// The file is being removed.
     #[serde(default, skip_serializing)]
     pub doomed: bool,
 }
 
 impl Medium {
-    /// A file that is still to come.
+    /// A file that is not uploaded yet.
     pub fn expected(user: UserId, id: MediaId, mime_type: MimeType, now: DateTime<Utc>) -> Self {
         Self {
             user_id: user,
@@ -78,37 +76,36 @@ impl Medium {
         }
     }
 
-    /// The same file, holding this much of its owner's room.
+    /// Sets `held_bytes`.
     #[must_use]
     pub fn holding(self, bytes: u64) -> Self {
         Self { held_bytes: Some(bytes), ..self }
     }
 
-    /// Its reference, which is also its key in the bucket.
+    /// The reference of the file, which is also its key in the bucket.
     pub fn path(&self) -> MediaPath {
         MediaPath::new(self.user_id, self.media_id, self.mime_type)
     }
 }
 
-/// What became of a new file's record.
+/// Result of [`Store::add_medium`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum MediumAdded {
-    /// It is kept.
     Added,
-    /// Another file has this id; take another.
+    /// Another file has this id; use a new one.
     IdTaken,
-    /// Its owner has no room for it.
+    /// The file exceeds the user's quota.
     NoRoom,
 }
 
-/// What became of a file that a post is to use.
+/// Result of marking a file as verified or used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum MediumUse {
-    /// It stays from now on.
+    /// The file exists.
     Kept,
-    /// It was removed, or is being removed.
+    /// The file was removed, or is being removed.
     Gone,
 }
 
@@ -116,18 +113,18 @@ pub enum MediumUse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum MediumRemoval {
-    /// Nobody can use it any more: take it out of the bucket, then call
+    /// No post can use the file anymore: delete it from the bucket, then call
     /// [`Store::forget_medium`].
     Doomed,
-    /// A post uses it, or it is gone already.
+    /// A post uses the file, or the file is already gone.
     Spared,
 }
 
-/// How often a write is tried that met another one of the same file.
+/// Attempts of a write that conflicts with another write of the same file.
 const TRIES: usize = 5;
 
 impl Store {
-    /// Keeps a new file's record, if its owner has room for it.
+    /// Stores a new file, if it is within the user's quota.
     pub async fn add_medium(&self, medium: &Medium, room: Room) -> Result<MediumAdded, StorageError> {
         let mut item = to_item(medium)?;
         if medium.unused_since.is_some() {
@@ -150,7 +147,7 @@ impl Store {
         })
     }
 
-    /// The files of this user with these ids, in no order.
+    /// The files of a user with these ids, unordered.
     pub async fn media(&self, user: UserId, ids: &[MediaId]) -> Result<Vec<Medium>, StorageError> {
         let ids: BTreeSet<_> = ids.iter().copied().collect();
         if ids.is_empty() {
@@ -161,40 +158,44 @@ impl Store {
         found.into_values().flatten().map(from_item).collect()
     }
 
-    /// Notes that a file is there, that large, and of its declared type.
+    /// Records that a file was found in the bucket, with this size and its declared type.
     pub async fn mark_medium_verified(&self, medium: &Medium, size_bytes: u64) -> Result<MediumUse, StorageError> {
-        self.settle(medium, size_bytes, None).await
+        self.set_size(medium, size_bytes, None).await
     }
 
-    /// Notes likewise, with what it says of itself, and that a post is going to
-    /// use the file: it is not removed as unused unless it is let go.
+    /// Like [`Self::mark_medium_verified`], and records the `facts` of the file and that a post will
+    /// use it: it is not removed as unused until it is released.
     pub async fn mark_medium_used(
         &self,
         medium: &Medium,
         size_bytes: u64,
         facts: Facts,
     ) -> Result<MediumUse, StorageError> {
-        self.settle(medium, size_bytes, Some(facts)).await
+        self.set_size(medium, size_bytes, Some(facts)).await
     }
 
-    /// Writes a file's size, and lets it hold no more room than that. It is used
-    /// if what it says of itself is given.
-    async fn settle(&self, medium: &Medium, size_bytes: u64, used: Option<Facts>) -> Result<MediumUse, StorageError> {
+    /// Stores a file's size and reduces `held_bytes` to it. With `facts`, the file becomes used.
+    async fn set_size(
+        &self,
+        medium: &Medium,
+        size_bytes: u64,
+        facts: Option<Facts>,
+    ) -> Result<MediumUse, StorageError> {
         let mut read = medium.clone();
         for _ in 0..TRIES {
             let holds = if read.held_bytes.is_some() { ", held_bytes = :size" } else { "" };
-            let (place, moves) = match (used, read.unused_since) {
+            let (index_change, is_moved) = match (facts, read.unused_since) {
                 (Some(_), _) => (", facts = :facts REMOVE unused_shard, unused_since", false),
                 (None, Some(_)) => (", unused_shard = :shard", true),
                 (None, None) => ("", false),
             };
             let mut update = self
-                .update_medium(&read, &format!("SET size_bytes = :size{holds}{place}"))
+                .update_medium(&read, &format!("SET size_bytes = :size{holds}{index_change}"))
                 .expression_attribute_values(":size", n(size_bytes));
-            if let Some(facts) = used {
+            if let Some(facts) = facts {
                 update = update.expression_attribute_values(":facts", serde_dynamo::to_attribute_value(facts)?);
             }
-            if moves {
+            if is_moved {
                 update = update.expression_attribute_values(":shard", s(shard(read.media_id, Some(size_bytes))));
             }
             let update = update.build().map_err(StorageError::build)?;
@@ -218,16 +219,15 @@ fn medium_key(user: UserId, id: MediaId) -> Item {
     attributes([("user_id", n(user)), ("media_id", n(id))])
 }
 
-/// The partition of the index: those whose size is not known have their own.
+/// The partition in the index `unused`. Files without a known size have separate partitions.
 fn shard(id: MediaId, size_bytes: Option<u64>) -> String {
-    shard_named(size_bytes.is_some(), id.get() % UNUSED_SHARDS)
+    shard_name(size_bytes.is_some(), id.get() % UNUSED_SHARDS)
 }
 
-fn shard_named(seen: bool, number: u64) -> String {
-    format!("{}#{number}", if seen { "unused" } else { "unseen" })
+fn shard_name(is_verified: bool, number: u64) -> String {
+    format!("{}#{number}", if is_verified { "unused" } else { "unseen" })
 }
 
-/// By how much a count changes from one figure to another.
 fn difference(from: u64, to: u64) -> i64 {
     to.cast_signed().wrapping_sub(from.cast_signed())
 }

@@ -1,8 +1,8 @@
-//! The outbox: events that were written together with what they tell of, until
-//! they are on the bus.
+//! The outbox: events, stored in one transaction with the change that they describe, until they are on
+//! the bus.
 //!
-//! Whoever wrote one puts it on the bus and takes it out. Whoever dies in between
-//! leaves it to the tick, which finds it by the index `due`.
+//! The worker that wrote an event puts it on the bus and removes it. If the worker dies in between, the
+//! tick finds the event in the index `due`.
 
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -15,14 +15,15 @@ use crate::error::StorageError;
 use crate::item::{Item, at, attributes, n, s};
 use crate::schema::Table;
 
-/// How long the writer of an event has to put it on the bus.
+/// Time for the writer of an event to put it on the bus, before the tick does.
 const GRACE: TimeDelta = TimeDelta::seconds(30);
 
 impl Store {
-    /// The part of a transaction that keeps an event.
+    /// The part of a transaction that stores an event.
     pub(crate) fn outbox_put(&self, event: &Event) -> Result<TransactWriteItem, StorageError> {
         let (user, id) = (owner(event)?, event.id());
-        let occurred_at = event.occurred_at().ok_or_else(|| StorageError::Request("an event of no time".to_owned()))?;
+        let occurred_at =
+            event.occurred_at().ok_or_else(|| StorageError::Request("event without a time".to_owned()))?;
         let shard = spread(id) % self.due_shards;
         let mut item = key(user, id);
         item.extend(attributes([
@@ -35,15 +36,15 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build())
     }
 
-    /// Takes out an event that is on the bus.
+    /// Removes an event that is on the bus.
     pub async fn outbox_done(&self, event: &Event) -> Result<(), StorageError> {
         let key = key(owner(event)?, event.id());
         self.client.delete_item().table_name(self.table(Table::Outbox)).set_key(Some(key)).send().await?;
         Ok(())
     }
 
-    /// Events of one shard that their writers have left behind by then, the oldest
-    /// first, at most `limit`; each alone may be unreadable.
+    /// Events of one shard that their writers left behind, oldest first, at most `limit`. Single
+    /// events may be unreadable.
     pub async fn outbox_due(
         &self,
         shard: u32,
@@ -66,7 +67,7 @@ impl Store {
 }
 
 fn owner(event: &Event) -> Result<UserId, StorageError> {
-    event.user().ok_or_else(|| StorageError::Request("an event of nobody".to_owned()))
+    event.user().ok_or_else(|| StorageError::Request("event without a user".to_owned()))
 }
 
 fn key(user: UserId, event: &str) -> Item {
@@ -74,13 +75,13 @@ fn key(user: UserId, event: &str) -> Item {
 }
 
 fn read(item: &Item) -> Result<Event, StorageError> {
-    let unreadable = || StorageError::Request("an event in the outbox is unreadable".to_owned());
+    let unreadable = || StorageError::Request("table outbox: event unreadable".to_owned());
     let text = |name: &str| item.get(name).and_then(|it| it.as_s().ok()).ok_or_else(unreadable);
     let kind = EventKind::parse(text("kind")?).ok_or_else(unreadable)?;
     Ok(Event { detail_type: kind.as_str(), detail: serde_json::from_str(text("detail")?)? })
 }
 
-/// Spreads names over shards; nothing more is asked of it.
+/// A hash that distributes names over shards; not for any other purpose.
 pub(crate) fn spread(name: &str) -> u32 {
     name.bytes().fold(0_u32, |all, it| all.wrapping_mul(31).wrapping_add(it.into()))
 }
@@ -93,7 +94,7 @@ mod tests {
     use crate::testing::store;
 
     #[tokio::test]
-    async fn what_is_left_behind_is_found_after_a_while_and_until_it_is_taken_out() {
+    async fn event_left_behind_is_found_after_the_grace_period_until_removed() {
         let store = store().await;
         let event = Event::of_connection("connection.created", &a_connection(&a_user()), noon());
         let put = store.outbox_put(&event).unwrap();
@@ -106,7 +107,7 @@ mod tests {
             all
         };
 
-        assert_eq!(due(noon()).await, [], "its writer is about to put it on the bus");
+        assert_eq!(due(noon()).await, [], "its writer may still put it on the bus");
         assert_eq!(due(noon() + GRACE).await, std::slice::from_ref(&event));
         store.outbox_done(&event).await.unwrap();
         assert_eq!(due(noon() + GRACE).await, []);

@@ -1,6 +1,6 @@
-//! The one transaction that writes a post with everything that has to change
-//! together with it: its deliveries, the counts, the pending marks of its
-//! accounts, what it takes of budgets, and the answer kept for an idempotency key.
+//! The transaction that writes a post with everything that must change together with it: its
+//! deliveries, the counts, the pending marks of its accounts, the charges to budgets, its event, and
+//! the response stored under an idempotency key.
 
 use std::collections::BTreeMap;
 
@@ -19,56 +19,55 @@ use crate::posts::{counts_key, post_item, post_key};
 use crate::schema::Table;
 use crate::transaction::Transacted;
 
-/// The most items that DynamoDB changes in one transaction.
+/// The most writes in one transaction of DynamoDB.
 const MAX_ACTIONS: usize = 100;
 
-/// A post before and after, and what goes with it.
+/// A change of a post, and what is written with it.
 #[derive(Debug, Default)]
 pub struct PostWrite<'a> {
-    /// As it was read; `None` for a new one.
+    /// The post as it was read; `None` for a new post.
     pub before: Option<&'a Post>,
-    /// As it is to be; `None` to delete it.
+    /// The post to store; `None` to delete it.
     pub after: Option<&'a Post>,
-    /// Its deliveries that change.
+    /// Changes to its deliveries.
     pub deliveries: Vec<DeliveryWrite<'a>>,
-    /// The answer to keep for the request's idempotency key.
+    /// The response to store under the request's idempotency key.
     pub kept: Option<(&'a IdempotencyUse, String)>,
-    /// What is to be told of the change: it is in the outbox as soon as the change
-    /// is made.
+    /// The event of the change, put into the outbox in the same transaction.
     pub event: Option<&'a Event>,
 }
 
-/// A delivery that changes with its post.
+/// A change of a delivery, written with its post.
 #[derive(Debug)]
 pub enum DeliveryWrite<'a> {
-    /// Put, unless there is one with an open intent or that is public.
+    /// Put, unless the stored delivery has an open intent or is published.
     Put(&'a Delivery),
-    /// Removed, unless it has an open intent.
+    /// Remove, unless the delivery has an open intent or is published.
     Remove(TargetId),
-    /// Taken out of the due index, because it has ended and the post now says so.
+    /// Remove from the due index: the delivery has ended, and its roll-up is part of this write.
     RolledUp(&'a Delivery),
 }
 
-/// How a write of a post ended. All but `Done` changed nothing.
+/// Result of [`Store::write_post`]. All variants except `Done` mean that nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostWritten {
     Done,
-    /// The post is not as it was read.
+    /// The post was changed since it was read.
     PostChanged,
-    /// A delivery is being sent, or is not as it was read.
+    /// A delivery has an open intent, is published, or was changed since it was read.
     DeliveryBusy,
     /// This account was disconnected.
     AccountGone(ConnectionId),
-    /// The idempotency key has an answer already.
+    /// The idempotency key is in use.
     KeyTaken,
-    /// What a target costs is more than is left of the user's budget.
+    /// A target costs more than is left of the user's budget.
     OverBudget,
-    /// More items would change than a transaction can.
+    /// More items would change than one transaction allows.
     TooMany,
 }
 
 impl Store {
-    /// Writes a post and all that goes with it, or nothing.
+    /// Writes a post and everything that belongs to the change, or nothing.
     pub async fn write_post(
         &self,
         write: &PostWrite<'_>,
@@ -78,15 +77,14 @@ impl Store {
         if MAX_ACTIONS < actions.len() {
             return Ok(PostWritten::TooMany);
         }
-        let (roles, items): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
+        let (results, items): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
         Ok(match self.transact(items).await? {
             Transacted::Done => PostWritten::Done,
-            Transacted::Refused(index) => roles[index],
+            Transacted::Refused(index) => results[index],
         })
     }
 
-    /// The writes of the transaction, each with what it means when its condition
-    /// does not hold.
+    /// The writes of the transaction, each with the result if its condition fails.
     fn actions(
         &self,
         write: &PostWrite<'_>,
@@ -102,8 +100,8 @@ impl Store {
             let action = self.mark_action(any.user_id, connection, change)?;
             actions.push((PostWritten::AccountGone(connection), action));
         }
-        for (purse, change) in changes(write.before, write.after) {
-            actions.push((PostWritten::OverBudget, self.charge_action(any.user_id, &purse, change)?));
+        for (budget, change) in changes(write.before, write.after) {
+            actions.push((PostWritten::OverBudget, self.charge_action(any.user_id, &budget, change)?));
         }
         for delivery in &write.deliveries {
             actions.push((PostWritten::DeliveryBusy, self.delivery_action(any, delivery)?));
@@ -119,7 +117,7 @@ impl Store {
             actions.push((PostWritten::KeyTaken, TransactWriteItem::builder().put(put).build()));
         }
         if let Some(event) = write.event {
-            // It has no condition that could fail.
+            // This write has no condition, so the result never occurs.
             actions.push((PostWritten::PostChanged, self.outbox_put(event)?));
         }
         Ok(actions)
@@ -154,7 +152,7 @@ impl Store {
                     .expression_attribute_values(":write_id", n(before.write_id));
                 action.delete(delete.build().map_err(StorageError::build)?)
             }
-            (None, None) => return Err(StorageError::Request("a write without a post".to_owned())),
+            (None, None) => return Err(StorageError::Request("write without a post".to_owned())),
         }
         .build())
     }
@@ -249,7 +247,7 @@ impl Store {
     }
 }
 
-/// By how much the pending count of each account changes.
+/// The change of the `pending` count of each account.
 fn marks(write: &PostWrite<'_>) -> BTreeMap<ConnectionId, i32> {
     let mut changes = BTreeMap::new();
     for connection in write.before.map(Post::marked).unwrap_or_default() {

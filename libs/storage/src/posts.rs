@@ -1,5 +1,4 @@
-//! Posts, and how many a user has in each status. They are written by
-//! [`Store::write_post`], together with all that changes with them.
+//! Reads posts, lists, and counts by status. [`Store::write_post`] writes them.
 
 mod all;
 
@@ -21,58 +20,54 @@ use crate::item::{Item, attributes, from_item, n, s, to_item};
 use crate::media::Medium;
 use crate::schema::Table;
 
-/// The most index entries that one call for a page reads: a megabyte of them.
+/// The most index entries that are read for one page.
 const MAX_ENTRIES: u64 = 1_000_000;
 
-/// How many posts are read beyond a page, to take the place of those that do
-/// not belong there any more.
+/// Posts that are read in addition to a page, to replace those that no longer belong to it.
 const SPARE: usize = 5;
 
-/// How many keys beyond those are known, in case that is not enough: as many as
-/// one call reads.
+/// Further keys, if [`SPARE`] is not enough: as many as one call reads.
 const MORE: usize = 100;
 
-/// How many of the newest posts are read when an index is behind.
+/// Newest posts that are read when an index lags behind.
 const NEWEST: u64 = 100;
 
-/// How often the indexes are read for a page, before all posts are.
-const LOOKS: usize = 4;
+/// Attempts to read a page with the indexes, before all posts are read.
+const INDEX_ATTEMPTS: usize = 4;
 
-/// Posts in the order of their ids.
+/// Posts ordered by id.
 struct Read {
     posts: Vec<Post>,
-    /// Whether there are no others.
+    /// Whether the user has no other posts.
     is_whole: bool,
 }
 
-/// How many posts a user has.
 struct Counted {
     counts: Counts,
-    /// Grows with every change of `counts`: as long as it stays, no post is created or deleted, and
-    /// none gets another status.
+    /// Increases with every change of `counts`. While it stays the same, no post was created or deleted,
+    /// and no status changed.
     version: u64,
 }
 
-/// What a request about a post has to know of the user.
+/// Everything that a write of a post decides on.
 #[derive(Debug, Default)]
 pub struct PostContext {
-    /// The user; `None` when there is none.
+    /// `None` if the user does not exist.
     pub user: Option<User>,
-    /// The accounts asked for that are the user's.
+    /// The requested accounts that belong to the user.
     pub accounts: Accounts,
-    /// The media asked for that are the user's.
+    /// The requested media files that belong to the user.
     pub media: Vec<Medium>,
-    /// How many posts there are.
     pub counts: Counts,
-    /// The answer that an idempotency key was given before.
+    /// The stored response of the idempotency key.
     pub kept: Option<StoredResponse>,
 }
 
 #[derive(Debug)]
 pub struct Page {
-    /// In the order asked for.
+    /// In the requested order.
     pub posts: Vec<Post>,
-    /// How many there are on all pages.
+    /// Number of posts on all pages.
     pub total: u64,
 }
 
@@ -89,7 +84,7 @@ impl Store {
         found.item.map(from_item).transpose()
     }
 
-    /// Everything that creating or changing a post has to know, in one call.
+    /// Reads everything that creating or changing a post needs, in one call.
     pub async fn surroundings(
         &self,
         user: UserId,
@@ -117,11 +112,11 @@ impl Store {
         })
     }
 
-    /// One page of a user's posts and how many there are. Every post on it fits, and it has as many as
-    /// follows from the total, whatever is written meanwhile: a look at the indexes that does not
-    /// prove this is repeated, and at last all posts are read.
+    /// One page of a user's posts, and the total. Every post on the page fits the listing, and their
+    /// number is consistent with the total, even during concurrent writes. If reading the indexes
+    /// does not prove this, it is repeated, and finally all posts are read.
     pub async fn posts(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
-        for _ in 0..LOOKS {
+        for _ in 0..INDEX_ATTEMPTS {
             let page = match self.first_page(user, listing).await? {
                 Some(page) => Some(page),
                 None => Box::pin(self.page_by_index(user, listing)).await?,
@@ -133,8 +128,8 @@ impl Store {
         Box::pin(self.page_of_all(user, listing)).await
     }
 
-    /// The page in the order of the table itself, which is never behind; `None` where it has
-    /// another order, or its posts are too large to be read in one call.
+    /// The first page in the order of the table itself, which never lags behind; `None` if the listing
+    /// has another order, or if the posts are too large for one call.
     async fn first_page(&self, user: UserId, listing: &Listing) -> Result<Option<Page>, StorageError> {
         if listing.offset() != 0 || listing.sort != SortField::CreatedAt || listing.status.is_some() {
             return Ok(None);
@@ -149,22 +144,21 @@ impl Store {
         })
     }
 
-    /// One page in two steps: the keys by an index beside the counts, then the posts. `None` where
-    /// they do not agree.
+    /// One page in two steps: the keys from an index together with the counts, then the posts. `None`
+    /// if they are inconsistent.
     ///
-    /// Indexes are a little behind, and posts change between the steps. Only
-    /// what is read of the posts themselves is believed: what is gone or does
-    /// not fit any more is left out, the next ones take its place, and the order
-    /// is that of the posts as they are now. There is a third step only when
-    /// more than [`SPARE`] of a page's posts went away in between.
+    /// Indexes lag behind, and posts change between the steps, so only the posts themselves are
+    /// trusted: posts that are gone or no longer fit are omitted, the next ones replace them, and
+    /// the order is that of the current posts. A third step is needed only if more than [`SPARE`]
+    /// posts of the page disappeared in between.
     async fn page_by_index(&self, user: UserId, listing: &Listing) -> Result<Option<Page>, StorageError> {
         let (Counted { counts, version }, candidates) =
             futures::try_join!(self.counts(user), Box::pin(self.candidates(user, listing)))?;
         let counted = counts.of(listing.status);
         let per_page = usize::try_from(listing.per_page).unwrap_or(100);
         let (first, rest) = candidates.split_at(candidates.len().min(per_page + SPARE));
-        // When fewer are known than were counted, the index has not heard of a
-        // post yet. Mostly that is a new one.
+        // If there are fewer keys than counted posts, the index lags behind. Usually a new post is
+        // missing.
         let is_behind = listing.offset() == 0 && (first.len() as u64) < listing.shown(counted);
         let newest = async {
             if is_behind { self.by_id(user, Direction::Desc, NEWEST).await.map(|it| it.posts) } else { Ok(Vec::new()) }
@@ -183,8 +177,8 @@ impl Store {
         if shown != listing.shown(counted) {
             return Ok(None);
         }
-        // The last page has all that is left. That the number is right does not say so: one may be
-        // missing, and a new one stand in its place.
+        // The last page must have all remaining posts. A correct number does not prove this: one may
+        // be missing, and a new one may have replaced it.
         let is_last = shown != 0 && counted == listing.offset() + shown;
         let is_proven = !is_last || self.counts(user).await?.version == version;
         Ok(is_proven.then_some(Page { posts, total: counted }))
@@ -204,7 +198,7 @@ impl Store {
         Ok(Counted { counts: from_item(item)?, version })
     }
 
-    /// These posts, as far as they are there.
+    /// Reads posts; missing ones are omitted.
     async fn read_posts(&self, user: UserId, ids: &[PostId]) -> Result<Vec<Post>, StorageError> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -214,7 +208,7 @@ impl Store {
         found.map(from_item).collect()
     }
 
-    /// The posts of a user by id, without the item that counts them.
+    /// The posts of a user by id, without the item of the counts.
     fn query_posts(&self, user: UserId) -> QueryFluentBuilder {
         self.client
             .query()
@@ -225,8 +219,7 @@ impl Store {
             .consistent_read(true)
     }
 
-    /// The first or the last posts by id, in one call, which reads a megabyte
-    /// at most.
+    /// The first or the last posts by id, in one call, which reads at most a megabyte.
     async fn by_id(&self, user: UserId, direction: Direction, most: u64) -> Result<Read, StorageError> {
         let found = self
             .query_posts(user)
@@ -239,8 +232,7 @@ impl Store {
         Ok(Read { posts, is_whole })
     }
 
-    /// The posts of the page, and those that take the place of any that do not
-    /// belong there any more, as the indexes tell.
+    /// The ids of the page's posts according to the indexes, and of posts that may replace them.
     async fn candidates(&self, user: UserId, listing: &Listing) -> Result<Vec<PostId>, StorageError> {
         let status_list = listing.status.map(|it| s(status_list(user, it)));
         let by_user = ("user_id", n(user));
@@ -250,7 +242,7 @@ impl Store {
                 self.entries("by_status_and_time", ("status_list", list), listing).await?
             }
             (_, Some(list)) => self.entries("by_status", ("status_list", list), listing).await?,
-            // Drafts alone have no time, and come last in both directions.
+            // Only drafts have no time. They come last in both directions.
             (SortField::ScheduledAt, None) => {
                 let drafts = s(status_list_of_drafts(user));
                 let (timed, untimed) = futures::try_join!(
@@ -260,8 +252,8 @@ impl Store {
                 timed.into_iter().chain(untimed).collect()
             }
         };
-        // A post that moves from one index to another while they are read may
-        // stand in both, and no key may be asked for twice.
+        // A post that moves from one index to another while they are read may be in both, and no key
+        // may be requested twice.
         let mut seen = HashSet::new();
         let ids = ids.into_iter().filter(|it| seen.insert(*it));
         let offset = usize::try_from(listing.offset()).unwrap_or(usize::MAX);
@@ -269,7 +261,7 @@ impl Store {
         Ok(ids.skip(offset).take(wanted).collect())
     }
 
-    /// The first entries of an index, up to the end of the page and a few more.
+    /// The first entries of an index, up to the end of the page and some more.
     async fn entries(
         &self,
         index: &str,
@@ -312,8 +304,7 @@ pub(crate) fn post_key(user: UserId, post: PostId) -> Item {
     attributes([("user_id", n(user)), ("post_id", n(post))])
 }
 
-/// The item that counts a user's posts: it stands beside them under the id 0,
-/// which no post has.
+/// Key of the counts of a user's posts; no post has id 0.
 pub(crate) fn counts_key(user: UserId) -> Item {
     attributes([("user_id", n(user)), ("post_id", n(0))])
 }
@@ -326,7 +317,6 @@ fn status_list_of_drafts(user: UserId) -> String {
     status_list(user, PostStatus::Draft)
 }
 
-/// A post with the attributes of its indexes.
 pub(crate) fn post_item(post: &Post) -> Result<Item, StorageError> {
     let mut item = to_item(post)?;
     item.insert("listed".to_owned(), n(post.post_id));

@@ -1,5 +1,5 @@
-//! The tables, their keys and indexes: the one description that the local
-//! stack creates them from and that the template is held against.
+//! The tables with their keys and indexes. The local stack creates tables from this description, and a
+//! test compares it with `template.yaml`.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
@@ -29,20 +29,18 @@ pub enum Table {
     Outbox,
 }
 
-/// A key attribute and its type: `S` or `N`.
+/// A key attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The attribute.
     pub name: &'static str,
     /// `S` or `N`.
     pub kind: &'static str,
 }
 
-/// What an index holds beside its keys and the table's.
+/// The attributes of an index in addition to its keys and those of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Projection {
     Keys,
-    /// These attributes.
     Include(&'static [&'static str]),
     All,
 }
@@ -51,24 +49,22 @@ pub enum Projection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
     pub name: &'static str,
-    /// Its partition key.
+    /// The partition key.
     pub hash: Key,
-    /// Its sort key.
+    /// The sort key.
     pub range: Key,
-    /// What it holds.
     pub projection: Projection,
 }
 
-/// A table's keys and indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSchema {
     pub table: Table,
-    /// Its partition key.
+    /// The partition key.
     pub hash: Key,
-    /// Its sort key.
+    /// The sort key.
     pub range: Option<Key>,
     pub indexes: &'static [Index],
-    /// The attribute after whose time, in Unix seconds, an item may be removed.
+    /// The attribute with the time, in Unix seconds, after which an item may be removed.
     pub ttl: Option<&'static str>,
 }
 
@@ -179,7 +175,7 @@ impl Table {
         },
     ];
 
-    /// Its name without the deployment's prefix.
+    /// The name without the prefix of the deployment.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Users => "users",
@@ -200,14 +196,14 @@ impl Table {
         }
     }
 
-    /// Its name in a deployment.
+    /// The name in a deployment.
     pub fn name(self, prefix: &str) -> String {
         format!("{prefix}-{}", self.as_str())
     }
 }
 
 impl TableSchema {
-    /// Creates the table unless it is there; for the local stack and tests.
+    /// Creates the table unless it exists; for the local stack and tests.
     pub async fn create(&self, client: &Client, prefix: &str) -> Result<(), StorageError> {
         let mut attributes = vec![self.hash];
         attributes.extend(self.range);

@@ -1,4 +1,4 @@
-//! A store for tests: DynamoDB in the test's own process, with every table.
+//! A store for tests: an in-process DynamoDB with all tables.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,22 +31,21 @@ use crate::users::{Identity, Joined};
 use crate::{Store, Table};
 
 /// Empty tables, served on a loopback port until the test's runtime ends.
-#[expect(clippy::expect_used, reason = "a test without a store cannot go on")]
+#[expect(clippy::expect_used, reason = "a test cannot continue without a store")]
 pub async fn store() -> Store {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("the port's number");
     let database = Database::memory().expect("a database in memory");
     tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()));
 
-    let client = client_of(address);
+    let client = client_for(address);
     for table in Table::ALL {
         table.create(&client, "test").await.expect("a table");
     }
     Store::new(client, "test", 4)
 }
 
-/// The same store over a line that loses as many of the next updates as
-/// `losses` says, and where nothing is sent twice.
+/// A store with the same tables that loses the next `losses` updates, and repeats no request.
 pub fn losing_updates(store: &Store, losses: Arc<AtomicU32>) -> Store {
     let config = store.client.config().to_builder();
     let config = config.retry_config(RetryConfig::disabled()).interceptor(LosesUpdates(losses));
@@ -76,8 +75,7 @@ impl Intercept for LosesUpdates {
     }
 }
 
-/// A store that refuses so many calls with this answer, and then says of every
-/// write that it was made.
+/// A store that refuses the first `times` calls with this response, and confirms all later writes.
 #[cfg(test)]
 pub(crate) async fn refusing(times: usize, refusal: &'static str) -> Store {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -94,21 +92,21 @@ pub(crate) async fn refusing(times: usize, refusal: &'static str) -> Store {
             socket.write_all(format!("{head}{body}").as_bytes()).await.expect("an open connection");
         }
     });
-    Store::new(client_of(address), "test", 1)
+    Store::new(client_for(address), "test", 1)
 }
 
 /// Signs a user in for the first time.
 ///
 /// # Panics
-/// When there is such a user already.
-#[expect(clippy::expect_used, reason = "a test without its user cannot go on")]
+/// If the user exists already.
+#[expect(clippy::expect_used, reason = "a test cannot continue without its user")]
 pub async fn join(store: &Store, user: &User) {
     let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: user.user_id.to_string() };
     let joined = store.join(&identity, user).await.expect("a store");
     assert_eq!(joined, Joined::Ours);
 }
 
-/// A connect flow to whose end only the store has something to do.
+/// A connect flow that is ready to be completed.
 pub fn a_connect_flow(user: UserId, provider: &str, now: DateTime<Utc>) -> ConnectFlow {
     ConnectFlow {
         user_id: user,
@@ -125,9 +123,8 @@ pub fn a_connect_flow(user: UserId, provider: &str, now: DateTime<Utc>) -> Conne
     }
 }
 
-/// Connects an account as a connect flow does, by a grant of its own; again, when
-/// its user has connected it.
-#[expect(clippy::expect_used, reason = "a test without its account cannot go on")]
+/// Connects or reconnects an account as a connect flow does, with a grant of its own.
+#[expect(clippy::expect_used, reason = "a test cannot continue without its account")]
 pub async fn connect(
     store: &Store,
     connection: &Connection,
@@ -149,12 +146,12 @@ pub async fn connect(
         found: found.into_values().next(),
     };
     let connected = store.connect(&state, &[account], &[granted], None, now).await.expect("a store");
-    // As whoever connects does after it was told.
+    // As a connect flow does after the event is on the bus.
     store.outbox_done(&Event::connected(connection, now)).await.expect("a store");
     connected
 }
 
-/// What a grant of this account alone brings.
+/// The credentials of a grant for this account only.
 pub fn granted(connection: &Connection, sealed: &[u8], refresh_at: Option<DateTime<Utc>>) -> NewCredentials {
     NewCredentials {
         grant_name: connection.account(),
@@ -166,9 +163,8 @@ pub fn granted(connection: &Connection, sealed: &[u8], refresh_at: Option<DateTi
     }
 }
 
-/// Connects an account as it was done before grants had records of their own:
-/// its credentials are beside it.
-#[expect(clippy::expect_used, reason = "a test without its account cannot go on")]
+/// Connects an account with credentials in the legacy location, its own item.
+#[expect(clippy::expect_used, reason = "a test cannot continue without its account")]
 pub async fn connect_as_before(
     store: &Store,
     connection: &Connection,
@@ -191,8 +187,8 @@ pub async fn connect_as_before(
     store.erase(Table::Credentials, user).await.expect("a store");
 }
 
-/// Puts something into a shard of the outbox that is no event.
-#[expect(clippy::expect_used, reason = "a test without its item cannot go on")]
+/// Puts an unreadable item into a shard of the outbox.
+#[expect(clippy::expect_used, reason = "a test cannot continue without its item")]
 pub async fn spoil_outbox(store: &Store, user: &User, shard: u32) {
     let item = attributes([
         ("user_id", n(user.user_id)),
@@ -204,8 +200,8 @@ pub async fn spoil_outbox(store: &Store, user: &User, shard: u32) {
     put.send().await.expect("a store");
 }
 
-/// A client of a DynamoDB that listens there.
-pub(crate) fn client_of(address: SocketAddr) -> Client {
+/// A client of a DynamoDB at this address.
+pub(crate) fn client_for(address: SocketAddr) -> Client {
     let config = Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("us-east-1"))

@@ -1,4 +1,4 @@
-//! Transactions: all of their writes, or nothing.
+//! Transactions: all writes or none.
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::TransactWriteItem;
@@ -8,18 +8,18 @@ use crate::conflict::RetryPolicy;
 use crate::error::StorageError;
 use crate::write_outcome::WriteOutcome;
 
-/// How a transaction ended.
+/// Result of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transacted {
-    /// All is written.
+    /// Everything was written.
     Done,
-    /// Nothing is. Of the writes whose condition did not hold, this is the first.
+    /// Nothing was written. The index of the first write whose condition failed.
     Refused(usize),
 }
 
 impl Transacted {
-    /// For those to whom it is one which of the writes was in the way.
-    pub(crate) fn race(self) -> WriteOutcome {
+    /// For callers that do not care which condition failed.
+    pub(crate) fn outcome(self) -> WriteOutcome {
         match self {
             Self::Done => WriteOutcome::Applied,
             Self::Refused(_) => WriteOutcome::Conflict,
@@ -28,11 +28,10 @@ impl Transacted {
 }
 
 impl Store {
-    /// Writes all of these or nothing. One that meets another transaction on the
-    /// way, over a user's counts mostly, waits and is tried again: that the other
-    /// one is there does not say that a condition fails.
+    /// Writes everything or nothing. A conflict with another transaction (usually on a user's counts)
+    /// is retried, because it does not mean that a condition failed.
     pub(crate) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<Transacted, StorageError> {
-        let mut patience = RetryPolicy::default();
+        let mut retries = RetryPolicy::default();
         loop {
             let sent = self.client.transact_write_items().set_transact_items(Some(writes.clone())).send().await;
             let Err(error) = sent else { return Ok(Transacted::Done) };
@@ -47,7 +46,7 @@ impl Store {
             if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
                 return Err(error.into());
             }
-            if !patience.wait().await {
+            if !retries.wait().await {
                 return Err(StorageError::Contended);
             }
         }
@@ -69,7 +68,7 @@ mod tests {
         "CancellationReasons":[{"Code":"TransactionConflict"},{"Code":"ConditionalCheckFailed"}]}"#;
 
     #[tokio::test]
-    async fn one_that_meets_another_is_tried_again_for_a_second() {
+    async fn conflicting_transaction_is_retried_for_a_second() {
         let post = a_post(&a_user(), None, &[]);
         let write = async |conflicts| {
             let write = PostWrite { after: Some(&post), ..PostWrite::default() };
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn to_meet_another_is_no_refusal() {
+    async fn conflict_is_not_a_failed_condition() {
         let endpoint = an_endpoint();
         let record = EndpointRecord { endpoint: endpoint.clone(), secrets: WebhookSecrets::new(vec![1]) };
         let store = async || refusing(1, CONFLICT).await;
@@ -91,6 +90,6 @@ mod tests {
         assert!(store().await.remove_webhook(endpoint.user_id, endpoint.webhook_id).await.unwrap());
 
         let full = refusing(1, REFUSAL).await.add_webhook(&record).await.unwrap();
-        assert_eq!(full, EndpointAdded::Full, "a condition that fails beside it is one");
+        assert_eq!(full, EndpointAdded::Full, "a condition that fails together with a conflict is reported");
     }
 }

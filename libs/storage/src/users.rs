@@ -1,4 +1,4 @@
-//! People, and the identities by which an issuer knows them.
+//! Users, and their identities at an OpenID Connect issuer.
 
 mod admission;
 
@@ -15,11 +15,11 @@ use crate::transaction::Transacted;
 use crate::{Store, Table};
 pub use admission::{Admitted, Stale};
 
-/// Who somebody is to an OpenID Connect issuer. The pair never changes, which
-/// an e-mail address may.
+/// The identity of a user at an OpenID Connect issuer. The pair never changes, unlike an e-mail
+/// address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The issuer's URL.
+    /// The URL of the issuer.
     pub issuer: String,
     /// The `sub` claim.
     pub subject: String,
@@ -27,26 +27,25 @@ pub struct Identity {
 
 impl Identity {
     fn grant(&self) -> String {
-        // Without the length, the pairs ("a|b", "c") and ("a", "b|c") would be
-        // the same text.
+        // Without the length, the pairs ("a|b", "c") and ("a", "b|c") would have equal texts.
         let pair = format!("{}|{}|{}", self.issuer.len(), self.issuer, self.subject);
         format!("identity#{}", token::hash(&pair))
     }
 }
 
-/// The item that leads from an identity to its user.
+/// The item that maps an identity to its user.
 #[derive(Serialize, Deserialize)]
 struct Pointer {
     grant: String,
     user_id: UserId,
 }
 
-/// What became of a first sign-in.
+/// Result of [`Store::join`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Joined {
-    /// The user is kept.
+    /// The user is stored.
     Ours,
-    /// The identity, or the user's id, was taken in the meantime.
+    /// The identity or the user id is in use, because of a concurrent sign-in.
     Taken,
 }
 
@@ -61,7 +60,7 @@ impl Store {
             .get_item()
             .table_name(self.table(Table::Users))
             .set_key(Some(key(user)))
-            // A user who signs in for the first time is read at once.
+            // A user who signs in for the first time is read immediately afterwards.
             .consistent_read(true)
             .send()
             .await?;
@@ -81,8 +80,8 @@ impl Store {
         Ok(pointer.map(|it| it.user_id))
     }
 
-    /// Keeps a user who signs in for the first time. Of two first sign-ins of
-    /// one identity at the same time, one gets [`Joined::Ours`].
+    /// Stores a user who signs in for the first time. Of concurrent first sign-ins of one identity,
+    /// one gets [`Joined::Ours`].
     pub async fn join(&self, identity: &Identity, user: &User) -> Result<Joined, StorageError> {
         let pointer = Pointer { grant: identity.grant(), user_id: user.user_id };
         let pointer = Put::builder()
@@ -101,12 +100,12 @@ impl Store {
         let put = |it| TransactWriteItem::builder().put(it).build();
         Ok(match self.transact(vec![put(pointer), put(user)]).await? {
             Transacted::Done => Joined::Ours,
-            // Another first sign-in was faster. The caller looks for its user.
+            // Another first sign-in was faster. The caller looks up its user.
             Transacted::Refused(_) => Joined::Taken,
         })
     }
 
-    /// Keeps what the issuer now tells of a user.
+    /// Stores the current name and e-mail address that the issuer reports.
     pub async fn rename(&self, user: UserId, name: &str, email: &str) -> Result<(), StorageError> {
         self.client
             .update_item()
@@ -125,7 +124,7 @@ impl Store {
 }
 
 impl Store {
-    /// Ends all sessions of a user that began until now.
+    /// Ends all sessions of a user that started until now.
     pub async fn sign_out_everywhere(&self, user: UserId, now: DateTime<Utc>) -> Result<(), StorageError> {
         self.client
             .update_item()
@@ -139,8 +138,8 @@ impl Store {
         Ok(())
     }
 
-    /// Throws a user out, or lets them in again, as an operator does by
-    /// `infra/disable-user`. [`WriteOutcome::Conflict`] when there is no such user.
+    /// Disables or enables a user, as an operator does with `infra/disable-user`.
+    /// [`crate::WriteOutcome::Conflict`] if the user does not exist.
     #[cfg(any(test, feature = "testing"))]
     pub async fn set_disabled(&self, user: UserId, disabled: bool) -> Result<crate::WriteOutcome, StorageError> {
         let update = self

@@ -1,5 +1,4 @@
-//! Secrets of the deployment itself: what it was given by servers, or made, to
-//! be known by.
+//! Secrets of the deployment itself, which it obtained from servers or generated.
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -13,21 +12,20 @@ use crate::item::{Item, attributes, from_item, n, s, to_item, ttl};
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
-/// A secret of the deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VaultEntry {
-    /// Grows with every change.
+    /// Increases with every change.
     pub revision: u64,
-    /// When it ends, unless it is written again; `None` for what stays.
+    /// When the secret expires; `None` for permanent ones.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<DateTime<Utc>>,
-    /// The secret, sealed for [`VaultKey::context`].
+    /// Sealed for [`VaultKey::context`].
     #[serde(skip)]
     pub sealed: Vec<u8>,
 }
 
-/// The name of a secret in the vault. Its beginning and the kind under which it is
-/// sealed say which functions may reach it: their roles insist on both.
+/// The name of a secret in the vault. The prefix of the name and the kind of the sealed value determine
+/// which functions can use it: their IAM roles check both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VaultKey {
     entry: String,
@@ -35,17 +33,17 @@ pub struct VaultKey {
 }
 
 impl VaultKey {
-    /// A secret that the adapter of a platform keeps.
+    /// A secret of a platform's adapter.
     pub fn platform(name: &str) -> Self {
         Self { entry: format!("platform#{name}"), kind: SecretKind::Vault }
     }
 
-    /// A secret of the function that sends events.
+    /// A secret of the webhooks function.
     pub fn webhook(name: &str) -> Self {
         Self { entry: format!("webhook#{name}"), kind: SecretKind::Webhook }
     }
 
-    /// The partition key of its item.
+    /// The partition key of the item.
     pub fn entry(&self) -> &str {
         &self.entry
     }
@@ -56,7 +54,6 @@ impl VaultKey {
 }
 
 impl Store {
-    /// The entry under this key.
     pub async fn vault_entry(&self, key: &VaultKey) -> Result<Option<VaultEntry>, StorageError> {
         let request = self.client.get_item().table_name(self.table(Table::Vault)).set_key(Some(item_key(key)));
         let Some(mut item) = request.consistent_read(true).send().await?.item else { return Ok(None) };
@@ -68,15 +65,15 @@ impl Store {
         Ok(Some(VaultEntry { sealed, ..entry }))
     }
 
-    /// Writes an entry over the revision before it, or as the first. False when
-    /// another one stands there.
+    /// Replaces the previous revision of an entry, or adds the first one. Returns `false` if another
+    /// revision is stored.
     pub async fn put_vault_entry(&self, key: &VaultKey, entry: &VaultEntry) -> Result<bool, StorageError> {
         let over = entry.revision.checked_sub(1).filter(|it| *it != 0);
         self.put_over(key, entry, over).await
     }
 
-    /// Puts the end of an entry off that was read. It is the same entry, so
-    /// whoever replaces it is not hindered.
+    /// Extends the expiry of an entry that was read. The revision stays the same, so a concurrent
+    /// replacement still succeeds.
     pub async fn prolong_vault_entry(&self, key: &VaultKey, entry: &VaultEntry) -> Result<(), StorageError> {
         self.put_over(key, entry, Some(entry.revision)).await.map(drop)
     }
@@ -93,7 +90,7 @@ impl Store {
                 .condition_expression("revision = :before")
                 .set_expression_attribute_values(Some(attributes([(":before", n(revision))]))),
         };
-        Ok(WriteOutcome::from_write(put.send().await)?.is_won())
+        Ok(WriteOutcome::from_write(put.send().await)?.is_applied())
     }
 }
 
@@ -117,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_entry_that_ends_is_removed_by_the_table_after_that() {
+    async fn expiring_entry_has_a_ttl() {
         let store = store().await;
         let ending = VaultEntry { ends_at: Some(noon()), ..entry(1, b"one") };
         assert!(store.put_vault_entry(&key("app"), &ending).await.unwrap());
@@ -135,11 +132,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_entry_is_replaced_only_by_whoever_read_it() {
+    async fn entry_is_replaced_only_if_its_revision_was_read() {
         let store = store().await;
         assert_eq!(store.vault_entry(&key("key")).await.unwrap(), None);
         assert!(store.put_vault_entry(&key("key"), &entry(1, b"one")).await.unwrap());
-        assert!(!store.put_vault_entry(&key("key"), &entry(1, b"other")).await.unwrap(), "somebody was faster");
+        assert!(!store.put_vault_entry(&key("key"), &entry(1, b"other")).await.unwrap(), "another writer was faster");
         assert_eq!(store.vault_entry(&key("key")).await.unwrap(), Some(entry(1, b"one")));
 
         assert!(store.put_vault_entry(&key("key"), &entry(2, b"two")).await.unwrap());

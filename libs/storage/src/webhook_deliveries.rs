@@ -1,5 +1,5 @@
-//! Notices: events on their way to endpoints, and the index of those that
-//! somebody must look at.
+//! Webhook deliveries: events on their way to endpoints, and the `due` index of those whose next attempt
+//! a worker must make.
 
 use aws_sdk_dynamodb::types::Select;
 use chrono::{DateTime, Utc};
@@ -19,49 +19,48 @@ use crate::write_outcome::WriteOutcome;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueWebhookDelivery {
     pub name: WebhookDeliveryId,
-    /// When its next attempt is to be made.
+    /// When the next attempt is due.
     pub next_step_at: DateTime<Utc>,
     due_at: DateTime<Utc>,
 }
 
-/// What a worker has to know before it makes an attempt.
+/// Everything that a worker needs before an attempt.
 #[derive(Debug)]
 pub struct WebhookTickWork {
-    /// The notice; `None` when it was removed.
-    pub notice: Option<WebhookDelivery>,
-    /// Its endpoint; `None` when it was deleted.
+    /// `None` if the delivery was removed.
+    pub delivery: Option<WebhookDelivery>,
+    /// `None` if the endpoint was deleted.
     pub endpoint: Option<EndpointRecord>,
-    /// The calls that are open to endpoints of its user.
-    pub open_for_user: InFlightCalls,
-    /// The call that is open to its endpoint where calls to it timed out, and how often in a
-    /// row they did.
-    pub open_to_endpoint: InFlightCalls,
+    /// The in-flight calls to endpoints of its user.
+    pub in_flight_for_user: InFlightCalls,
+    /// The in-flight call to its endpoint, if calls to it timed out, and the number of consecutive
+    /// timeouts.
+    pub in_flight_to_endpoint: InFlightCalls,
 }
 
-/// A place in the list of an endpoint's notices.
+/// Position in the list of an endpoint's deliveries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookDeliveryCursor {
-    /// When the notice there was made.
+    /// When the delivery at this position was created.
     pub created_at: DateTime<Utc>,
-    /// Its event.
     pub message_id: MessageId,
 }
 
 impl Store {
-    /// Adds a notice. Lost when the endpoint has one of this event already.
-    pub async fn add_webhook_delivery(&self, notice: &WebhookDelivery) -> Result<WriteOutcome, StorageError> {
+    /// Adds a delivery. [`WriteOutcome::Conflict`] if the endpoint has one of this event already.
+    pub async fn add_webhook_delivery(&self, delivery: &WebhookDelivery) -> Result<WriteOutcome, StorageError> {
         let put = self
             .client
             .put_item()
             .table_name(self.table(Table::WebhookDeliveries))
-            .set_item(Some(self.webhook_delivery_item(notice)?))
+            .set_item(Some(self.webhook_delivery_item(delivery)?))
             .condition_expression("attribute_not_exists(notice)")
             .send()
             .await;
         WriteOutcome::from_write(put)
     }
 
-    /// A notice and its endpoint, in one call.
+    /// Reads a delivery and its endpoint, in one call.
     pub async fn webhook_delivery_and_endpoint(
         &self,
         name: &WebhookDeliveryId,
@@ -70,11 +69,11 @@ impl Store {
         let mut found =
             self.batch_get(vec![(Table::WebhookDeliveries, key(name)), (Table::Webhooks, endpoint)]).await?;
         let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
-        let notice = take(Table::WebhookDeliveries).map(from_item).transpose()?;
-        Ok((notice, take(Table::Webhooks).map(webhooks::read).transpose()?))
+        let delivery = take(Table::WebhookDeliveries).map(from_item).transpose()?;
+        Ok((delivery, take(Table::Webhooks).map(webhooks::read).transpose()?))
     }
 
-    /// Everything for an attempt, in one call.
+    /// Reads everything that an attempt needs, in one call.
     pub async fn webhook_tick_work(&self, name: &WebhookDeliveryId) -> Result<WebhookTickWork, StorageError> {
         let (user, webhook) = (name.user_id, name.webhook_id);
         let of_user = in_flight_calls_key(&LimitSubject::endpoints_of(user));
@@ -87,22 +86,21 @@ impl Store {
         ];
         let mut found = self.batch_get(keys).await?;
         let limits = found.remove(&Table::Limits).unwrap_or_default();
-        let open = |key: &Item| {
+        let in_flight = |key: &Item| {
             let item = limits.iter().find(|it| it.get("subject") == key.get("subject"));
             item.map(in_flight_calls::read).unwrap_or_default()
         };
         let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
         Ok(WebhookTickWork {
-            notice: take(Table::WebhookDeliveries).map(from_item).transpose()?,
+            delivery: take(Table::WebhookDeliveries).map(from_item).transpose()?,
             endpoint: take(Table::Webhooks).map(webhooks::read).transpose()?,
-            open_for_user: open(&of_user),
-            open_to_endpoint: open(&of_endpoint),
+            in_flight_for_user: in_flight(&of_user),
+            in_flight_to_endpoint: in_flight(&of_endpoint),
         })
     }
 
-    /// The notices of an endpoint that wait beyond the newest `most`, at most `limit` of them,
-    /// the newest first. One that was added or has ended within the last moment may be missing,
-    /// or still be there.
+    /// The waiting deliveries of an endpoint beyond the newest `most`, newest first, at most
+    /// `limit`, from an index that may lag behind.
     pub async fn surplus_webhook_deliveries(
         &self,
         user: UserId,
@@ -120,7 +118,7 @@ impl Store {
                 .scan_index_forward(false)
         };
         let (mut start, mut left) = (None, most);
-        // A page ends at a megabyte.
+        // A page has at most a megabyte.
         while 0 < left {
             let page = waiting().select(Select::Count).set_exclusive_start_key(start);
             let page = page.limit(i32::try_from(left).unwrap_or(i32::MAX)).send().await?;
@@ -132,10 +130,10 @@ impl Store {
         }
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let surplus = waiting().set_exclusive_start_key(start).limit(limit).send().await?;
-        Ok(surplus.items.unwrap_or_default().iter().filter_map(named).collect())
+        Ok(surplus.items.unwrap_or_default().iter().filter_map(parse_id).collect())
     }
 
-    /// Writes a notice over the one that was read.
+    /// Replaces a delivery, if it is unchanged since it was read.
     pub async fn replace_webhook_delivery(
         &self,
         before: &WebhookDelivery,
@@ -153,7 +151,7 @@ impl Store {
         WriteOutcome::from_write(put)
     }
 
-    /// Removes a notice whose endpoint is gone.
+    /// Removes a delivery whose endpoint was deleted.
     pub async fn remove_webhook_delivery(&self, name: &WebhookDeliveryId) -> Result<(), StorageError> {
         self.client
             .delete_item()
@@ -164,8 +162,8 @@ impl Store {
         Ok(())
     }
 
-    /// The notices of an endpoint, the newest first, from this place on and without
-    /// it; at most `limit`, and the place where the next begin.
+    /// The deliveries of an endpoint after the cursor `from`, newest first, at most `limit`; and the
+    /// cursor of the next page.
     pub async fn webhook_deliveries(
         &self,
         user: UserId,
@@ -193,16 +191,16 @@ impl Store {
             .limit(i32::try_from(limit).unwrap_or(i32::MAX))
             .send()
             .await?;
-        let next = found.last_evaluated_key.as_ref().and_then(place);
+        let next = found.last_evaluated_key.as_ref().and_then(cursor);
         let names = found.items.unwrap_or_default();
-        let keys = names.iter().filter_map(|it| Some((Table::WebhookDeliveries, key(&named(it)?)))).collect();
+        let keys = names.iter().filter_map(|it| Some((Table::WebhookDeliveries, key(&parse_id(it)?)))).collect();
         let found = self.batch_get(keys).await?.remove(&Table::WebhookDeliveries).unwrap_or_default();
-        let mut notices: Vec<WebhookDelivery> = found.into_iter().map(from_item).collect::<Result<_, _>>()?;
-        notices.sort_by(|one, other| (other.created_at, &other.message.id).cmp(&(one.created_at, &one.message.id)));
-        Ok((notices, next))
+        let mut deliveries: Vec<WebhookDelivery> = found.into_iter().map(from_item).collect::<Result<_, _>>()?;
+        deliveries.sort_by(|one, other| (other.created_at, &other.message.id).cmp(&(one.created_at, &one.message.id)));
+        Ok((deliveries, next))
     }
 
-    /// What stands in one shard of the due index by then, the oldest first, at most
+    /// Entries of one shard of the due index up to and including `until`, oldest first, at most
     /// `limit`.
     pub async fn due_webhook_deliveries(
         &self,
@@ -224,7 +222,7 @@ impl Store {
         Ok(found.items.unwrap_or_default().iter().filter_map(due).collect())
     }
 
-    /// Moves an entry of the due index, unless it has moved since it was read.
+    /// Moves an entry of the due index, unless it was moved since it was read.
     pub async fn move_due_webhook_delivery(
         &self,
         due: &DueWebhookDelivery,
@@ -244,17 +242,17 @@ impl Store {
         WriteOutcome::from_write(moved)
     }
 
-    fn webhook_delivery_item(&self, notice: &WebhookDelivery) -> Result<Item, StorageError> {
-        let name = notice.name();
-        let mut item = to_item(notice)?;
+    fn webhook_delivery_item(&self, delivery: &WebhookDelivery) -> Result<Item, StorageError> {
+        let name = delivery.name();
+        let mut item = to_item(delivery)?;
         item.extend(key(&name));
         item.insert("endpoint".to_owned(), s(endpoint_name(name.user_id, name.webhook_id)));
-        item.insert("ttl".to_owned(), ttl(notice.created_at + KEPT_FOR));
-        if notice.state == WebhookDeliveryStatus::Waiting {
+        item.insert("ttl".to_owned(), ttl(delivery.created_at + KEPT_FOR));
+        if delivery.state == WebhookDeliveryStatus::Waiting {
             item.insert("waits_for".to_owned(), s(endpoint_name(name.user_id, name.webhook_id)));
         }
-        if notice.due_at.is_some() {
-            let shard = spread(notice.message.id.as_str()) % self.due_shards;
+        if delivery.due_at.is_some() {
+            let shard = spread(delivery.message.id.as_str()) % self.due_shards;
             item.insert("due_shard".to_owned(), s(format!("due#{shard}")));
         }
         Ok(item)
@@ -270,7 +268,7 @@ fn endpoint_name(user: UserId, webhook: WebhookId) -> String {
     format!("{user}#{webhook}")
 }
 
-fn named(entry: &Item) -> Option<WebhookDeliveryId> {
+fn parse_id(entry: &Item) -> Option<WebhookDeliveryId> {
     let user_id = entry.get("user_id")?.as_n().ok()?.parse().ok()?;
     let (webhook, message) = entry.get("notice")?.as_s().ok()?.split_once('#')?;
     Some(WebhookDeliveryId {
@@ -284,13 +282,13 @@ fn instant(entry: &Item, name: &str) -> Option<DateTime<Utc>> {
     DateTime::from_timestamp_millis(entry.get(name)?.as_n().ok()?.parse().ok()?)
 }
 
-fn place(entry: &Item) -> Option<WebhookDeliveryCursor> {
-    Some(WebhookDeliveryCursor { created_at: instant(entry, "created_at")?, message_id: named(entry)?.message_id })
+fn cursor(entry: &Item) -> Option<WebhookDeliveryCursor> {
+    Some(WebhookDeliveryCursor { created_at: instant(entry, "created_at")?, message_id: parse_id(entry)?.message_id })
 }
 
 fn due(entry: &Item) -> Option<DueWebhookDelivery> {
     Some(DueWebhookDelivery {
-        name: named(entry)?,
+        name: parse_id(entry)?,
         next_step_at: instant(entry, "next_step_at")?,
         due_at: instant(entry, "due_at")?,
     })
@@ -307,10 +305,10 @@ mod tests {
     use super::*;
     use crate::testing::store;
 
-    fn beside(notice: &WebhookDelivery, number: i64) -> WebhookDelivery {
+    fn another(delivery: &WebhookDelivery, number: i64) -> WebhookDelivery {
         let detail = json!({ "id": format!("post.published:{number}:1"), "occurred_at": show(noon()) });
-        let message = WebhookMessage::of(notice.message.kind, notice.webhook_id, &detail).unwrap();
-        WebhookDelivery::new(notice.user_id, notice.webhook_id, message, noon() + TimeDelta::seconds(number / 2))
+        let message = WebhookMessage::of(delivery.message.kind, delivery.webhook_id, &detail).unwrap();
+        WebhookDelivery::new(delivery.user_id, delivery.webhook_id, message, noon() + TimeDelta::seconds(number / 2))
     }
 
     async fn due(store: &Store, until: DateTime<Utc>) -> Vec<DueWebhookDelivery> {
@@ -322,84 +320,84 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_endpoint_has_one_notice_of_an_event() {
+    async fn endpoint_has_one_delivery_per_event() {
         let store = store().await;
-        let notice = a_notice();
-        assert_eq!(store.add_webhook_delivery(&notice).await.unwrap(), WriteOutcome::Applied);
-        assert_eq!(store.add_webhook_delivery(&notice).await.unwrap(), WriteOutcome::Conflict);
-        let name = notice.name();
-        assert_eq!(store.webhook_delivery_and_endpoint(&name).await.unwrap(), (Some(notice), None));
+        let delivery = a_notice();
+        assert_eq!(store.add_webhook_delivery(&delivery).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(store.add_webhook_delivery(&delivery).await.unwrap(), WriteOutcome::Conflict);
+        let name = delivery.name();
+        assert_eq!(store.webhook_delivery_and_endpoint(&name).await.unwrap(), (Some(delivery), None));
         store.remove_webhook_delivery(&name).await.unwrap();
         assert_eq!(store.webhook_delivery_and_endpoint(&name).await.unwrap(), (None, None));
     }
 
     #[tokio::test]
-    async fn of_two_workers_one_holds_it_and_what_has_ended_is_due_no_more() {
+    async fn one_of_two_workers_gets_the_lease_and_ended_is_not_due() {
         let store = store().await;
-        let notice = a_notice();
-        store.add_webhook_delivery(&notice).await.unwrap();
+        let delivery = a_notice();
+        store.add_webhook_delivery(&delivery).await.unwrap();
         assert_eq!(due(&store, noon()).await, []);
         let found = due(&store, noon() + TimeDelta::hours(1)).await;
-        assert_eq!(found.iter().map(|it| it.name.clone()).collect::<Vec<_>>(), [notice.name()]);
+        assert_eq!(found.iter().map(|it| it.name.clone()).collect::<Vec<_>>(), [delivery.name()]);
 
-        let held = notice.lease(noon() + TimeDelta::seconds(1));
-        assert_eq!(store.replace_webhook_delivery(&notice, &held).await.unwrap(), WriteOutcome::Applied);
-        assert_eq!(store.replace_webhook_delivery(&notice, &held).await.unwrap(), WriteOutcome::Conflict);
+        let leased = delivery.lease(noon() + TimeDelta::seconds(1));
+        assert_eq!(store.replace_webhook_delivery(&delivery, &leased).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(store.replace_webhook_delivery(&delivery, &leased).await.unwrap(), WriteOutcome::Conflict);
         assert_eq!(
             store.move_due_webhook_delivery(&found[0], noon()).await.unwrap(),
             WriteOutcome::Conflict,
-            "it has moved"
+            "the entry has moved"
         );
         let answer = EndpointResponse { status: Some(204), ..EndpointResponse::none("", 0) };
-        let ended = held.record_response(&answer, noon(), noon(), 0);
-        assert_eq!(store.replace_webhook_delivery(&held, &ended).await.unwrap(), WriteOutcome::Applied);
+        let ended = leased.record_response(&answer, noon(), noon(), 0);
+        assert_eq!(store.replace_webhook_delivery(&leased, &ended).await.unwrap(), WriteOutcome::Applied);
         assert_eq!(due(&store, noon() + TimeDelta::days(9)).await, []);
     }
 
     #[tokio::test]
-    async fn notices_beyond_the_newest_that_wait_are_the_surplus() {
+    async fn waiting_deliveries_beyond_the_newest_are_surplus() {
         let store = store().await;
         let first = a_notice();
         // Ties of time are among the newest.
         for number in 0..9 {
-            store.add_webhook_delivery(&beside(&first, number)).await.unwrap();
+            store.add_webhook_delivery(&another(&first, number)).await.unwrap();
         }
         store.add_webhook_delivery(&a_notice()).await.unwrap();
         let (user, webhook) = (first.user_id, first.webhook_id);
         let surplus = async |most, limit| store.surplus_webhook_deliveries(user, webhook, most, limit).await.unwrap();
         assert_eq!((surplus(9, 50).await, surplus(10, 50).await), (vec![], vec![]));
 
-        let oldest = beside(&first, 0);
+        let oldest = another(&first, 0);
         assert_eq!(surplus(7, 50).await.len(), 2);
         assert_eq!(surplus(7, 1).await.len(), 1);
         store.replace_webhook_delivery(&oldest, &oldest.fail()).await.unwrap();
         let left = surplus(7, 50).await;
-        assert_eq!(left, [beside(&first, 1).name()], "what has ended is not counted");
+        assert_eq!(left, [another(&first, 1).name()], "ended deliveries are not counted");
     }
 
     #[tokio::test]
-    async fn an_attempt_reads_what_is_open_for_its_user_and_to_its_endpoint() {
+    async fn attempt_reads_in_flight_calls_of_user_and_endpoint() {
         let store = store().await;
-        let notice = a_notice();
-        store.add_webhook_delivery(&notice).await.unwrap();
-        let (of_user, name) = (LimitSubject::endpoints_of(notice.user_id), notice.name());
+        let delivery = a_notice();
+        store.add_webhook_delivery(&delivery).await.unwrap();
+        let (of_user, name) = (LimitSubject::endpoints_of(delivery.user_id), delivery.name());
         store.record_permit(&of_user, "one", noon(), 1).await.unwrap();
-        store.record_slow_call(&LimitSubject::endpoint(notice.user_id, notice.webhook_id), noon()).await.unwrap();
+        store.record_slow_call(&LimitSubject::endpoint(delivery.user_id, delivery.webhook_id), noon()).await.unwrap();
 
         let work = store.webhook_tick_work(&name).await.unwrap();
 
-        assert_eq!((work.notice, work.endpoint), (Some(notice), None));
-        assert_eq!((work.open_for_user.others("me", noon()), work.open_for_user.slow_calls), (1, 0));
-        assert_eq!((work.open_to_endpoint.others("me", noon()), work.open_to_endpoint.slow_calls), (0, 1));
+        assert_eq!((work.delivery, work.endpoint), (Some(delivery), None));
+        assert_eq!((work.in_flight_for_user.others("me", noon()), work.in_flight_for_user.slow_calls), (1, 0));
+        assert_eq!((work.in_flight_to_endpoint.others("me", noon()), work.in_flight_to_endpoint.slow_calls), (0, 1));
     }
 
     #[tokio::test]
-    async fn the_newest_are_listed_first_and_a_page_goes_on_where_the_last_ended() {
+    async fn deliveries_are_listed_newest_first_in_consecutive_pages() {
         let store = store().await;
         let first = a_notice();
-        let all: Vec<_> = (0..7).map(|it| beside(&first, it)).collect();
-        for notice in all.iter().chain([&a_notice()]) {
-            store.add_webhook_delivery(notice).await.unwrap();
+        let all: Vec<_> = (0..7).map(|it| another(&first, it)).collect();
+        for delivery in all.iter().chain([&a_notice()]) {
+            store.add_webhook_delivery(delivery).await.unwrap();
         }
         let (mut listed, mut from) = (Vec::new(), None);
         loop {

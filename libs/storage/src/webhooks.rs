@@ -1,4 +1,4 @@
-//! Endpoints of users, with their secrets sealed.
+//! Webhook endpoints of users, with their encrypted secrets.
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
@@ -15,31 +15,30 @@ use crate::schema::Table;
 use crate::transaction::Transacted;
 use crate::write_outcome::WriteOutcome;
 
-/// An endpoint as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointRecord {
     pub endpoint: WebhookEndpoint,
-    /// Its secrets, sealed for [`webhook_context`].
+    /// Sealed for [`webhook_context`].
     pub secrets: WebhookSecrets,
 }
 
-/// How the addition of an endpoint ended.
+/// Result of [`Store::add_webhook`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointAdded {
     Added,
-    /// Its user has [`MAX_ENDPOINTS`] already, or its id was taken at this moment.
+    /// The user has [`MAX_ENDPOINTS`] already, or the id is in use.
     Full,
 }
 
-/// Which endpoints of a user to remove.
+/// The endpoints of a user to remove.
 #[derive(Clone, Copy, Debug)]
 pub enum CreatedBy<'a> {
-    /// Those that the token with this hash created.
+    /// Endpoints that the token with this hash created.
     Token(&'a str),
     Anything,
 }
 
-/// What the secrets of an endpoint are sealed for.
+/// The context for which the secrets of an endpoint are sealed.
 pub fn webhook_context(user: UserId, webhook: WebhookId) -> SealContext {
     SealContext::new(SecretKind::Webhook, format_args!("webhook:{user}:{webhook}"))
 }
@@ -57,7 +56,7 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        // Ten of them never reach the megabyte at which a query is cut.
+        // A query returns at most a megabyte, which ten endpoints never reach.
         found.items.unwrap_or_default().into_iter().map(read).collect()
     }
 
@@ -66,7 +65,6 @@ impl Store {
         request.consistent_read(true).send().await?.item.map(read).transpose()
     }
 
-    /// Adds an endpoint, unless its user has too many.
     pub async fn add_webhook(&self, record: &EndpointRecord) -> Result<EndpointAdded, StorageError> {
         let table = self.table(Table::Webhooks);
         let user = record.endpoint.user_id;
@@ -89,13 +87,13 @@ impl Store {
         })
     }
 
-    /// Writes an endpoint over the one that was read, and with it an event that
-    /// tells of the change.
+    /// Replaces an endpoint, if it is unchanged since it was read, and stores the event of the change
+    /// with it.
     pub async fn swap_webhook(
         &self,
         before: &WebhookEndpoint,
         after: &EndpointRecord,
-        news: Option<&Event>,
+        event: Option<&Event>,
     ) -> Result<WriteOutcome, StorageError> {
         let put = Put::builder()
             .table_name(self.table(Table::Webhooks))
@@ -104,13 +102,13 @@ impl Store {
             .expression_attribute_values(":before", n(before.revision));
         let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
         let mut writes = vec![put];
-        if let Some(event) = news {
+        if let Some(event) = event {
             writes.push(self.outbox_put(event)?);
         }
-        Ok(self.transact(writes).await?.race())
+        Ok(self.transact(writes).await?.outcome())
     }
 
-    /// Removes an endpoint. False when there is none.
+    /// Removes an endpoint. Returns `false` if it does not exist.
     pub async fn remove_webhook(&self, user: UserId, id: WebhookId) -> Result<bool, StorageError> {
         let table = self.table(Table::Webhooks);
         let delete = Delete::builder()
@@ -129,15 +127,15 @@ impl Store {
 }
 
 impl Store {
-    /// Removes the endpoints of a user that were created so, and returns how many there were.
+    /// Removes the endpoints of a user that `created_by` selects; returns their number.
     pub async fn remove_webhooks(&self, user: UserId, created_by: CreatedBy<'_>) -> Result<usize, StorageError> {
         let mut removed = 0;
         for EndpointRecord { endpoint, .. } in self.webhooks(user).await? {
-            let is_one = match created_by {
+            let is_selected = match created_by {
                 CreatedBy::Token(hash) => endpoint.created_by.is_some_and(|it| it.token == hash),
                 CreatedBy::Anything => true,
             };
-            if is_one && self.remove_webhook(user, endpoint.webhook_id).await? {
+            if is_selected && self.remove_webhook(user, endpoint.webhook_id).await? {
                 removed += 1;
             }
         }
@@ -149,7 +147,7 @@ pub(crate) fn key(user: UserId, id: WebhookId) -> Item {
     attributes([("user_id", n(user)), ("webhook_id", n(id))])
 }
 
-/// Where a user's endpoints are counted.
+/// Key of the count of a user's endpoints; no endpoint has id 0.
 fn count_key(user: UserId) -> Item {
     attributes([("user_id", n(user)), ("webhook_id", n(0))])
 }
@@ -185,7 +183,7 @@ fn take_secret(item: &mut Item) -> Result<Vec<u8>, StorageError> {
 }
 
 fn without_secret() -> StorageError {
-    StorageError::Request("the secrets of a webhook are unreadable".to_owned())
+    StorageError::Request("table webhooks: secrets unreadable".to_owned())
 }
 
 #[cfg(test)]
@@ -201,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_user_has_ten_at_most_and_room_again_after_one_is_removed() {
+    async fn user_has_at_most_ten_webhooks_and_can_replace_a_removed_one() {
         let store = store().await;
         let first = an_endpoint();
         let ids = ids();
@@ -218,11 +216,11 @@ mod tests {
         assert!(store.remove_webhook(first.user_id, added[3]).await.unwrap());
         assert!(!store.remove_webhook(first.user_id, added[3]).await.unwrap());
         assert_eq!(store.add_webhook(&record(first.clone())).await.unwrap(), EndpointAdded::Added);
-        assert!(store.webhooks(an_endpoint().user_id).await.unwrap().is_empty(), "nobody sees another's");
+        assert!(store.webhooks(an_endpoint().user_id).await.unwrap().is_empty(), "not visible to other users");
     }
 
     #[tokio::test]
-    async fn of_two_changes_one_is_made_and_its_event_with_it() {
+    async fn one_of_two_changes_is_applied_with_its_event() {
         let store = store().await;
         let before = record(an_endpoint());
         store.add_webhook(&before).await.unwrap();

@@ -1,41 +1,35 @@
-//! How a conditional write ended.
+//! Result of a conditional write.
 //!
-//! Every race between two writers is decided by a condition in the write.
-//! `DynamoDB` refuses the write whose condition no longer holds, because the
-//! other one came first. That is expected, and therefore not an error.
+//! A condition in the write decides every race between writers: `DynamoDB` refuses the write whose
+//! condition no longer holds. That is expected, so it is not an error.
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use crate::error::StorageError;
 
-/// Whether a conditional write was the one that counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// It is written.
     Applied,
-    /// Another writer came first, or what it was about is gone: nothing was
-    /// written.
+    /// Another writer came first, or the item is gone: nothing was written.
     Conflict,
 }
 
 impl WriteOutcome {
-    /// How a write of a single item ended.
+    /// From the response to a write of a single item.
     pub(crate) fn from_write<T, E, R>(sent: Result<T, SdkError<E, R>>) -> Result<Self, StorageError>
     where
         E: ProvideErrorMetadata,
     {
-        Ok(if if_won(sent)?.is_some() { Self::Applied } else { Self::Conflict })
+        Ok(if if_applied(sent)?.is_some() { Self::Applied } else { Self::Conflict })
     }
 
-    /// Whether it is written.
-    pub fn is_won(self) -> bool {
+    pub fn is_applied(self) -> bool {
         self == Self::Applied
     }
 }
 
-/// The answer to a write of a single item; `None` when its condition did not
-/// hold.
-pub(crate) fn if_won<T, E, R>(sent: Result<T, SdkError<E, R>>) -> Result<Option<T>, StorageError>
+/// The response to a write of a single item; `None` if its condition did not hold.
+pub(crate) fn if_applied<T, E, R>(sent: Result<T, SdkError<E, R>>) -> Result<Option<T>, StorageError>
 where
     E: ProvideErrorMetadata,
 {

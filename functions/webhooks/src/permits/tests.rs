@@ -23,21 +23,21 @@ use crate::testing::Harness;
 const BATCH: usize = 10;
 const ENVIRONMENTS: usize = 10;
 
-/// Endpoints of which those with "slow" in their address answer when the gate opens.
+/// Endpoints; those with "slow" in their URL respond when the gate opens.
 struct Endpoints {
     clock: Clock,
     gate: Semaphore,
     held: AtomicUsize,
     most_held: AtomicUsize,
-    slow_answer: EndpointResponse,
+    slow_response: EndpointResponse,
     arrived: Mutex<Vec<DateTime<Utc>>>,
 }
 
 impl Endpoints {
-    fn new(world: &Harness, slow_answer: EndpointResponse) -> Arc<Self> {
+    fn new(harness: &Harness, slow_response: EndpointResponse) -> Arc<Self> {
         let (held, most_held) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let (clock, arrived) = (world.clock.clone(), Mutex::default());
-        Arc::new(Self { clock, gate: Semaphore::new(0), held, most_held, slow_answer, arrived })
+        let (clock, arrived) = (harness.clock.clone(), Mutex::default());
+        Arc::new(Self { clock, gate: Semaphore::new(0), held, most_held, slow_response, arrived })
     }
 
     fn held(&self) -> usize {
@@ -53,14 +53,13 @@ impl EndpointClient for Endpoints {
             self.most_held.fetch_max(held, Ordering::SeqCst);
             self.gate.acquire().await.unwrap().forget();
             self.held.fetch_sub(1, Ordering::SeqCst);
-            return self.slow_answer.clone();
+            return self.slow_response.clone();
         }
         self.arrived.lock().unwrap().push(self.clock.now());
         EndpointResponse { status: Some(204), ..EndpointResponse::none("", 5) }
     }
 }
 
-/// An enabled endpoint.
 async fn endpoint(app: &App, user: UserId, url: &str) -> WebhookEndpoint {
     let (record, _) = app.add(user, EndpointUrl::parse(url).unwrap(), Vec::new(), None).await.unwrap().unwrap();
     let enabled = WebhookEndpoint { is_verified: true, ..record.endpoint.clone() };
@@ -69,8 +68,8 @@ async fn endpoint(app: &App, user: UserId, url: &str) -> WebhookEndpoint {
     enabled
 }
 
-fn taken(world: &Harness) -> VecDeque<WebhookDeliveryId> {
-    world.sent.hints.lock().unwrap().drain(..).map(|it| it.name).collect()
+fn take_queued(harness: &Harness) -> VecDeque<WebhookDeliveryId> {
+    harness.sent.hints.lock().unwrap().drain(..).map(|it| it.name).collect()
 }
 
 async fn until(what: &str, is_so: impl Fn() -> bool) {
@@ -82,28 +81,28 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     waited.await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-/// The queue brings all 320 before the other user's message, and no call to a slow endpoint ends.
+/// The queue has all 320 before the other user's message, and no call to a slow endpoint ends.
 #[tokio::test]
-async fn another_users_delivery_arrives_within_five_seconds_beside_320_to_slow_endpoints() {
-    let world = Harness::new().await;
-    let endpoints = Endpoints::new(&world, EndpointResponse::none("no answer within 15 s", 15_000));
-    let app = App { calls: endpoints.clone(), ..world.app.clone() };
+async fn slow_endpoints_of_one_user_delay_another_user_at_most_5_seconds() {
+    let harness = Harness::new().await;
+    let endpoints = Endpoints::new(&harness, EndpointResponse::none("no response within 15 s", 15_000));
+    let app = App { calls: endpoints.clone(), ..harness.app.clone() };
     for number in 0..10 {
-        endpoint(&app, world.user.user_id, &format!("https://hooks.example/slow/{number}")).await;
+        endpoint(&app, harness.user.user_id, &format!("https://hooks.example/slow/{number}")).await;
     }
     let other = a_user();
     join(&app.api.store, &other).await;
     endpoint(&app, other.user_id, "https://hooks.example/fast").await;
     for number in 0..32 {
-        app.fan_out(&world.event(number)).await.unwrap();
+        app.fan_out(&harness.event(number)).await.unwrap();
     }
-    let mut event = world.event(99);
+    let mut event = harness.event(99);
     event.detail["user_id"] = other.user_id.to_string().into();
     app.fan_out(&event).await.unwrap();
-    let queue = Arc::new(Mutex::new(taken(&world)));
+    let queue = Arc::new(Mutex::new(take_queued(&harness)));
     assert_eq!(queue.lock().unwrap().len(), 321);
 
-    let began = world.clock.now();
+    let began = harness.clock.now();
     for _ in 0..ENVIRONMENTS {
         let (app, queue) = (App { held_permits: HeldPermits::default(), ..app.clone() }, queue.clone());
         tokio::spawn(async move {
@@ -124,33 +123,33 @@ async fn another_users_delivery_arrives_within_five_seconds_beside_320_to_slow_e
 
     until("the other user's delivery", || !endpoints.arrived.lock().unwrap().is_empty()).await;
     let waited = endpoints.arrived.lock().unwrap()[0] - began;
-    assert!(waited <= TimeDelta::seconds(5), "it came after {waited}");
+    assert!(waited <= TimeDelta::seconds(5), "arrived after {waited}");
     let held = endpoints.held();
-    assert!((1..=ENVIRONMENTS_PER_USER * BATCH).contains(&held), "{held} calls of one user are open");
+    assert!((1..=ENVIRONMENTS_PER_USER * BATCH).contains(&held), "{held} calls of one user are in flight");
 }
 
 #[tokio::test]
-async fn after_five_time_outs_in_a_row_an_endpoint_gets_one_call_at_a_time_until_it_answers() {
-    let world = Harness::new().await;
-    let times_out = Endpoints::new(&world, EndpointResponse::none("no answer within 15 s", 15_000));
+async fn endpoint_with_five_timeouts_gets_one_call_at_a_time() {
+    let harness = Harness::new().await;
+    let times_out = Endpoints::new(&harness, EndpointResponse::none("no response within 15 s", 15_000));
     times_out.gate.add_permits(5);
-    let app = App { calls: times_out.clone(), ..world.app.clone() };
-    let slow = endpoint(&app, world.user.user_id, "https://hooks.example/slow").await;
-    let strikes = async || world.app.api.store.in_flight_calls(&calls_to(&slow)).await.unwrap().slow_calls;
+    let app = App { calls: times_out.clone(), ..harness.app.clone() };
+    let slow = endpoint(&app, harness.user.user_id, "https://hooks.example/slow").await;
+    let slow_calls = async || harness.app.api.store.in_flight_calls(&calls_to(&slow)).await.unwrap().slow_calls;
     for number in 0..5 {
-        app.fan_out(&world.event(number)).await.unwrap();
+        app.fan_out(&harness.event(number)).await.unwrap();
     }
-    let first = taken(&world);
+    let first = take_queued(&harness);
     futures::future::join_all(first.iter().map(|it| app.send(it))).await;
-    assert_eq!(strikes().await, 5);
+    assert_eq!(slow_calls().await, 5);
 
-    let answers = Endpoints::new(&world, EndpointResponse { status: Some(200), ..EndpointResponse::none("", 9_000) });
-    let app = App { calls: answers.clone(), ..world.app.clone() };
-    taken(&world);
+    let answers = Endpoints::new(&harness, EndpointResponse { status: Some(200), ..EndpointResponse::none("", 9_000) });
+    let app = App { calls: answers.clone(), ..harness.app.clone() };
+    take_queued(&harness);
     for number in 5..8 {
-        app.fan_out(&world.event(number)).await.unwrap();
+        app.fan_out(&harness.event(number)).await.unwrap();
     }
-    let next = taken(&world);
+    let next = take_queued(&harness);
     let sends: Vec<_> = next
         .iter()
         .cloned()
@@ -159,20 +158,20 @@ async fn after_five_time_outs_in_a_row_an_endpoint_gets_one_call_at_a_time_until
             tokio::spawn(async move { app.send(&it).await.unwrap() })
         })
         .collect();
-    until("two are postponed", || world.sent.hints.lock().unwrap().len() == 2).await;
+    until("two are postponed", || harness.sent.hints.lock().unwrap().len() == 2).await;
     until("one is called", || answers.held() == 1).await;
     answers.gate.add_permits(1);
     for send in sends {
         send.await.unwrap();
     }
-    assert_eq!((answers.most_held.load(Ordering::SeqCst), strikes().await), (1, 0));
+    assert_eq!((answers.most_held.load(Ordering::SeqCst), slow_calls().await), (1, 0));
 
-    // The postponed ones come later, at the same time, and no attempt of theirs was counted.
-    world.clock.advance(TimeDelta::minutes(1));
-    let postponed = taken(&world);
+    // The postponed deliveries are sent later, concurrently; none of their attempts was counted.
+    harness.clock.advance(TimeDelta::minutes(1));
+    let postponed = take_queued(&harness);
     for name in &postponed {
-        let notice = app.api.store.webhook_delivery_and_endpoint(name).await.unwrap().0.unwrap();
-        assert_eq!((notice.tries, notice.postponed), (0, 1));
+        let delivery = app.api.store.webhook_delivery_and_endpoint(name).await.unwrap().0.unwrap();
+        assert_eq!((delivery.tries, delivery.postponed), (0, 1));
     }
     answers.gate.add_permits(2);
     futures::future::join_all(postponed.iter().map(|it| app.send(it))).await;
@@ -181,28 +180,28 @@ async fn after_five_time_outs_in_a_row_an_endpoint_gets_one_call_at_a_time_until
 }
 
 #[tokio::test]
-async fn permits_are_returned_when_a_call_ends_and_when_none_is_made() {
-    let world = Harness::new().await;
-    let webhook = world.webhook().await;
-    let user = world.user.user_id;
-    let open = async || {
+async fn permits_are_released_after_the_call_or_without_one() {
+    let harness = Harness::new().await;
+    let webhook = harness.webhook().await;
+    let user = harness.user.user_id;
+    let in_flight = async || {
         let (of_user, host) = (LimitSubject::endpoints_of(user), LimitSubject::endpoints_on("127.0.0.1"));
         let open = futures::try_join!(
-            world.app.api.store.in_flight_calls(&of_user),
-            world.app.api.store.in_flight_calls(&host),
+            harness.app.api.store.in_flight_calls(&of_user),
+            harness.app.api.store.in_flight_calls(&host),
         );
         let (user, host) = open.unwrap();
-        let now = world.clock.now();
+        let now = harness.clock.now();
         user.others("another", now) + host.others("another", now)
     };
-    world.app.fan_out(&world.event(1)).await.unwrap();
-    world.work().await;
-    assert_eq!((world.got().len(), open().await), (1, 0));
+    harness.app.fan_out(&harness.event(1)).await.unwrap();
+    harness.work().await;
+    assert_eq!((harness.got().len(), in_flight().await), (1, 0));
 
-    let record = world.app.api.store.webhooks(user).await.unwrap().remove(0);
+    let record = harness.app.api.store.webhooks(user).await.unwrap().remove(0);
     assert_eq!(json!(record.endpoint.webhook_id), webhook["id"]);
-    let permits = world.app.permits(&record.endpoint, InFlightCalls::default(), &InFlightCalls::default()).await;
-    assert_eq!(open().await, 2);
-    world.app.return_permits(permits.unwrap().unwrap()).await;
-    assert_eq!(open().await, 0);
+    let permits = harness.app.permits(&record.endpoint, InFlightCalls::default(), &InFlightCalls::default()).await;
+    assert_eq!(in_flight().await, 2);
+    harness.app.release_permits(permits.unwrap().unwrap()).await;
+    assert_eq!(in_flight().await, 0);
 }

@@ -1,5 +1,4 @@
-//! Putting a file whose length is not known in advance, with no more than two
-//! parts of it in memory.
+//! Uploads of files whose length is unknown, with at most two parts in memory.
 
 use std::future::ready;
 use std::pin::pin;
@@ -11,34 +10,31 @@ use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 
 use super::{Bucket, BucketError};
 
-/// The bytes of a part; the last may have fewer. S3 wants 5 MiB at least and
-/// 10,000 parts at most.
+/// Size of a part; the last may be smaller. S3 requires at least 5 MiB and at most 10,000 parts.
 const PART_BYTES: usize = 8 << 20;
 
-/// Parts in memory: one on its way while the next is filled.
+/// Parts in memory: one is sent while the next is filled.
 const PARTS_AT_ONCE: usize = 2;
 
-/// Why a file was not put.
 #[derive(Debug, thiserror::Error)]
 pub enum PutError<E> {
-    /// Its bytes stopped coming.
-    #[error("the source of the bytes: {0}")]
+    /// The stream of bytes failed.
+    #[error("source of the file: {0}")]
     Source(E),
-    /// The store failed.
     #[error(transparent)]
     Bucket(#[from] BucketError),
 }
 
 impl Bucket {
-    /// Puts a file and returns its size. After an error nothing of it is left in
-    /// the bucket, unless the upload could not be aborted either.
+    /// Stores a file and returns its size in bytes. After an error, nothing is left in the bucket,
+    /// unless aborting the upload failed too.
     pub async fn put<E: Send>(
         &self,
         key: &str,
         content_type: &str,
         bytes: impl Stream<Item = Result<Bytes, E>> + Send,
     ) -> Result<u64, PutError<E>> {
-        let mut parts = pin!(in_parts(bytes).map_err(PutError::Source));
+        let mut parts = pin!(into_parts(bytes).map_err(PutError::Source));
         let first = parts.try_next().await?.unwrap_or_default();
         if first.len() < PART_BYTES {
             return Ok(self.put_whole(key, content_type, first).await?);
@@ -55,7 +51,7 @@ impl Bucket {
         }
     }
 
-    /// Stores bytes under a key; returns how many there are.
+    /// Stores bytes and returns their number.
     pub async fn put_whole(&self, key: &str, content_type: &str, bytes: Bytes) -> Result<u64, BucketError> {
         let size_bytes = bytes.len() as u64;
         let request = self.client.put_object().bucket(&self.name).key(key).content_type(content_type);
@@ -66,11 +62,11 @@ impl Bucket {
     async fn begin(&self, key: &str, content_type: &str) -> Result<String, BucketError> {
         let request = self.client.create_multipart_upload().bucket(&self.name).key(key).content_type(content_type);
         let begun = request.send().await.map_err(BucketError::new)?;
-        begun.upload_id.ok_or_else(|| BucketError("an upload without an id".to_owned()))
+        begun.upload_id.ok_or_else(|| BucketError("upload without an id".to_owned()))
     }
 }
 
-/// A file on its way.
+/// A multipart upload.
 #[derive(Clone)]
 struct Upload {
     bucket: Bucket,
@@ -84,8 +80,7 @@ impl Upload {
         parts: impl Stream<Item = Result<Bytes, PutError<E>>> + Send,
     ) -> Result<u64, PutError<E>> {
         let sending = parts.zip(stream::iter(1..)).map(|(part, number)| {
-            // A clone, because the compiler cannot tell how long a borrowed
-            // upload lives in the stream.
+            // A clone, because the compiler cannot infer the lifetime of a borrow in the stream.
             let upload = self.clone();
             async move { upload.send_part(number, part?).await.map_err(PutError::Bucket) }
         });
@@ -111,20 +106,19 @@ impl Upload {
         Ok((CompletedPart::builder().part_number(number).set_e_tag(sent.e_tag).build(), part_bytes))
     }
 
-    /// Removes the parts, which cost money as long as they are there. If this
-    /// fails, the bucket's lifecycle rule removes them later.
+    /// Removes the parts, which cost money while they exist. If this fails, the bucket's
+    /// lifecycle rule removes them later.
     async fn abort(&self) {
         let request = self.bucket.client.abort_multipart_upload().bucket(&self.bucket.name).key(&self.key);
         if let Err(error) = request.upload_id(&self.id).send().await {
             let error = BucketError::new(error);
-            tracing::warn!(%error, "the parts of an upload are left in the bucket");
+            tracing::warn!(%error, "upload not aborted; its parts are left in the bucket");
         }
     }
 }
 
-/// Collects pieces of any size into parts of [`PART_BYTES`], the last one as
-/// long as it comes.
-fn in_parts<E>(bytes: impl Stream<Item = Result<Bytes, E>> + Send) -> impl Stream<Item = Result<Bytes, E>> + Send
+/// Collects chunks of any size into parts of [`PART_BYTES`]; the last part may be shorter.
+fn into_parts<E>(bytes: impl Stream<Item = Result<Bytes, E>> + Send) -> impl Stream<Item = Result<Bytes, E>> + Send
 where
     E: Send,
 {

@@ -13,7 +13,7 @@ fn client() -> Client {
     Client::builder().no_proxy().build().unwrap()
 }
 
-/// What a user's client does with an upload that it was given.
+/// Sends a presigned upload as a user's client does.
 async fn upload(put: &PresignedPut, other: &[(&str, &str)], body: Vec<u8>) -> StatusCode {
     let mut headers = put.headers.clone();
     for (name, value) in other {
@@ -41,7 +41,7 @@ async fn stored(bucket: &Bucket) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_user_uploads_with_the_headers_that_were_given() {
+async fn upload_with_presigned_headers_is_stored() {
     let store = TestBucket::start().await;
     let put = store.bucket.presigned_put(KEY, "image/png", None, HOUR).await.unwrap();
 
@@ -57,7 +57,7 @@ async fn a_user_uploads_with_the_headers_that_were_given() {
 }
 
 #[tokio::test]
-async fn another_content_type_is_refused() {
+async fn upload_with_another_content_type_is_refused() {
     let store = TestBucket::start().await;
     let put = store.bucket.presigned_put(KEY, "image/png", None, HOUR).await.unwrap();
 
@@ -70,7 +70,7 @@ async fn another_content_type_is_refused() {
 }
 
 #[tokio::test]
-async fn a_link_for_a_size_takes_exactly_that_many_bytes() {
+async fn presigned_size_is_enforced() {
     let store = TestBucket::start().await;
     let put = store.bucket.presigned_put(KEY, "image/png", Some(5), HOUR).await.unwrap();
     assert_eq!(put.headers["content-length"], "5");
@@ -86,7 +86,7 @@ async fn a_link_for_a_size_takes_exactly_that_many_bytes() {
 }
 
 #[tokio::test]
-async fn an_upload_is_not_replaced_by_another() {
+async fn second_upload_does_not_replace_the_first() {
     let store = TestBucket::start().await;
     let put = store.bucket.presigned_put(KEY, "image/png", None, HOUR).await.unwrap();
     assert_eq!(upload(&put, &[], b"first".to_vec()).await, StatusCode::OK);
@@ -99,7 +99,7 @@ async fn an_upload_is_not_replaced_by_another() {
 }
 
 #[tokio::test]
-async fn a_link_is_for_one_file() {
+async fn presigned_url_is_valid_for_one_key() {
     let store = TestBucket::start().await;
     let mut put = store.bucket.presigned_put(KEY, "image/png", None, HOUR).await.unwrap();
     put.url = put.url.replace("/media/7/42.png", "/media/8/42.png");
@@ -108,7 +108,7 @@ async fn a_link_is_for_one_file() {
 }
 
 #[tokio::test]
-async fn a_look_tells_size_and_first_bytes() {
+async fn look_returns_size_and_first_bytes() {
     let store = TestBucket::start().await;
     assert_eq!(store.bucket.look(KEY, 4).await.unwrap(), None);
 
@@ -122,7 +122,7 @@ async fn a_look_tells_size_and_first_bytes() {
 }
 
 #[tokio::test]
-async fn a_file_of_any_length_is_put_as_it_came() {
+async fn file_of_any_length_is_stored_unchanged() {
     let part = 8 << 20;
     for sizes in [vec![], vec![5], vec![part], vec![3 << 20; 3], vec![2 * part + 1]] {
         let store = TestBucket::start().await;
@@ -139,7 +139,7 @@ async fn a_file_of_any_length_is_put_as_it_came() {
 }
 
 #[tokio::test]
-async fn a_source_that_breaks_off_leaves_nothing_behind() {
+async fn failed_source_leaves_nothing_in_the_bucket() {
     for whole in [vec![5], vec![5 << 20; 4]] {
         let store = TestBucket::start().await;
         let good = pieces(whole.clone()).into_iter().map(|it| it.map_err(|never| match never {}));
@@ -153,7 +153,7 @@ async fn a_source_that_breaks_off_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_deleted_file_is_gone_and_can_be_deleted_again() {
+async fn deleting_a_deleted_file_succeeds() {
     let store = TestBucket::start().await;
     store.bucket.put(KEY, "image/png", futures::stream::iter(pieces([5]))).await.unwrap();
 
@@ -165,7 +165,7 @@ async fn a_deleted_file_is_gone_and_can_be_deleted_again() {
 }
 
 #[tokio::test]
-async fn a_part_of_a_file_is_read_alone() {
+async fn range_of_a_file_is_read() {
     let store = TestBucket::start().await;
     store.bucket.put(KEY, "image/png", futures::stream::iter([Ok::<_, Infallible>("abcdef".into())])).await.unwrap();
     for (range, expected) in [(0..6, "abcdef"), (1..4, "bcd"), (4..900, "ef"), (6..9, ""), (3..3, "")] {

@@ -1,4 +1,4 @@
-//! One time limit for all steps of a fetch.
+//! The deadline of a fetch, shared by all its steps.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::FetchError;
 
-/// The end of a fetch, shared by all its steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline {
     at: Instant,
@@ -18,7 +17,7 @@ impl Deadline {
         Self { at: Instant::now() + timeout, timeout }
     }
 
-    /// A step's outcome, or the end of the fetch if that comes first.
+    /// The result of a step, or [`FetchError::TooSlow`] if the deadline passes first.
     pub(super) async fn within<T>(self, step: impl Future<Output = Result<T, FetchError>>) -> Result<T, FetchError> {
         timeout_at(self.at, step).await.map_err(|_| FetchError::TooSlow { timeout: self.timeout })?
     }

@@ -1,68 +1,58 @@
-//! Why a file was not fetched.
-
 use std::error::Error;
 use std::time::Duration;
 
 use domain::media::human_size;
 use egress::{Egress, Refusal};
 
-/// Why a file was not fetched, in words for the user who gave the URL.
+/// Why a file was not fetched. The message is shown to the user who provided the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// It does not parse.
-    #[error("this is not a URL")]
+    #[error("the URL is invalid")]
     NotAUrl,
-    /// Another scheme, here or behind a redirect.
+    /// A scheme other than http and https, in the URL or in a redirect.
     #[error("only http and https URLs can be fetched")]
     Scheme,
     /// `user:password@` before the host.
-    #[error("a URL with a user name or password cannot be fetched")]
+    #[error("the URL contains a username or password; remove it")]
     Credentials,
-    /// Another port than those of the web.
-    #[error("a URL with this port cannot be fetched: use 80, 443, 8080 or 8443")]
+    /// A port other than those of the web.
+    #[error("the port of the URL is not permitted; use 80, 443, 8080 or 8443")]
     Port,
-    /// An address that not everybody can reach.
-    #[error("the address of this URL is not public")]
+    #[error("the address of the URL is not public")]
     NotPublic,
-    /// The name has no address.
-    #[error("the host of this URL was not found")]
+    /// The name resolves to no address.
+    #[error("the host of the URL was not found")]
     UnknownHost,
     /// No connection, or none with a valid certificate.
-    #[error("the server of this URL could not be reached")]
+    #[error("the server could not be reached")]
     Unreachable,
-    /// The answer ended before it was whole, or was none.
-    #[error("the server broke off its answer")]
+    /// The response was incomplete or invalid.
+    #[error("the connection closed before the whole file arrived")]
     Interrupted,
-    /// Neither the file nor a redirect that can be followed.
+    /// The status is neither a success nor a redirect that can be followed.
     #[error("the server answered {0}")]
     Status(u16),
     /// More than five.
     #[error("too many redirects")]
     TooManyRedirects,
-    /// By its own word or by count.
+    /// By `Content-Length`, or by the number of bytes received.
     #[error("the file is larger than {}", human_size(*max_bytes))]
-    TooLarge {
-        /// The most that was allowed.
-        max_bytes: u64,
-    },
-    /// The deadline came before the last byte.
+    TooLarge { max_bytes: u64 },
+    /// The deadline passed before the last byte.
     #[error("the download took longer than {} seconds", timeout.as_secs_f64())]
-    TooSlow {
-        /// The time that was allowed.
-        timeout: Duration,
-    },
+    TooSlow { timeout: Duration },
 }
 
 impl FetchError {
-    /// What a failure of the HTTP client means. If our resolver refused the
-    /// host, its reason is the answer.
+    /// Classifies an error of the HTTP client. If our resolver refused the host, that is the
+    /// reason.
     pub(super) fn from_client(error: reqwest::Error) -> Self {
         if let Some(refusal) = Egress::refusal(&error) {
             return refusal.into();
         }
-        // Users' URLs may carry signatures.
+        // Users' URLs may contain signatures, so they are not logged.
         let error = error.without_url();
-        tracing::info!(error = &error as &dyn Error, "a file could not be fetched");
+        tracing::info!(error = &error as &dyn Error, "fetching a file failed");
         if error.is_builder() {
             Self::NotAUrl
         } else if error.is_connect() {

@@ -10,10 +10,10 @@ use super::*;
 
 const PATIENT: Duration = Duration::from_secs(25);
 
-/// What a test's server does with a request.
+/// The response of a test server.
 struct Answer {
     bytes: Vec<u8>,
-    /// Whether the connection stays open, as of a server that has more to say.
+    /// Whether the connection stays open, as if the server had more to send.
     stays: bool,
 }
 
@@ -22,7 +22,7 @@ fn whole(head: &str, body: &[u8]) -> Answer {
     Answer { bytes: [head.as_bytes(), body].concat(), stays: true }
 }
 
-/// An answer that does not say how long it is, and has not ended.
+/// A response without a length that has not ended.
 fn unending(body: &[u8]) -> Answer {
     let head = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n", body.len());
     Answer { bytes: [head.as_bytes(), body, b"\r\n"].concat(), stays: true }
@@ -32,7 +32,7 @@ fn redirect_to(location: &str) -> Answer {
     whole(&format!("302 Found\r\nlocation: {location}"), b"")
 }
 
-/// A server on loopback; `answer` sees the request from its path on.
+/// A server on loopback; `answer` receives the request, starting with its path.
 async fn serve(answer: impl Fn(&str) -> Answer + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -61,7 +61,7 @@ async fn read_head(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&head).into_owned()
 }
 
-/// A fetcher that may connect to this server, wherever else it may not.
+/// A fetcher that may connect to this server and to public addresses.
 fn fetcher(allowed: SocketAddr) -> Fetcher {
     Fetcher::new(AddressPolicy::Also(vec![allowed]), PATIENT)
 }
@@ -75,14 +75,14 @@ async fn refusal(fetcher: &Fetcher, url: &str) -> FetchError {
     fetcher.open(url, 1_000).await.unwrap_err()
 }
 
-/// Nobody has connected to it.
+/// Asserts that no client has connected.
 fn assert_untouched(listener: TcpListener) {
     let accepted = listener.into_std().unwrap().accept();
     assert_eq!(accepted.unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 
 #[tokio::test]
-async fn a_file_is_fetched_as_it_is_by_a_plain_request() {
+async fn file_is_fetched_unchanged_by_a_plain_request() {
     let server = serve(|request| {
         let request = request.to_lowercase();
         let plain = request.starts_with("/a.png?size=1 http/1.1\r\n")
@@ -100,7 +100,7 @@ async fn a_file_is_fetched_as_it_is_by_a_plain_request() {
 }
 
 #[tokio::test]
-async fn no_form_of_a_local_address_is_connected_to() {
+async fn no_encoding_of_a_local_address_is_connected_to() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let fetcher = Fetcher::new(AddressPolicy::PublicOnly, PATIENT);
@@ -131,7 +131,7 @@ async fn no_form_of_a_local_address_is_connected_to() {
         let refused = refusal(&fetcher, &format!("http://{host}:{port}/")).await;
         assert_eq!(refused, FetchError::NotPublic, "{host}");
     }
-    // A name is looked up only for a port of the web.
+    // A name is resolved only for web ports.
     for name in ["localhost", "LOCALHOST", "ⓛocalhost"] {
         assert_eq!(refusal(&fetcher, &format!("http://{name}:{port}/")).await, FetchError::Port, "{name}");
         assert_eq!(refusal(&fetcher, &format!("http://{name}:8080/")).await, FetchError::NotPublic, "{name}");
@@ -140,7 +140,7 @@ async fn no_form_of_a_local_address_is_connected_to() {
 }
 
 #[tokio::test]
-async fn addresses_that_only_we_could_reach_are_refused() {
+async fn private_addresses_are_refused() {
     let fetcher = Fetcher::new(AddressPolicy::PublicOnly, PATIENT);
     let urls = [
         "http://169.254.169.254/latest/meta-data/",
@@ -156,7 +156,7 @@ async fn addresses_that_only_we_could_reach_are_refused() {
 }
 
 #[tokio::test]
-async fn an_exception_holds_for_a_name_and_for_its_port_only() {
+async fn exception_applies_to_a_name_and_its_port_only() {
     let server = serve(|_| whole("200 OK", b"bytes")).await;
     let other = serve(|_| whole("200 OK", b"secret")).await;
     let also = ["127.0.0.1", "::1"].map(|it| SocketAddr::new(it.parse().unwrap(), server.port()));
@@ -171,7 +171,7 @@ async fn an_exception_holds_for_a_name_and_for_its_port_only() {
 }
 
 #[tokio::test]
-async fn what_is_no_plain_web_address_is_refused() {
+async fn other_schemes_credentials_and_ports_are_refused() {
     let server = serve(|_| whole("200 OK", b"bytes")).await;
     let fetcher = fetcher(server);
     let cases = [
@@ -186,7 +186,7 @@ async fn what_is_no_plain_web_address_is_refused() {
         (format!("http://me:secret@{server}/"), FetchError::Credentials),
         (format!("http://:secret@{server}/"), FetchError::Credentials),
         ("http://127.0.0.1:0/".to_owned(), FetchError::Port),
-        // Too long for a label of a name, so nobody is asked for it.
+        // Too long for a DNS label, so no query is sent.
         (format!("http://{}.example/", "a".repeat(64)), FetchError::UnknownHost),
     ];
     for (url, expected) in cases {
@@ -195,7 +195,7 @@ async fn what_is_no_plain_web_address_is_refused() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_checked_like_the_url_itself() {
+async fn redirect_target_is_checked_like_the_url() {
     let inside = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = inside.local_addr().unwrap().port();
     let server = serve(move |request| {
@@ -230,7 +230,7 @@ async fn a_redirect_is_checked_like_the_url_itself() {
 }
 
 #[tokio::test]
-async fn five_redirects_are_followed_and_no_more() {
+async fn at_most_five_redirects_are_followed() {
     let server = serve(|request| {
         let left = request[1..].split(' ').next().unwrap().parse::<u32>().unwrap();
         match left {
@@ -249,14 +249,14 @@ async fn five_redirects_are_followed_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_redirect_in_a_circle_ends() {
+async fn redirect_loop_ends() {
     let server = serve(|_| redirect_to("/")).await;
     let refused = refusal(&fetcher(server), &format!("http://{server}/")).await;
     assert_eq!(refused, FetchError::TooManyRedirects);
 }
 
 #[tokio::test]
-async fn an_answer_without_the_file_is_refused_with_its_status() {
+async fn error_status_is_reported() {
     let server = serve(|request| match request.split(' ').next().unwrap() {
         "/missing" => whole("404 Not Found", b"nothing here"),
         "/broken" => whole("500 Internal Server Error", b""),
@@ -272,28 +272,28 @@ async fn an_answer_without_the_file_is_refused_with_its_status() {
 }
 
 #[tokio::test]
-async fn a_file_may_be_as_large_as_the_limit() {
+async fn file_of_exactly_the_limit_is_fetched() {
     let server = serve(|_| whole("200 OK", &vec![7; 100_000])).await;
     let fetched = read(&fetcher(server), &format!("http://{server}/"), 100_000).await;
     assert_eq!(fetched.unwrap(), vec![7; 100_000]);
 }
 
 #[tokio::test]
-async fn a_file_that_says_it_is_too_large_is_not_opened() {
+async fn announced_size_over_the_limit_is_refused() {
     let server = serve(|_| whole("200 OK", &[7; 1_001])).await;
     let refused = refusal(&fetcher(server), &format!("http://{server}/")).await;
     assert_eq!(refused, FetchError::TooLarge { max_bytes: 1_000 });
 }
 
 #[tokio::test]
-async fn a_file_that_does_not_say_its_size_is_counted() {
+async fn unannounced_size_over_the_limit_is_refused() {
     let server = serve(|_| unending(&[7; 1_001])).await;
     let refused = read(&fetcher(server), &format!("http://{server}/"), 1_000).await;
     assert_eq!(refused, Err(FetchError::TooLarge { max_bytes: 1_000 }));
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_hits_the_deadline() {
+async fn server_that_never_responds_hits_the_deadline() {
     let server = serve(|_| Answer { bytes: Vec::new(), stays: true }).await;
     let timeout = Duration::from_millis(50);
     let fetcher = Fetcher::new(AddressPolicy::Also(vec![server]), timeout);
@@ -304,7 +304,7 @@ async fn a_server_that_never_answers_hits_the_deadline() {
 }
 
 #[tokio::test]
-async fn the_deadline_ends_a_file_that_stops_coming() {
+async fn stalled_file_hits_the_deadline() {
     let server = serve(|_| unending(b"the first bytes")).await;
     let timeout = Duration::from_secs(1);
     let fetcher = Fetcher::new(AddressPolicy::Also(vec![server]), timeout);
@@ -318,7 +318,7 @@ async fn the_deadline_ends_a_file_that_stops_coming() {
 }
 
 #[tokio::test]
-async fn a_file_that_breaks_off_is_not_taken_for_whole() {
+async fn incomplete_file_is_an_error() {
     let server = serve(|request| {
         let mut answer = if request.starts_with("/said") { whole("200 OK", &[7; 500]) } else { unending(&[7; 500]) };
         answer.bytes.truncate(answer.bytes.len() - 2);
@@ -333,7 +333,7 @@ async fn a_file_that_breaks_off_is_not_taken_for_whole() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_unreachable() {
+async fn closed_port_is_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -342,16 +342,16 @@ async fn a_server_that_is_not_there_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_speak_tls_is_unreachable_by_https() {
+async fn server_without_tls_is_unreachable_by_https() {
     let server = serve(|_| whole("200 OK", b"bytes")).await;
     let refused = refusal(&fetcher(server), &format!("https://{server}/")).await;
     assert_eq!(refused, FetchError::Unreachable);
 }
 
 #[test]
-fn a_refusal_is_a_sentence_for_the_user() {
+fn messages_are_clauses_for_the_user() {
     let texts = [
-        (FetchError::NotPublic, "the address of this URL is not public"),
+        (FetchError::NotPublic, "the address of the URL is not public"),
         (FetchError::Status(404), "the server answered 404"),
         (FetchError::TooLarge { max_bytes: 20 << 20 }, "the file is larger than 20 MiB"),
         (FetchError::TooManyRedirects, "too many redirects"),

@@ -1,4 +1,4 @@
-//! Against a small server that answers as Secrets Manager does.
+//! Tests against a fake of Secrets Manager.
 
 use std::sync::Mutex as StdMutex;
 
@@ -18,13 +18,12 @@ use super::*;
 
 const ID: &str = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:sandbox-x1Y2z3";
 
-/// What a test keeps secret.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 struct Pin {
     pin: String,
 }
 
-/// What the server is to answer, and what it saw.
+/// The response of the fake, and the requests that it received.
 #[derive(Clone)]
 struct Manager {
     answer: Arc<StdMutex<(u16, String)>>,
@@ -55,7 +54,7 @@ impl Manager {
         self.seen.lock().unwrap().len()
     }
 
-    /// Runs it; the secret in it, of which nothing was read yet.
+    /// Starts the fake and returns its secret, which has not been read yet.
     async fn secret(&self) -> Secret<Pin> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -86,7 +85,7 @@ async fn get_secret_value(State(manager): State<Manager>, headers: HeaderMap, bo
 }
 
 #[tokio::test]
-async fn a_secret_is_read_when_it_is_asked_for_and_kept_for_ten_minutes() {
+async fn secret_is_read_at_first_use_and_cached_for_ten_minutes() {
     let manager = Manager::keeping(r#"{"pin": "1234"}"#);
     let secret = manager.secret().await;
     assert_eq!(manager.asked(), 0, "nobody has asked");
@@ -95,7 +94,7 @@ async fn a_secret_is_read_when_it_is_asked_for_and_kept_for_ten_minutes() {
     assert_eq!(*manager.seen.lock().unwrap(), [json!({ "SecretId": ID })]);
 
     manager.keeps(r#"{"pin": "5678"}"#);
-    manager.clock.advance(LASTS - TimeDelta::seconds(1));
+    manager.clock.advance(CACHE_LIFETIME - TimeDelta::seconds(1));
     assert_eq!(secret.get().await.unwrap().pin, "1234");
     manager.clock.advance(TimeDelta::seconds(1));
     assert_eq!(secret.get().await.unwrap().pin, "5678");
@@ -103,7 +102,7 @@ async fn a_secret_is_read_when_it_is_asked_for_and_kept_for_ten_minutes() {
 }
 
 #[tokio::test]
-async fn many_who_ask_at_once_take_one_answer() {
+async fn concurrent_callers_share_one_read() {
     let manager = Manager::keeping(r#"{"pin": "1234"}"#);
     let secret = manager.secret().await;
 
@@ -115,11 +114,11 @@ async fn many_who_ask_at_once_take_one_answer() {
     let fresh = manager.secret().await;
     let all = futures::future::join_all((0..50).map(|_| fresh.get())).await;
     assert!(all.iter().all(Result::is_err), "{all:?}");
-    assert_eq!(manager.asked(), 2, "nor does each try a failure again");
+    assert_eq!(manager.asked(), 2, "a failure is shared too");
 }
 
 #[tokio::test]
-async fn a_refused_value_is_read_anew_and_one_that_was_replaced_is_not() {
+async fn refused_value_is_read_again_unless_already_replaced() {
     let manager = Manager::keeping(r#"{"pin": "1234"}"#);
     let secret = manager.secret().await;
     let wrong = secret.get().await.unwrap();
@@ -134,7 +133,7 @@ async fn a_refused_value_is_read_anew_and_one_that_was_replaced_is_not() {
 }
 
 #[tokio::test]
-async fn a_failure_names_the_secret_and_what_to_do() {
+async fn error_names_the_secret_and_the_remedy() {
     let cases = [
         (400, "ResourceNotFoundException", "does not exist; create it"),
         (400, "AccessDeniedException", "allow the function's role secretsmanager:GetSecretValue on it"),
@@ -156,7 +155,7 @@ async fn a_failure_names_the_secret_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_failure_is_tried_again_after_half_a_minute() {
+async fn failed_read_is_retried_after_30_seconds() {
     let manager = Manager::keeping("");
     let secret = manager.secret().await;
     manager.fails(400, "ResourceNotFoundException");
@@ -164,28 +163,28 @@ async fn a_failure_is_tried_again_after_half_a_minute() {
     manager.keeps(r#"{"pin": "1234"}"#);
 
     assert!(secret.get().await.is_err());
-    manager.clock.advance(AGAIN_AFTER);
+    manager.clock.advance(RETRY_AFTER);
     assert_eq!(secret.get().await.unwrap().pin, "1234");
 }
 
 #[tokio::test]
-async fn the_last_value_does_while_the_manager_is_away_and_not_when_it_says_no() {
+async fn last_value_is_used_while_unavailable_but_not_when_denied() {
     let manager = Manager::keeping(r#"{"pin": "1234"}"#);
     let secret = manager.secret().await;
     secret.get().await.unwrap();
 
     manager.fails(500, "InternalServiceError");
-    manager.clock.advance(LASTS);
+    manager.clock.advance(CACHE_LIFETIME);
     assert_eq!(secret.get().await.unwrap().pin, "1234");
 
     manager.fails(400, "AccessDeniedException");
-    assert_eq!(secret.get().await.unwrap().pin, "1234", "it is not asked again at once");
-    manager.clock.advance(AGAIN_AFTER);
+    assert_eq!(secret.get().await.unwrap().pin, "1234", "no second read before 30 seconds");
+    manager.clock.advance(RETRY_AFTER);
     assert_eq!(secret.get().await, Err(SecretError::NotAllowed { id: ID.to_owned() }));
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_not_shown() {
+async fn unreadable_value_is_not_shown() {
     let long = format!(r#"{{"pin": "very-secret", "more": "{}"}}"#, "x".repeat(MAX_BYTES));
     for value in ["very-secret", r#""very-secret""#, r#"{"pin": ["very-secret"]}"#, &long] {
         let error = Manager::keeping(value).secret().await.get().await.unwrap_err();

@@ -104,7 +104,7 @@ impl CredentialService {
 
     async fn check_again_at(&self, record: &CredentialsRecord, at: DateTime<Utc>) -> Result<(), PublishingError> {
         // Credentials that changed meanwhile have their own time.
-        self.store.put_off_refresh(record, Some(at)).await?;
+        self.store.postpone_refresh(record, Some(at)).await?;
         Ok(())
     }
 }

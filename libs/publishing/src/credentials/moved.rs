@@ -67,6 +67,6 @@ impl CredentialService {
             // Due at once; the check then sets the next time.
             refresh_at: (!old.is_gone).then_some(now),
         };
-        Ok(self.store.move_credentials(account, &moved, now).await?.is_won())
+        Ok(self.store.move_credentials(account, &moved, now).await?.is_applied())
     }
 }

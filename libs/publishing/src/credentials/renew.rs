@@ -112,7 +112,7 @@ impl CredentialService {
                     RefreshReason::Look => Some(now + retry_wait(platform.refresh_policy(), old, now)),
                     RefreshReason::Need => record.refresh_at,
                 };
-                if let Err(error) = self.store.put_off_refresh(&record, again_at).await {
+                if let Err(error) = self.store.postpone_refresh(&record, again_at).await {
                     // Another worker may refresh when the lease expires.
                     tracing::warn!(%error, grant = record.grant_name, "failed refresh was not rescheduled");
                 }

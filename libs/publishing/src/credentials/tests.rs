@@ -253,7 +253,7 @@ async fn refresh_for_a_call_keeps_the_time_of_the_weekly_check() {
     for renewal in [Renewal::Rotated, Renewal::Unreachable] {
         let rig = rig([renewal]).await;
         let next_step_at = noon() + TimeDelta::days(2);
-        rig.store.put_off_refresh(&rig.grant(0).await, Some(next_step_at)).await.unwrap();
+        rig.store.postpone_refresh(&rig.grant(0).await, Some(next_step_at)).await.unwrap();
 
         let _ = given(&rig, &rig.connection(0).await).await;
 

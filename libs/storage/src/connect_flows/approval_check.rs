@@ -1,5 +1,5 @@
-//! Asking a platform whether an approval was given: now and then, whoever waits
-//! for it, and one at a time.
+//! A lock for polling the platform for an approval: one caller at a time, at intervals, however many
+//! browsers wait.
 
 use chrono::{DateTime, Utc};
 
@@ -11,15 +11,15 @@ use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
 impl Store {
-    /// Takes the next look at a connect flow whose approval is waited for. Nobody else
-    /// gets one before `next_at`.
+    /// Acquires the right to poll the platform for this connect flow. No other caller gets it before
+    /// `next_at`.
     pub async fn lock_approval_check(
         &self,
         hash: &str,
         next_at: DateTime<Utc>,
         now: DateTime<Utc>,
     ) -> Result<WriteOutcome, StorageError> {
-        let taken = self
+        let locked = self
             .client
             .update_item()
             .table_name(self.table(Table::ConnectFlows))
@@ -34,7 +34,7 @@ impl Store {
             .expression_attribute_values(":next", at(next_at))
             .send()
             .await;
-        WriteOutcome::from_write(taken)
+        WriteOutcome::from_write(locked)
     }
 }
 
@@ -52,17 +52,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_who_wait_one_looks_at_a_time_and_nobody_at_another_stage() {
+    async fn one_caller_polls_at_a_time_and_only_while_awaiting_approval() {
         let store = store().await;
         let connect_flow = a_connect_flow(a_user().user_id, "sandbox", noon());
         store.begin_connect_flow("other", &connect_flow).await.unwrap();
         let connect_flow = ConnectFlow { state: FlowState::AwaitingApproval, ..connect_flow };
         store.begin_connect_flow("hash", &connect_flow).await.unwrap();
 
-        let looks =
+        let checks =
             futures::future::join_all((0..20).map(|_| store.lock_approval_check("hash", later(10), noon()))).await;
 
-        assert_eq!(looks.into_iter().filter(|it| it.as_ref().unwrap().is_won()).count(), 1);
+        assert_eq!(checks.into_iter().filter(|it| it.as_ref().unwrap().is_applied()).count(), 1);
         assert_eq!(store.lock_approval_check("hash", later(19), later(9)).await.unwrap(), WriteOutcome::Conflict);
         assert_eq!(store.lock_approval_check("hash", later(20), later(10)).await.unwrap(), WriteOutcome::Applied);
         assert_eq!(

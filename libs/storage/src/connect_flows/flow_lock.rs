@@ -1,6 +1,5 @@
-//! Whose turn it is: what is sent to a connect flow is worked on one at a time, and
-//! not without end. Each time, servers that a person named are called, and
-//! those may take as long as they like to answer.
+//! A lock per connect flow: one submission at a time, ten in all. Each submission calls servers that
+//! a user named, which may respond as slowly as they like.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
@@ -12,21 +11,21 @@ use crate::item::{at, from_item, n, s};
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
-/// How often something may be sent to one connect flow.
+/// The most submissions of one connect flow.
 pub const MAX_SUBMISSIONS: u32 = 10;
 
-/// Whether what was sent to a connect flow may be worked on.
+/// Result of an attempt to lock a connect flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowLock {
-    /// It may, until then.
+    /// The caller holds the lock until this time.
     Ours(DateTime<Utc>),
-    /// Something else that was sent is being worked on.
+    /// Another submission is being processed.
     Busy,
-    /// Enough was sent.
+    /// [`MAX_SUBMISSIONS`] is reached.
     Spent,
-    /// The connect flow is at another stage by now.
+    /// The connect flow is in another state, or gone.
     MovedOn,
-    /// Somebody else goes on with it, and no guest beside them.
+    /// Another participant continues the flow, so this guest may not.
     Theirs,
 }
 
@@ -39,10 +38,9 @@ struct Found {
 }
 
 impl Store {
-    /// Takes the next turn of a connect flow that was read at this stage, for somebody
-    /// who goes on with it from then on: the owner in any case, a guest where
-    /// nobody else does. Whoever has it gives it back with [`Store::unlock_connect_flow`]; a
-    /// turn that nobody gives back ends after `lease`.
+    /// Locks a connect flow that was read in `state`, and makes `by` the participant that continues
+    /// it: the owner in any case, a guest only if no other participant does. The caller releases
+    /// the lock with [`Store::unlock_connect_flow`]; otherwise it expires after `lease`.
     pub async fn lock_connect_flow(
         &self,
         hash: &str,
@@ -51,19 +49,19 @@ impl Store {
         lease: TimeDelta,
         now: DateTime<Utc>,
     ) -> Result<FlowLock, StorageError> {
-        let ends = now + lease;
-        let alone = match by {
+        let expires_at = now + lease;
+        let only_owner = match by {
             FlowOwner::Owner => "",
             FlowOwner::Guest(_) => " AND (attribute_not_exists(#owner) OR #owner = :by)",
         };
-        let taken = self
+        let locked = self
             .client
             .update_item()
             .table_name(self.table(Table::ConnectFlows))
             .set_key(Some(key(hash)))
             .condition_expression(format!(
                 "#state = :state AND (attribute_not_exists(submissions) OR submissions < :most) \
-                 AND (attribute_not_exists(lock_expires_at) OR lock_expires_at <= :now){alone}"
+                 AND (attribute_not_exists(lock_expires_at) OR lock_expires_at <= :now){only_owner}"
             ))
             .update_expression("SET lock_expires_at = :ends, #owner = :by ADD submissions :one")
             .expression_attribute_names("#state", "state")
@@ -72,12 +70,12 @@ impl Store {
             .expression_attribute_values(":state", s(state.as_str()))
             .expression_attribute_values(":most", n(MAX_SUBMISSIONS))
             .expression_attribute_values(":now", at(now))
-            .expression_attribute_values(":ends", at(ends))
+            .expression_attribute_values(":ends", at(expires_at))
             .expression_attribute_values(":one", n(1))
             .send()
             .await;
-        if WriteOutcome::from_write(taken)?.is_won() {
-            return Ok(FlowLock::Ours(ends));
+        if WriteOutcome::from_write(locked)?.is_applied() {
+            return Ok(FlowLock::Ours(expires_at));
         }
         let table = self.table(Table::ConnectFlows);
         let found = self.client.get_item().table_name(table).set_key(Some(key(hash))).consistent_read(true);
@@ -91,10 +89,10 @@ impl Store {
         })
     }
 
-    /// Gives the turn back that ends at `ends`. One that ended by itself is
-    /// somebody else's by now.
+    /// Releases the lock that expires at `ends`. If the lock has expired and another caller has
+    /// acquired it since, nothing changes.
     pub async fn unlock_connect_flow(&self, hash: &str, ends: DateTime<Utc>) -> Result<(), StorageError> {
-        let ended = self
+        let unlocked = self
             .client
             .update_item()
             .table_name(self.table(Table::ConnectFlows))
@@ -104,7 +102,7 @@ impl Store {
             .expression_attribute_values(":ends", at(ends))
             .send()
             .await;
-        WriteOutcome::from_write(ended).map(drop)
+        WriteOutcome::from_write(unlocked).map(drop)
     }
 }
 
@@ -123,7 +121,7 @@ mod tests {
     const LEASE: TimeDelta = TimeDelta::seconds(30);
 
     #[tokio::test]
-    async fn of_many_at_once_one_is_worked_on_and_the_next_when_it_is_done() {
+    async fn one_submission_is_processed_at_a_time() {
         let store = store().await;
         begun(&store).await;
 
@@ -142,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_that_nobody_gives_back_ends_by_itself() {
+    async fn unreleased_lock_expires() {
         let store = store().await;
         begun(&store).await;
         store.lock_connect_flow("hash", FlowState::Completing, &FlowOwner::Owner, LEASE, noon()).await.unwrap();
@@ -166,7 +164,7 @@ mod tests {
             FlowLock::Ours(later + LEASE)
         );
 
-        // Whoever was too slow does not end the turn of another.
+        // A caller whose lock has expired does not release the lock of another.
         store.unlock_connect_flow("hash", noon() + LEASE).await.unwrap();
         assert_eq!(
             store.lock_connect_flow("hash", FlowState::Completing, &FlowOwner::Owner, LEASE, later).await.unwrap(),
@@ -175,36 +173,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_sent_to_an_earlier_stage_is_not_worked_on() {
+    async fn submission_to_an_earlier_state_gets_no_lock() {
         let store = store().await;
         begun(&store).await;
-        let turn = store
+        let lock = store
             .lock_connect_flow("hash", FlowState::CollectingInput, &FlowOwner::Owner, LEASE, noon())
             .await
             .unwrap();
-        assert_eq!(turn, FlowLock::MovedOn);
+        assert_eq!(lock, FlowLock::MovedOn);
     }
 
     #[tokio::test]
-    async fn whoever_sent_something_owner_and_no_guest_takes_over() {
+    async fn owner_takes_over_but_another_guest_does_not() {
         let store = store().await;
         begun(&store).await;
         let (first, second) = (FlowOwner::Guest("1".to_owned()), FlowOwner::Guest("2".to_owned()));
-        let take = async |by: &FlowOwner| {
-            let turn = store.lock_connect_flow("hash", FlowState::Completing, by, LEASE, noon()).await.unwrap();
+        let submit = async |by: &FlowOwner| {
+            let lock = store.lock_connect_flow("hash", FlowState::Completing, by, LEASE, noon()).await.unwrap();
             store.unlock_connect_flow("hash", noon() + LEASE).await.unwrap();
-            turn
+            lock
         };
         let ours = FlowLock::Ours(noon() + LEASE);
 
-        assert_eq!([take(&first).await, take(&second).await, take(&first).await], [ours, FlowLock::Theirs, ours]);
-        assert_eq!([take(&FlowOwner::Owner).await, take(&first).await], [ours, FlowLock::Theirs]);
+        assert_eq!([submit(&first).await, submit(&second).await, submit(&first).await], [ours, FlowLock::Theirs, ours]);
+        assert_eq!([submit(&FlowOwner::Owner).await, submit(&first).await], [ours, FlowLock::Theirs]);
         let kept = store.connect_flow("hash").await.unwrap().unwrap();
         assert_eq!(kept.owner, Some(FlowOwner::Owner));
     }
 
     #[tokio::test]
-    async fn after_ten_submissions_there_is_none() {
+    async fn eleventh_submission_gets_no_lock() {
         let store = store().await;
         begun(&store).await;
         for _ in 0..MAX_SUBMISSIONS {

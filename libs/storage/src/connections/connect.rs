@@ -1,4 +1,4 @@
-//! The end of a connect flow: its accounts become connections of their grants.
+//! The transaction that completes a connect flow: its accounts become connections of their grants.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,54 +19,49 @@ use crate::item::{at, n, s, to_item};
 use crate::schema::Table;
 use crate::transaction::Transacted;
 
-/// The most accounts that one connect flow connects. A transaction has a hundred
-/// writes: one for the connect flow, and four at most for each account, which are
-/// itself, its grant, and its marker with the event that tells of it, or the grant
-/// that it leaves.
+/// The most accounts that one connect flow connects. A transaction has at most a hundred writes: one
+/// for the connect flow, and at most four for each account (the connection, its grant, and either
+/// its marker and its event, or the grant that it leaves).
 pub const MAX_CONNECTED: usize = 24;
 
 /// An account that a connect flow connects.
 #[derive(Clone, Debug)]
 pub struct Connecting {
-    /// As it is to be kept. Of one that is there already, the id, the age and the
-    /// pending posts stay.
+    /// The connection to store. If it exists already, its id, creation time and pending posts stay.
     pub connection: Connection,
-    /// Its grant, which is among those that come with it.
+    /// Its grant, one of the `credentials` of [`Store::connect`].
     pub grant_name: String,
-    /// What the platform gave for this account alone, sealed for
-    /// [`crate::credentials_context`].
+    /// A secret for this account only, sealed for [`crate::credentials_context`].
     pub own: Option<Vec<u8>>,
-    /// Its connection as it was read, if it has one.
+    /// The existing connection, as it was read.
     pub found: Option<ConnectionRecord>,
 }
 
-/// How a connect flow's accounts were kept.
+/// Result of [`Store::connect`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Connected {
-    /// Each is connected by these credentials now.
+    /// All accounts are connected with these credentials.
     Done {
-        /// What nobody uses any more, because their accounts were connected by
-        /// another grant.
+        /// Credentials that no connection uses anymore, because their accounts are now connected
+        /// with another grant.
         left: Vec<CredentialsRecord>,
     },
-    /// An account or a grant was changed in between: nothing was written, read
-    /// them again.
+    /// An account or a grant was changed concurrently. Nothing was written; read them again.
     Overtaken,
-    /// The connect flow had ended or expired: nothing was written.
+    /// The connect flow had ended or expired. Nothing was written.
     Closed,
 }
 
-/// What becomes of the records of grants.
+/// Changes to the records of grants, by grant name.
 struct Grants {
-    /// As they were read.
+    /// The records as they were read.
     before: HashMap<String, CredentialsRecord>,
     joining: BTreeMap<String, BTreeSet<ConnectionId>>,
     leaving: BTreeMap<String, BTreeSet<ConnectionId>>,
 }
 
 impl Store {
-    /// The connections that this user has of these accounts of a platform, by
-    /// account.
+    /// A user's connections to these accounts of a platform, by account id.
     pub async fn connected_accounts(
         &self,
         user: UserId,
@@ -81,7 +76,7 @@ impl Store {
         Ok(records.into_iter().map(|it| (it.connection.profile.account_id.clone(), it)).collect())
     }
 
-    /// A user's connections with these ids, in no order.
+    /// A user's connections with these ids, unordered.
     pub(crate) async fn connection_records(
         &self,
         user: UserId,
@@ -92,13 +87,13 @@ impl Store {
         found.into_iter().map(read).collect()
     }
 
-    /// Ends a connect flow with these accounts, at most [`MAX_CONNECTED`]: new
-    /// connections, or new credentials for those that are there. `left_out` says,
-    /// for the person, which others could not be connected.
+    /// Completes a connect flow with these accounts, at most [`MAX_CONNECTED`]: new connections, or
+    /// new credentials for existing ones. `left_out` tells the user which accounts were not
+    /// connected.
     ///
-    /// The connect flow, the connections, their markers and their grants change
-    /// together or not at all, so a connect flow connects at most once. With them go the
-    /// events of new connections into the outbox, [`Event::connected`] at `now`.
+    /// The connect flow, the connections, their markers and their grants change in one
+    /// transaction, so a connect flow connects at most once. The transaction also puts
+    /// [`Event::connected`] at `now` into the outbox for each new connection.
     pub async fn connect(
         &self,
         connect_flow: &str,
@@ -147,15 +142,15 @@ impl Store {
 
     async fn grants_before(&self, user: UserId, accounts: &[Connecting]) -> Result<Grants, StorageError> {
         let (mut joining, mut leaving) = (BTreeMap::new(), BTreeMap::new());
-        let enter = |of: &mut BTreeMap<String, BTreeSet<ConnectionId>>, name: &str, id| {
+        let add = |of: &mut BTreeMap<String, BTreeSet<ConnectionId>>, name: &str, id| {
             of.entry(name.to_owned()).or_default().insert(id);
         };
         for account in accounts {
             let id = account.connection.connection_id;
-            enter(&mut joining, &account.grant_name, id);
-            let was_under = account.found.as_ref().and_then(ConnectionRecord::grant_name);
-            if let Some(other) = was_under.filter(|it| *it != account.grant_name) {
-                enter(&mut leaving, other, id);
+            add(&mut joining, &account.grant_name, id);
+            let old_grant = account.found.as_ref().and_then(ConnectionRecord::grant_name);
+            if let Some(other) = old_grant.filter(|it| *it != account.grant_name) {
+                add(&mut leaving, other, id);
             }
         }
         let before = self.grants_named(user, joining.keys().chain(leaving.keys()).map(String::as_str)).await?;
@@ -165,7 +160,7 @@ impl Store {
     fn connected(&self, account: &Connecting, generation: u64) -> Result<Vec<TransactWriteItem>, StorageError> {
         match &account.found {
             None => Ok(self.new_connection(account, generation)?.into()),
-            Some(found) => Ok(vec![self.renewed_connection(account, found, generation)?]),
+            Some(found) => Ok(vec![self.reconnected(account, found, generation)?]),
         }
     }
 
@@ -193,7 +188,7 @@ impl Store {
         Ok([item(put)?, item(mark)?])
     }
 
-    fn renewed_connection(
+    fn reconnected(
         &self,
         account: &Connecting,
         found: &ConnectionRecord,
@@ -203,8 +198,7 @@ impl Store {
         let mut item = to_item(connection)?;
         let mut change = Change::default();
         for name in ["profile", "scopes", "rules"] {
-            let value =
-                item.remove(name).ok_or_else(|| StorageError::Request(format!("a connection without {name}")))?;
+            let value = item.remove(name).ok_or_else(|| StorageError::Request(format!("connection without {name}")))?;
             change.set(name, value);
         }
         change.set("account", s(connection.account()));
@@ -215,21 +209,21 @@ impl Store {
         change.set_or_remove("token_expires_at", connection.token_expires_at.map(at));
         change.set_or_remove("renewed_at", connection.renewed_at.map(at));
         change.remove(["alone", "credentials"]);
-        // Of a connection that was kept with its credentials.
+        // Removes a connection with credentials in the legacy location from the index.
         change.refresh_at(connection.user_id, None);
-        let (is_under, was_under) = match found.grant_name() {
+        let (has_old_grant, old_grant) = match found.grant_name() {
             Some(name) => ("grant_name = :was", Some(s(name))),
             None => ("attribute_not_exists(grant_name)", None),
         };
         let mut update = Update::builder()
             .table_name(self.table(Table::Connections))
             .set_key(Some(connection_key(connection.user_id, connection.connection_id)))
-            .condition_expression(format!("attribute_exists(connection_id) AND {is_under}"))
+            .condition_expression(format!("attribute_exists(connection_id) AND {has_old_grant}"))
             .update_expression(change.expression())
             .set_expression_attribute_names(Some(change.names))
             .set_expression_attribute_values(Some(change.values));
-        if let Some(was_under) = was_under {
-            update = update.expression_attribute_values(":was", was_under);
+        if let Some(old_grant) = old_grant {
+            update = update.expression_attribute_values(":was", old_grant);
         }
         let update = update.build().map_err(StorageError::build)?;
         Ok(TransactWriteItem::builder().update(update).build())
@@ -237,8 +231,7 @@ impl Store {
 }
 
 impl Grants {
-    /// The connections of a grant, with those that join it and without those that
-    /// leave.
+    /// The connections of a grant after the change.
     fn connections(&self, name: &str) -> BTreeSet<ConnectionId> {
         let mut all = self.before.get(name).map(|it| it.connections.clone()).unwrap_or_default();
         all.retain(|it| !self.leaving.get(name).is_some_and(|leaving| leaving.contains(it)));

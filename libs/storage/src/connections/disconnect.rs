@@ -1,4 +1,4 @@
-//! Disconnecting an account, and with the last one of a grant its credentials.
+//! Deletes a connection, and with the last connection of a grant its credentials.
 
 use aws_sdk_dynamodb::types::{Delete, TransactWriteItem};
 use chrono::{DateTime, Utc};
@@ -15,36 +15,34 @@ use crate::item::n;
 use crate::schema::Table;
 use crate::transaction::Transacted;
 
-/// How a disconnection ended.
+/// Result of [`Store::delete_connection`].
 #[derive(Clone, Debug)]
 pub enum Disconnected {
-    /// It is gone.
     Deleted {
         connection: Box<Connection>,
-        /// The credentials that went with it, because it was the last of its
-        /// grant that this user had.
+        /// The credentials that were deleted too, because no other connection of the user has
+        /// this grant.
         ended: Option<Box<CredentialsRecord>>,
     },
-    /// So many targets of scheduled and publishing posts name it.
+    /// The number of targets of scheduled and publishing posts that use the connection.
     Pending(u32),
     NotThere,
 }
 
 impl Store {
-    /// Disconnects an account that no scheduled or publishing post names.
+    /// Disconnects an account, unless a scheduled or publishing post uses it.
     ///
-    /// A post that is being scheduled at the same moment counts itself in
-    /// `pending` in its own transaction. Whichever of the two is second meets a
-    /// condition that no longer holds.
+    /// A post that is scheduled concurrently counts itself in `pending` in its own transaction. The
+    /// second of the two transactions fails its condition.
     ///
-    /// With it goes the event into the outbox, [`Event::disconnected`] at `now`.
+    /// The transaction also puts [`Event::disconnected`] at `now` into the outbox.
     pub async fn delete_connection(
         &self,
         user: UserId,
         id: ConnectionId,
         now: DateTime<Utc>,
     ) -> Result<Disconnected, StorageError> {
-        let mut patience = RetryPolicy::default();
+        let mut retries = RetryPolicy::default();
         loop {
             let Some(record) = self.connection(user, id).await? else { return Ok(Disconnected::NotThere) };
             if record.connection.pending != 0 {
@@ -55,8 +53,8 @@ impl Store {
             let delete = Delete::builder()
                 .table_name(self.table(Table::Connections))
                 .set_key(Some(connection_key(user, id)))
-                // The caller revokes the credentials that were read, so they have
-                // to be those that are deleted: each renewal has its own generation.
+                // The caller revokes the credentials that were read, so exactly these must be
+                // deleted. Each refresh increments the generation.
                 .condition_expression("pending = :none AND generation = :generation")
                 .expression_attribute_values(":none", n(0))
                 .expression_attribute_values(":generation", n(connection.generation));
@@ -65,8 +63,8 @@ impl Store {
                 &connection.provider,
                 &connection.profile.account_id,
             )));
-            let told = self.outbox_put(&Event::disconnected(connection, now))?;
-            let mut writes = vec![item_delete(delete)?, item_delete(unmark)?, told];
+            let event = self.outbox_put(&Event::disconnected(connection, now))?;
+            let mut writes = vec![item_delete(delete)?, item_delete(unmark)?, event];
             if let (Some(credentials), KeptIn::Grant { .. }) = (&credentials, &record.kept) {
                 writes.push(self.released(credentials, &[id].into())?);
             }
@@ -74,8 +72,8 @@ impl Store {
                 let ended = credentials.filter(|it| it.connections.iter().all(|it| *it == id)).map(Box::new);
                 return Ok(Disconnected::Deleted { connection: Box::new(record.connection), ended });
             }
-            // Something changed since it was read: look again.
-            if !patience.wait().await {
+            // Something changed since it was read: read again.
+            if !retries.wait().await {
                 return Err(StorageError::Contended);
             }
         }

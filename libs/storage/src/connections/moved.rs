@@ -1,5 +1,4 @@
-//! Credentials that are still kept beside their connection, as they were before
-//! grants had records of their own, and how they move there.
+//! Moves credentials from the legacy location, the item of their connection, to records of grants.
 
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use chrono::{DateTime, Utc};
@@ -9,15 +8,15 @@ use domain::id::{ConnectionId, UserId};
 use super::{ConnectionRecord, connection_key, read};
 use crate::Store;
 use crate::change::Change;
-use crate::credentials::{NewCredentials, RefreshKey, is_due, number, won};
+use crate::credentials::{NewCredentials, RefreshKey, is_due, number, send_update};
 use crate::error::StorageError;
 use crate::item::{n, s};
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
 impl Store {
-    /// Connections of one shard whose credentials are still beside them, and want
-    /// renewal by `until`: see [`Store::grants_to_refresh`].
+    /// Connections of one shard with credentials in the legacy location that are due for a refresh
+    /// by `until`. Like [`Store::grants_to_refresh`].
     pub async fn connections_to_refresh(
         &self,
         shard: u32,
@@ -33,8 +32,8 @@ impl Store {
         Ok((ids.collect(), next))
     }
 
-    /// A connection that the index has for `until`, read from the table; `None`
-    /// when its credentials moved since, or it is gone.
+    /// A connection from the index, read from the table; `None` if its credentials were moved
+    /// since, or if it is gone.
     pub async fn connection_to_refresh(
         &self,
         user: UserId,
@@ -45,7 +44,7 @@ impl Store {
         found.filter(|it| is_due(it, until)).map(read).transpose()
     }
 
-    /// Takes a connection out of the index, because its credentials cannot be read.
+    /// Removes a connection from the index, because its credentials cannot be read.
     pub async fn forget_refresh(&self, connection: &Connection) -> Result<(), StorageError> {
         let mut change = Change::default();
         change.refresh_at(connection.user_id, None);
@@ -53,11 +52,11 @@ impl Store {
             .update_connection(connection.user_id, connection.connection_id)
             .condition_expression("attribute_exists(connection_id)")
             .update_expression(change.expression());
-        won(update).await.map(|_| ())
+        send_update(update).await.map(|_| ())
     }
 
-    /// Moves the credentials that were read beside a connection to a record of
-    /// their own. Lost when they were changed or moved since.
+    /// Moves credentials from the legacy location to the record of their grant.
+    /// [`WriteOutcome::Conflict`] if they were changed or moved since they were read.
     pub async fn move_credentials(
         &self,
         record: &ConnectionRecord,
@@ -82,6 +81,6 @@ impl Store {
         let update = update.build().map_err(StorageError::build)?;
         let update = TransactWriteItem::builder().update(update).build();
         let granted = self.granted(user, &connection.provider, moved, None, &[id].into(), now)?;
-        Ok(self.transact(vec![update, granted]).await?.race())
+        Ok(self.transact(vec![update, granted]).await?.outcome())
     }
 }

@@ -14,12 +14,12 @@ use crate::testing::{granted, store};
 
 const HASH: &str = "state-hash";
 
-/// An account that is connected by a grant of its own.
+/// An account with a grant of its own.
 fn an_account(user: &User) -> Connecting {
     of_grant(a_connection(user), None)
 }
 
-/// An account that one of several in this grant.
+/// An account of this grant, or of a grant of its own.
 fn of_grant(connection: Connection, grant: Option<&str>) -> Connecting {
     let grant_name = grant.map_or_else(|| connection.account(), |it| format!("sandbox/{it}"));
     Connecting { connection, grant_name, own: None, found: None }
@@ -29,11 +29,11 @@ fn credentials(account: &Connecting, sealed: &[u8]) -> NewCredentials {
     NewCredentials { grant_name: account.grant_name.clone(), ..granted(&account.connection, sealed, Some(noon())) }
 }
 
-fn a_connect_flow(user: &User, stage: FlowState) -> ConnectFlow {
+fn a_connect_flow(user: &User, state: FlowState) -> ConnectFlow {
     ConnectFlow {
         user_id: user.user_id,
         provider: "sandbox".to_owned(),
-        state: stage,
+        state,
         created_at: noon(),
         expires_at: noon() + TimeDelta::seconds(600),
         ended_at: None,
@@ -45,7 +45,7 @@ fn a_connect_flow(user: &User, stage: FlowState) -> ConnectFlow {
     }
 }
 
-/// Connects them through a connect flow of their own, as it finds them.
+/// Connects accounts through a new connect flow.
 async fn connected(store: &Store, user: &User, accounts: &[&Connecting], sealed: &[u8]) -> Connected {
     let hash = domain::token::random_u32().to_string();
     store.begin_connect_flow(&hash, &a_connect_flow(user, FlowState::Completing)).await.unwrap();
@@ -72,7 +72,7 @@ async fn grant(store: &Store, account: &Connecting) -> CredentialsRecord {
     store.credentials_of(&record(store, account).await).await.unwrap().unwrap()
 }
 
-/// As a post's transaction does it.
+/// Changes `pending` as the transaction of a post does.
 async fn count_pending(store: &Store, account: &Connecting, by: i64) -> bool {
     let update = store
         .update_connection(account.connection.user_id, account.connection.connection_id)
@@ -83,7 +83,7 @@ async fn count_pending(store: &Store, account: &Connecting, by: i64) -> bool {
 }
 
 #[tokio::test]
-async fn a_connection_reads_back_as_it_was_kept() {
+async fn connection_reads_back_as_stored() {
     let (store, user) = (store().await, a_user());
     let account = an_account(&user);
 
@@ -96,12 +96,12 @@ async fn a_connection_reads_back_as_it_was_kept() {
     assert_eq!((grant.sealed.as_slice(), grant.generation), (b"sealed".as_slice(), generation));
     assert_eq!(grant.connections, [id].into());
     assert_eq!(store.connections(user.user_id).await.unwrap(), [read.connection]);
-    assert!(store.connection(a_user().user_id, id).await.unwrap().is_none(), "somebody else's");
-    assert!(store.credentials(a_user().user_id, &grant.grant_name).await.unwrap().is_none(), "somebody else's");
+    assert!(store.connection(a_user().user_id, id).await.unwrap().is_none(), "of another user");
+    assert!(store.credentials(a_user().user_id, &grant.grant_name).await.unwrap().is_none(), "of another user");
 }
 
 #[tokio::test]
-async fn a_grant_is_found_with_every_other_user_who_has_it() {
+async fn grant_is_found_for_every_other_user_who_has_it() {
     let (store, one, another) = (store().await, a_user(), a_user());
     let (first, second) = (an_account(&one), an_account(&another));
     connected(&store, &one, &[&first], b"one").await;
@@ -114,14 +114,14 @@ async fn a_grant_is_found_with_every_other_user_who_has_it() {
     let found = store.other_connections_of(one.user_id, &mine.grant_name).await.unwrap();
     assert_eq!(found.iter().map(|it| it.connection.user_id).collect::<Vec<_>>(), [another.user_id]);
     store.delete_connection(one.user_id, first.connection.connection_id, noon()).await.unwrap();
-    assert_eq!(store.same_grant_of_others(&mine).await.unwrap().len(), 1, "what it is asked about need not be there");
+    assert_eq!(store.same_grant_of_others(&mine).await.unwrap().len(), 1, "the grant itself need not exist");
     store.delete_connection(another.user_id, second.connection.connection_id, noon()).await.unwrap();
     assert!(store.same_grant_of_others(&mine).await.unwrap().is_empty());
     assert!(store.other_connections_of(one.user_id, &mine.grant_name).await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn connecting_an_account_again_keeps_its_id_age_and_pending_posts() {
+async fn reconnecting_keeps_id_age_and_pending_posts() {
     let (store, user) = (store().await, a_user());
     let old = an_account(&user);
     connected(&store, &user, &[&old], b"old").await;
@@ -153,7 +153,7 @@ async fn connecting_an_account_again_keeps_its_id_age_and_pending_posts() {
 }
 
 #[tokio::test]
-async fn two_first_connections_of_one_account_make_one() {
+async fn concurrent_first_connects_create_one_connection() {
     let (store, user) = (store().await, a_user());
     let (one, other) = (an_account(&user), an_account(&user));
     let connect = async |account: &Connecting| {
@@ -188,13 +188,13 @@ async fn a_connect_flow_connects_once() {
     assert_eq!((one, two), (done(), Connected::Closed));
     let ended = store.connect_flow(HASH).await.unwrap().unwrap();
     assert_eq!(ended.state, FlowState::Completed);
-    assert_eq!(ended.sealed, None, "the memory is gone with its use");
+    assert_eq!(ended.sealed, None, "deleted after its use");
     assert_eq!(store.connections(user.user_id).await.unwrap().len(), 1);
     assert!(store.connected_accounts(user.user_id, "sandbox", ["2"]).await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn a_connect_flow_connects_nothing_before_the_platform_answered_or_when_it_is_over() {
+async fn connect_flow_connects_only_after_the_response_and_before_expiry() {
     let (store, user) = (store().await, a_user());
     store.begin_connect_flow(HASH, &a_connect_flow(&user, FlowState::AwaitingCallback)).await.unwrap();
     let connect = async |now| {
@@ -215,7 +215,7 @@ async fn a_connect_flow_connects_nothing_before_the_platform_answered_or_when_it
 }
 
 #[tokio::test]
-async fn the_platforms_answer_is_taken_once() {
+async fn platform_response_is_processed_once() {
     let (store, user) = (store().await, a_user());
     store.begin_connect_flow(HASH, &a_connect_flow(&user, FlowState::AwaitingCallback)).await.unwrap();
     let take = || store.advance_connect_flow(HASH, &[FlowState::AwaitingCallback], FlowState::Completing, None, noon());
@@ -232,7 +232,7 @@ async fn the_platforms_answer_is_taken_once() {
 }
 
 #[tokio::test]
-async fn an_account_with_pending_posts_stays() {
+async fn account_with_pending_posts_is_not_disconnected() {
     let (store, user) = (store().await, a_user());
     let account = an_account(&user);
     let id = account.connection.connection_id;
@@ -247,12 +247,12 @@ async fn an_account_with_pending_posts_stays() {
     assert_eq!(ended.unwrap().sealed, b"sealed");
     assert!(matches!(store.delete_connection(user.user_id, id, noon()).await.unwrap(), Disconnected::NotThere));
     assert!(store.credentials(user.user_id, &account.grant_name).await.unwrap().is_none());
-    assert!(!count_pending(&store, &account, 1).await, "a post finds it gone");
-    assert_eq!(connected(&store, &user, &[&account], b"sealed").await, done(), "and can be connected anew");
+    assert!(!count_pending(&store, &account, 1).await, "a post cannot use it");
+    assert_eq!(connected(&store, &user, &[&account], b"sealed").await, done(), "can be connected again");
 }
 
 #[tokio::test]
-async fn of_a_deletion_and_a_post_at_the_same_moment_one_wins() {
+async fn concurrent_disconnect_and_post_exclude_each_other() {
     let (store, user) = (store().await, a_user());
     for _ in 0..20 {
         let account = an_account(&user);
@@ -275,7 +275,7 @@ async fn of_a_deletion_and_a_post_at_the_same_moment_one_wins() {
 }
 
 #[tokio::test]
-async fn connecting_again_forgets_when_the_old_credentials_were_renewed() {
+async fn reconnecting_clears_renewed_at() {
     let (store, user) = (store().await, a_user());
     let account = an_account(&user);
     connected(&store, &user, &[&account], b"sealed").await;

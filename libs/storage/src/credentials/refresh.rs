@@ -1,4 +1,4 @@
-//! Renewal of credentials: by one worker at a time, and never over newer ones.
+//! Refresh of credentials: by one worker at a time, and never over newer credentials.
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::primitives::Blob;
@@ -10,26 +10,23 @@ use domain::token::random_u64;
 use super::{CredentialsRecord, credentials_key, read};
 use crate::Store;
 use crate::change::Change;
-use crate::conflict::{RetryPolicy, meets_a_transaction};
+use crate::conflict::{RetryPolicy, is_transaction_conflict};
 use crate::error::StorageError;
 use crate::item::{Item, at, n, s};
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
-/// How long one worker may take to renew credentials.
-///
-/// Longer than any adapter's call, so that a rotating refresh token is never
-/// spent by two.
+/// How long one worker may take to refresh credentials. Longer than any adapter's call, so that
+/// two workers never use the same rotating refresh token.
 const REFRESH_LEASE: TimeDelta = TimeDelta::seconds(60);
 
-/// Who may renew credentials.
+/// Result of [`Store::claim_refresh`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefreshClaim {
-    /// The caller, who then ends it with [`Store::store_refreshed`],
-    /// [`Store::put_off_refresh`] or [`Store::end_credentials`].
+    /// The caller holds the lease, and ends it with [`Store::store_refreshed`],
+    /// [`Store::postpone_refresh`] or [`Store::end_credentials`].
     Ours,
-    /// Another worker holds the lease, or has renewed them already: wait, and
-    /// read them again.
+    /// Another worker holds the lease or has refreshed the credentials: wait and read them again.
     Held,
 }
 
@@ -38,31 +35,30 @@ pub enum RefreshClaim {
 pub struct Refreshed {
     /// Sealed for [`super::grant_context`].
     pub sealed: Vec<u8>,
-    /// When they end; `None` when they do not.
+    /// When the credentials expire; `None` if they do not.
     pub token_expires_at: Option<DateTime<Utc>>,
-    /// When they were issued.
     pub renewed_at: DateTime<Utc>,
-    /// When they are to be looked after; `None` when never.
+    /// When the credentials are refreshed or checked next; `None` if never.
     pub refresh_at: Option<DateTime<Utc>>,
 }
 
-/// Some of the grants that are to be looked after.
+/// A page of grants that are due for a refresh or a check.
 #[derive(Clone, Debug)]
 pub struct RefreshPage {
-    /// Owner and name of each, the longest overdue first. The index may be
-    /// behind: see [`Store::credentials_to_refresh`].
+    /// User and grant name, longest overdue first. The index may lag behind: read each with
+    /// [`Store::credentials_to_refresh`].
     pub entries: Vec<(UserId, String)>,
-    /// Where the next page begins, if there is one.
+    /// `None` on the last page.
     pub next: Option<RefreshKey>,
 }
 
-/// Where a page of the `refresh` index ended.
+/// Position in the `refresh` index.
 #[derive(Clone, Debug)]
 pub struct RefreshKey(pub(crate) Item);
 
 impl Store {
-    /// Grants of one of [`REFRESH_SHARDS`] that are to be looked after by
-    /// `until`; from the beginning or from `page` on, at most `limit`.
+    /// Grants of one of [`crate::REFRESH_SHARDS`] shards that are due by `until`, at most `limit`,
+    /// starting at `page` or at the beginning.
     pub async fn grants_to_refresh(
         &self,
         shard: u32,
@@ -100,8 +96,8 @@ impl Store {
         Ok((found.items.unwrap_or_default(), found.last_evaluated_key.map(RefreshKey)))
     }
 
-    /// A grant that the index has for `until`, read from the table; `None` when
-    /// it was looked after or put off since, or is gone.
+    /// A grant from the index, read from the table; `None` if it was refreshed or postponed since,
+    /// or is gone.
     pub async fn credentials_to_refresh(
         &self,
         user: UserId,
@@ -112,8 +108,8 @@ impl Store {
         found.filter(|it| is_due(it, until)).map(read).transpose()
     }
 
-    /// Takes the renewal of credentials as they were read. Of any number of
-    /// callers at the same time, at most one gets [`RefreshClaim::Ours`].
+    /// Leases the credentials, as they were read, for a refresh. Of concurrent callers, at most one
+    /// gets [`RefreshClaim::Ours`].
     pub async fn claim_refresh(
         &self,
         record: &CredentialsRecord,
@@ -122,9 +118,8 @@ impl Store {
         self.claim_refresh_as(random_u64(), record, now).await
     }
 
-    /// The SDK sends a request again when its answer was lost, and meets the
-    /// lease that the first one took. Both name the same holder, so the second
-    /// gets the lease too.
+    /// When a response is lost, the SDK repeats the request and finds the lease of its first
+    /// request. Both name the same `holder`, so the repeated request gets the lease too.
     pub(super) async fn claim_refresh_as(
         &self,
         holder: u64,
@@ -143,15 +138,15 @@ impl Store {
             .expression_attribute_values(":now", at(now))
             .expression_attribute_values(":holder", n(holder))
             .expression_attribute_values(":ends", at(now + REFRESH_LEASE));
-        Ok(if won(update).await? { RefreshClaim::Ours } else { RefreshClaim::Held })
+        Ok(if send_update(update).await? { RefreshClaim::Ours } else { RefreshClaim::Held })
     }
 
-    /// Keeps renewed credentials; the generation that they have now. `None` when
-    /// others were given since they were read, and nothing was written.
+    /// Stores refreshed credentials; returns their generation, or `None` if the stored credentials
+    /// have changed since they were read (nothing is written).
     ///
-    /// That the grant is gone is taken back. It can have been said when the lease
-    /// of this renewal ran out: the next worker was refused with the refresh token
-    /// that this one had spent. The new credentials show that it is not so.
+    /// Clears `is_gone`: if the lease of this refresh expired, the next worker may have been refused
+    /// with the refresh token that this worker had used. The new credentials prove that the grant
+    /// exists.
     pub async fn store_refreshed(
         &self,
         record: &CredentialsRecord,
@@ -172,12 +167,11 @@ impl Store {
             .set_expression_attribute_names(Some(change.names))
             .set_expression_attribute_values(Some(change.values))
             .expression_attribute_values(":before", n(record.generation));
-        Ok(won(update).await?.then_some(generation))
+        Ok(send_update(update).await?.then_some(generation))
     }
 
-    /// These credentials are not renewed now, but looked at again at
-    /// `refresh_at`; never, when that is `None`.
-    pub async fn put_off_refresh(
+    /// Ends the lease without new credentials; they are due again at `refresh_at`, or never.
+    pub async fn postpone_refresh(
         &self,
         record: &CredentialsRecord,
         refresh_at: Option<DateTime<Utc>>,
@@ -194,12 +188,12 @@ impl Store {
         if !change.names.is_empty() {
             update = update.set_expression_attribute_names(Some(change.names));
         }
-        won(update).await
+        send_update(update).await
     }
 
-    /// Notes that the platform says that the grant is gone; last, after each of
-    /// its connections was marked. False when the credentials were changed since
-    /// they were read: the platform refused the old ones.
+    /// Records that the platform ended the grant. Call this last, after marking each connection.
+    /// Returns `false` if the credentials have changed since they were read: then the platform
+    /// refused the old ones.
     pub async fn end_credentials(&self, record: &CredentialsRecord) -> Result<bool, StorageError> {
         let update = self
             .update_credentials(record)
@@ -207,7 +201,7 @@ impl Store {
             .update_expression("SET is_gone = :yes REMOVE refresh_shard, refresh_at, refresh_lease, refresh_holder")
             .expression_attribute_values(":generation", n(record.generation))
             .expression_attribute_values(":yes", AttributeValue::Bool(true));
-        won(update).await
+        send_update(update).await
     }
 
     fn update_credentials(&self, record: &CredentialsRecord) -> UpdateItemFluentBuilder {
@@ -216,7 +210,7 @@ impl Store {
     }
 }
 
-/// Whether an item of a `refresh` index still wants to be looked after by then.
+/// Whether an item of a `refresh` index is still due by `until`.
 pub(crate) fn is_due(item: &Item, until: DateTime<Utc>) -> bool {
     number(item, "refresh_at").is_some_and(|at: i64| at <= until.timestamp_millis())
 }
@@ -225,17 +219,16 @@ pub(crate) fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T>
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// Whether an update's condition held.
+/// Sends an update; returns whether its condition held.
 ///
-/// Transactions write connections and credentials too: a post that is being
-/// scheduled counts itself at its connections. An update that meets one is
-/// refused.
-pub(crate) async fn won(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
-    let mut patience = RetryPolicy::default();
+/// Retries conflicts with transactions, which write connections and credentials too: a post that is
+/// being scheduled counts itself on its connections.
+pub(crate) async fn send_update(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
+    let mut retries = RetryPolicy::default();
     loop {
         match update.clone().send().await {
-            Err(error) if meets_a_transaction(&error) && patience.wait().await => {}
-            written => return Ok(WriteOutcome::from_write(written)?.is_won()),
+            Err(error) if is_transaction_conflict(&error) && retries.wait().await => {}
+            written => return Ok(WriteOutcome::from_write(written)?.is_applied()),
         }
     }
 }

@@ -1,5 +1,3 @@
-//! Credentials: renewed by one worker at a time, and never over newer ones.
-
 use chrono::TimeDelta;
 use domain::connection::Connection;
 use domain::id::Ids;
@@ -8,7 +6,7 @@ use domain::testing::{a_connection, a_user, noon};
 use super::*;
 use crate::testing::{connect, refusing, store};
 
-/// An account that is connected, and its credentials, which are due at noon.
+/// A connected account and its credentials, which are due at noon.
 async fn granted(store: &Store) -> (Connection, CredentialsRecord) {
     let connection = a_connection(&a_user());
     connect(store, &connection, b"sealed", Some(noon())).await;
@@ -16,7 +14,7 @@ async fn granted(store: &Store) -> (Connection, CredentialsRecord) {
     (connection, record)
 }
 
-/// Everything in the index of renewals that is due.
+/// All due entries of the `refresh` index.
 async fn to_refresh(store: &Store, until: DateTime<Utc>) -> Vec<(UserId, String)> {
     let mut found = Vec::new();
     for shard in 0..REFRESH_SHARDS {
@@ -35,7 +33,7 @@ fn refreshed(sealed: &[u8]) -> Refreshed {
 }
 
 #[tokio::test]
-async fn credentials_are_renewed_by_one_and_never_over_newer_ones() {
+async fn credentials_are_refreshed_by_one_worker_and_never_over_newer() {
     let store = store().await;
     let (_, record) = granted(&store).await;
     let entry = (record.user_id, record.grant_name.clone());
@@ -46,7 +44,7 @@ async fn credentials_are_renewed_by_one_and_never_over_newer_ones() {
     assert_eq!(claim(noon()).await.unwrap(), RefreshClaim::Ours);
     assert_eq!(claim(noon()).await.unwrap(), RefreshClaim::Held);
     let later = noon() + TimeDelta::minutes(2);
-    assert_eq!(claim(later).await.unwrap(), RefreshClaim::Ours, "a crash does not hold it for ever");
+    assert_eq!(claim(later).await.unwrap(), RefreshClaim::Ours, "the lease of a crashed worker expires");
 
     let generation = record.generation + 1;
     assert_eq!(store.store_refreshed(&record, refreshed(b"two")).await.unwrap(), Some(generation));
@@ -57,16 +55,16 @@ async fn credentials_are_renewed_by_one_and_never_over_newer_ones() {
     assert!(to_refresh(&store, noon()).await.is_empty());
 
     assert!(!store.end_credentials(&record).await.unwrap(), "old credentials were refused");
-    assert!(store.put_off_refresh(&read, Some(noon())).await.unwrap());
+    assert!(store.postpone_refresh(&read, Some(noon())).await.unwrap());
     assert_eq!(to_refresh(&store, noon()).await, [entry]);
     assert!(store.end_credentials(&read).await.unwrap());
     assert!(to_refresh(&store, noon()).await.is_empty());
-    assert!(!store.put_off_refresh(&read, Some(noon())).await.unwrap());
-    assert_eq!(store.claim_refresh(&read, noon()).await.unwrap(), RefreshClaim::Held, "there is nothing to renew");
+    assert!(!store.postpone_refresh(&read, Some(noon())).await.unwrap());
+    assert_eq!(store.claim_refresh(&read, noon()).await.unwrap(), RefreshClaim::Held, "the grant has ended");
 }
 
 #[tokio::test]
-async fn a_claim_that_is_sent_again_is_still_the_callers() {
+async fn repeated_claim_request_keeps_the_lease() {
     let store = store().await;
     let (_, record) = granted(&store).await;
 
@@ -75,12 +73,12 @@ async fn a_claim_that_is_sent_again_is_still_the_callers() {
     assert_eq!(claim(1).await.unwrap(), RefreshClaim::Ours);
     assert_eq!(claim(2).await.unwrap(), RefreshClaim::Held);
 
-    assert!(store.put_off_refresh(&record, None).await.unwrap());
-    assert_eq!(claim(2).await.unwrap(), RefreshClaim::Ours, "the first has ended it");
+    assert!(store.postpone_refresh(&record, None).await.unwrap());
+    assert_eq!(claim(2).await.unwrap(), RefreshClaim::Ours, "the first lease has ended");
 }
 
 #[tokio::test]
-async fn an_update_that_meets_a_transaction_is_tried_again_a_few_times() {
+async fn update_that_conflicts_with_a_transaction_is_retried() {
     const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException"}"#;
     let record = CredentialsRecord::beside(&a_connection(&a_user()), b"sealed");
     let claim = async |conflicts| refusing(conflicts, CONFLICT).await.claim_refresh(&record, noon()).await;
@@ -91,11 +89,11 @@ async fn an_update_that_meets_a_transaction_is_tried_again_a_few_times() {
 }
 
 #[tokio::test]
-async fn new_credentials_show_that_the_grant_was_not_gone() {
+async fn new_credentials_clear_is_gone() {
     let store = store().await;
     let (_, record) = granted(&store).await;
     assert_eq!(store.claim_refresh(&record, noon()).await.unwrap(), RefreshClaim::Ours);
-    // Somebody else was refused with the old ones meanwhile.
+    // Meanwhile, another worker was refused with the old credentials.
     assert!(store.end_credentials(&record).await.unwrap());
 
     assert!(
@@ -112,7 +110,7 @@ async fn new_credentials_show_that_the_grant_was_not_gone() {
 }
 
 #[tokio::test]
-async fn a_grant_that_is_given_anew_is_not_taken_for_the_one_that_was_given_back() {
+async fn reauthorized_grant_is_distinguished_from_the_revoked_one() {
     let store = store().await;
     let (connection, old) = granted(&store).await;
     store.delete_connection(connection.user_id, connection.connection_id, noon()).await.unwrap();
@@ -124,7 +122,7 @@ async fn a_grant_that_is_given_anew_is_not_taken_for_the_one_that_was_given_back
 }
 
 #[tokio::test]
-async fn the_refresh_index_is_read_page_by_page() {
+async fn refresh_index_is_read_in_pages() {
     let (store, user) = (store().await, a_user());
     let ids = Ids::new(domain::clock::Clock::System);
     let mut made = Vec::new();
@@ -156,19 +154,19 @@ async fn the_refresh_index_is_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn what_the_refresh_index_still_shows_is_read_as_it_is_now() {
+async fn outdated_index_entry_is_checked_against_the_table() {
     let store = store().await;
     let (connection, record) = granted(&store).await;
     let read = async || store.credentials_to_refresh(record.user_id, &record.grant_name, noon()).await.unwrap();
     assert_eq!(read().await.as_ref(), Some(&record));
 
     for later in [Some(noon() + TimeDelta::seconds(1)), None] {
-        assert!(store.put_off_refresh(&record, later).await.unwrap());
-        assert!(read().await.is_none(), "it was put off");
+        assert!(store.postpone_refresh(&record, later).await.unwrap());
+        assert!(read().await.is_none(), "it was postponed");
     }
-    assert!(store.put_off_refresh(&record, Some(noon())).await.unwrap());
+    assert!(store.postpone_refresh(&record, Some(noon())).await.unwrap());
     assert!(store.end_credentials(&record).await.unwrap());
-    assert!(read().await.is_none(), "only its user can help");
+    assert!(read().await.is_none(), "only its user can restore it");
     store.delete_connection(connection.user_id, connection.connection_id, noon()).await.unwrap();
     assert!(read().await.is_none(), "it is gone");
 }

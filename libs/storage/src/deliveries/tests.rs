@@ -29,7 +29,7 @@ async fn due(store: &Store, until: DateTime<Utc>) -> Vec<DueEntry> {
     found
 }
 
-/// Everything in one shard until then, in pages of two.
+/// All entries of one shard until then, read in pages of two.
 async fn page(store: &Store, shard: u32, until: DateTime<Utc>) -> Vec<DueEntry> {
     let (mut found, mut next) = (Vec::new(), None);
     loop {
@@ -48,7 +48,7 @@ fn published() -> Published {
 }
 
 #[tokio::test]
-async fn a_delivery_reads_back_in_every_state() {
+async fn delivery_reads_back_in_every_state() {
     let store = store().await;
     let waiting = a_delivery();
     let intended = waiting.clone().open_intent(noon());
@@ -72,7 +72,7 @@ async fn a_delivery_reads_back_in_every_state() {
 }
 
 #[tokio::test]
-async fn work_is_found_under_its_own_user_alone_and_tells_what_is_gone() {
+async fn delivery_is_loaded_for_its_own_user_without_missing_parts() {
     let store = store().await;
     let delivery = a_delivery();
     put(&store, &delivery).await;
@@ -85,7 +85,7 @@ async fn work_is_found_under_its_own_user_alone_and_tells_what_is_gone() {
 }
 
 #[tokio::test]
-async fn the_deliveries_of_a_post_are_not_those_of_another() {
+async fn deliveries_of_other_posts_are_not_returned() {
     let store = store().await;
     let of = |post, target| Delivery {
         post_id: PostId::new(post).unwrap(),
@@ -104,7 +104,7 @@ async fn the_deliveries_of_a_post_are_not_those_of_another() {
 }
 
 #[tokio::test]
-async fn of_many_swaps_of_the_same_reading_exactly_one_is_ours() {
+async fn one_of_concurrent_replacements_is_applied() {
     let store = store().await;
     let before = a_delivery();
     put(&store, &before).await;
@@ -122,7 +122,7 @@ async fn of_many_swaps_of_the_same_reading_exactly_one_is_ours() {
 }
 
 #[tokio::test]
-async fn a_swap_whose_answer_was_lost_is_known_when_it_is_sent_again() {
+async fn repeated_write_recognizes_its_own_write_id() {
     let store = store().await;
     let before = a_delivery();
     put(&store, &before).await;
@@ -137,7 +137,7 @@ async fn a_swap_whose_answer_was_lost_is_known_when_it_is_sent_again() {
 }
 
 #[tokio::test]
-async fn how_far_planning_got_is_kept_and_never_goes_back() {
+async fn planned_until_is_stored_and_never_decreases() {
     let store = store().await;
     assert_eq!(store.planned_until().await.unwrap(), None);
 
@@ -146,16 +146,16 @@ async fn how_far_planning_got_is_kept_and_never_goes_back() {
     }
 
     assert_eq!(store.planned_until().await.unwrap(), Some(later(20)));
-    assert_eq!(due(&store, later(999)).await, [], "it is not a delivery");
+    assert_eq!(due(&store, later(999)).await, [], "the checkpoint is not a delivery");
 }
 
 #[tokio::test]
-async fn a_swap_with_what_was_removed_or_is_of_another_revision_is_overtaken() {
+async fn replacement_of_a_removed_or_newer_delivery_conflicts() {
     let store = store().await;
     let before = a_delivery();
     let after = before.clone().open_intent(noon()).with_write_id(2);
     put(&store, &before).await;
-    // A newer revision may by chance have the number that was read.
+    // A newer revision may have the same write_id by chance.
     let newer = Delivery { revision: 2, ..before.clone() };
     put(&store, &newer).await;
 
@@ -169,7 +169,7 @@ async fn a_swap_with_what_was_removed_or_is_of_another_revision_is_overtaken() {
 }
 
 #[tokio::test]
-async fn the_longest_overdue_come_first_and_what_is_later_not_at_all() {
+async fn due_entries_are_sorted_and_exclude_later_ones() {
     let store = store().await;
     let shards = u64::from(store.due_shards());
     let delivery =
@@ -189,7 +189,7 @@ async fn the_longest_overdue_come_first_and_what_is_later_not_at_all() {
 }
 
 #[tokio::test]
-async fn every_unfinished_delivery_is_due_in_some_shard_and_finished_ones_in_none() {
+async fn unfinished_deliveries_are_due_and_finished_ones_are_not() {
     let store = store().await;
     let all: Vec<_> = (1..=20).map(|it| Delivery { target_id: TargetId::new(it).unwrap(), ..a_delivery() }).collect();
     for delivery in &all {
@@ -211,7 +211,7 @@ async fn every_unfinished_delivery_is_due_in_some_shard_and_finished_ones_in_non
 }
 
 #[tokio::test]
-async fn a_due_entry_is_moved_once_and_only_as_it_was_read() {
+async fn due_entry_is_moved_once_and_only_if_unchanged() {
     let store = store().await;
     let delivery = a_delivery();
     put(&store, &delivery).await;
@@ -225,7 +225,7 @@ async fn a_due_entry_is_moved_once_and_only_as_it_was_read() {
     assert_eq!(moves.into_iter().filter(|it| *it.as_ref().unwrap() == WriteOutcome::Applied).count(), 1);
     assert_eq!(due(&store, later(59)).await, []);
     assert_eq!(due(&store, later(60)).await, [DueEntry { due_at: later(60), ..entry.clone() }]);
-    // A worker that read it before loses nothing by it.
+    // A worker that read the delivery before the move can still replace it.
     let held = delivery.clone().lease(noon()).with_write_id(2);
     assert_eq!(store.replace_delivery(&delivery, &held).await.unwrap(), WriteOutcome::Applied);
     assert_eq!(
@@ -237,7 +237,7 @@ async fn a_due_entry_is_moved_once_and_only_as_it_was_read() {
 }
 
 #[tokio::test]
-async fn what_has_ended_is_not_put_back_into_the_index() {
+async fn ended_delivery_does_not_return_to_the_index() {
     let store = store().await;
     let delivery = a_delivery();
     put(&store, &delivery).await;

@@ -1,8 +1,8 @@
-//! Requests of programs for access by the authorization code of OAuth, from the
-//! page that a person sees to the token.
+//! Requests of OAuth clients for access with the authorization code flow, from the consent page to
+//! the token.
 //!
-//! A request is kept under a secret of its own, which only the person's browser
-//! has until they approve; the code is that secret and another one behind it.
+//! A request is stored under the hash of a secret that only the user's browser has until approval.
+//! The authorization code consists of that secret and a second one.
 
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use chrono::serde::ts_milliseconds;
@@ -20,42 +20,38 @@ use crate::item::{at, attributes, n, s, to_item, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// A request of a program for access.
+/// A request of an OAuth client for access.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuthorizationGrant {
-    /// In whose browser it was made: nobody else can decide about it.
+    /// The user in whose browser the request was made; only this user can decide.
     pub user_id: UserId,
-    /// Which program asks.
     pub client_id: ClientId,
-    /// What it calls itself, by its document.
+    /// The name in the client's metadata document.
     pub client_name: ClientName,
-    /// Where its answer goes.
     pub redirect_uri: RedirectUri,
-    /// What it wants to be told again with the answer.
+    /// The `state` parameter, returned with the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// What the exchange of the code has to meet.
+    /// The PKCE challenge.
     pub challenge: Challenge,
-    /// Where it wants to use the token.
+    /// The resource for which the token is requested (RFC 8707).
     pub resource: Resource,
-    /// What it asks for; what it gets, once it is approved.
+    /// The requested scopes; after approval, the granted ones.
     pub scopes: Scopes,
-    /// When it asked.
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// From then on it can be neither approved nor exchanged.
+    /// From then on, the request can be neither approved nor exchanged.
     #[serde(with = "ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
-    /// The hash of its code, once it is approved.
+    /// Set on approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_hash: Option<String>,
-    /// The hash of its token, once the code is exchanged.
+    /// Set when the code is exchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_hash: Option<String>,
 }
 
 impl Store {
-    /// Keeps a request.
     pub async fn put_authorization(&self, hash: &str, request: &AuthorizationGrant) -> Result<(), StorageError> {
         let mut item = to_item(request)?;
         item.extend(attributes([("grant", s(authorization_key(hash))), ("ttl", ttl(request.expires_at))]));
@@ -63,13 +59,12 @@ impl Store {
         Ok(())
     }
 
-    /// The request with this hash.
     pub async fn authorization(&self, hash: &str) -> Result<Option<AuthorizationGrant>, StorageError> {
         self.grant(authorization_key(hash)).await
     }
 
-    /// Approves a request of this user, which then has this code until
-    /// `expires_at`. Only one that waits and has not expired can be approved, once.
+    /// Approves a pending, unexpired request of the user in `approved`. Its code is valid until
+    /// `expires_at`.
     pub async fn approve_authorization(
         &self,
         hash: &str,
@@ -97,7 +92,7 @@ impl Store {
         WriteOutcome::from_write(update)
     }
 
-    /// Removes a request of this user that waits.
+    /// Removes a pending request of this user.
     pub async fn deny_authorization(&self, hash: &str, user: UserId) -> Result<WriteOutcome, StorageError> {
         let deleted = self
             .client
@@ -111,10 +106,9 @@ impl Store {
         WriteOutcome::from_write(deleted)
     }
 
-    /// Spends a code on this token. Of any number of exchanges at the same time,
-    /// at most one gets [`WriteOutcome::Applied`], and no code is spent without its token
-    /// being there. The token is marked at its owner before
-    /// ([`Store::mark_token`]).
+    /// Redeems a code for this token. Of concurrent exchanges, at most one gets
+    /// [`WriteOutcome::Applied`], and a code is never redeemed without storing its token. Call
+    /// [`Store::mark_token`] first.
     pub async fn exchange_authorization(
         &self,
         hash: &str,
@@ -134,7 +128,7 @@ impl Store {
             .map_err(StorageError::build)?;
         let spend = TransactWriteItem::builder().update(spend).build();
         let put = self.put_new_grant(token_item(token_hash, token)?)?;
-        Ok(self.transact(vec![spend, put]).await?.race())
+        Ok(self.transact(vec![spend, put]).await?.outcome())
     }
 }
 
@@ -170,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_is_approved_once_by_its_user_and_in_time() {
+    async fn request_is_approved_once_by_its_user_before_expiry() {
         let store = store().await;
         let (user, other) = (a_user().user_id, a_user().user_id);
         let (mine, theirs) = (a_request(user), a_request(other));
@@ -180,7 +174,7 @@ mod tests {
             store.approve_authorization(hash, request, "c", now, end).await.unwrap()
         };
 
-        assert_eq!(approve("a", &theirs, noon()).await, WriteOutcome::Conflict, "somebody else");
+        assert_eq!(approve("a", &theirs, noon()).await, WriteOutcome::Conflict, "another user");
         assert_eq!(approve("b", &mine, noon()).await, WriteOutcome::Conflict, "unknown");
         assert_eq!(approve("a", &mine, mine.expires_at).await, WriteOutcome::Conflict, "late");
         assert_eq!(store.deny_authorization("a", other).await.unwrap(), WriteOutcome::Conflict);
@@ -196,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_code_is_spent_by_one_of_ten_exchanges_at_once() {
+    async fn one_of_ten_concurrent_exchanges_redeems_a_code() {
         let store = store().await;
         let user = a_user().user_id;
         let (request, token) = (a_request(user), a_token(user));

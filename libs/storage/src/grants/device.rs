@@ -1,7 +1,7 @@
-//! Requests of devices for access, from the first code to the token.
+//! Device grants (RFC 8628), from the device code to the token.
 //!
-//! A request is kept under its device code. A second item leads to it from the
-//! user code, which its user types.
+//! A grant is stored under its device code. A second item points to it from the user code, which the
+//! user types.
 
 use std::net::IpAddr;
 
@@ -20,53 +20,45 @@ use crate::item::{at, attributes, n, s, to_item, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// A request of a device for access.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceGrant {
-    /// What it asks for.
     pub scopes: Scopes,
-    /// What it calls itself. Whoever asks chooses it, so it proves nothing.
+    /// Chosen by the client, so it proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_name: Option<ClientName>,
     pub asked_from: IpAddr,
-    /// When it asked.
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// From then on it can be neither approved nor exchanged.
+    /// From then on, the grant can be neither approved nor exchanged.
     #[serde(with = "ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
-    /// How far it has come.
     pub state: DeviceGrantState,
-    /// Who approved it.
+    /// The user who approved or denied the grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
 }
 
-/// How far a device's request has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceGrantState {
-    /// Nobody has decided.
     Pending,
-    /// To be exchanged for a token.
     Approved,
-    /// Its user said no.
     Denied,
-    /// Exchanged.
+    /// Exchanged for a token.
     Redeemed,
 }
 
 impl Store {
-    /// Keeps a device's request under both of its codes. [`WriteOutcome::Conflict`] when
-    /// somebody has the user code already: the caller takes another.
+    /// Stores a device grant under both codes. [`WriteOutcome::Conflict`] if the user code is in use:
+    /// the caller generates another.
     pub async fn put_device(
         &self,
         device_hash: &str,
         user_code_hash: &str,
         device: &DeviceGrant,
     ) -> Result<WriteOutcome, StorageError> {
-        // Both outlive the request by the day in which its end is told apart
-        // from a code that never was; `ttl` adds that day.
+        // Both outlive the grant by a day, in which an expired code is distinguished from an
+        // unknown one; `ttl` adds that day.
         let mut item = to_item(device)?;
         item.extend(attributes([("grant", s(device_key(device_hash))), ("ttl", ttl(device.expires_at))]));
         let pointer = attributes([
@@ -74,15 +66,14 @@ impl Store {
             ("device", s(device_hash)),
             ("ttl", ttl(device.expires_at)),
         ]);
-        Ok(self.transact(vec![self.put_new_grant(item)?, self.put_new_grant(pointer)?]).await?.race())
+        Ok(self.transact(vec![self.put_new_grant(item)?, self.put_new_grant(pointer)?]).await?.outcome())
     }
 
-    /// The request with this device code.
     pub async fn device(&self, device_hash: &str) -> Result<Option<DeviceGrant>, StorageError> {
         self.grant(device_key(device_hash)).await
     }
 
-    /// The request with this user code, and the hash of its device code.
+    /// The device grant with this user code, and the hash of its device code.
     pub async fn device_by_user_code(
         &self,
         user_code_hash: &str,
@@ -97,8 +88,7 @@ impl Store {
         Ok(self.device(&device).await?.map(|grant| (device, grant)))
     }
 
-    /// Approves a device's request for this user, or denies it for everyone.
-    /// Only one that waits and has not expired can be decided, once.
+    /// Approves a pending, unexpired device grant for this user, or denies it.
     pub async fn decide_device(
         &self,
         device_hash: &str,
@@ -123,10 +113,9 @@ impl Store {
         WriteOutcome::from_write(update)
     }
 
-    /// Spends an approved device code on this token. Of any number of
-    /// exchanges at the same time, at most one gets [`WriteOutcome::Applied`], and no code
-    /// is spent without its token being there. The token is marked at its owner
-    /// before ([`Store::mark_token`]).
+    /// Redeems an approved device code for this token. Of concurrent exchanges, at most one gets
+    /// [`WriteOutcome::Applied`], and a code is never redeemed without storing its token. Call
+    /// [`Store::mark_token`] first.
     pub async fn exchange_device(
         &self,
         device_hash: &str,
@@ -146,7 +135,7 @@ impl Store {
             .map_err(StorageError::build)?;
         let spend = TransactWriteItem::builder().update(spend).build();
         let put = self.put_new_grant(token_item(token_hash, token)?)?;
-        Ok(self.transact(vec![spend, put]).await?.race())
+        Ok(self.transact(vec![spend, put]).await?.outcome())
     }
 }
 
@@ -184,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_code_is_spent_by_one_of_ten_exchanges_at_once() {
+    async fn one_of_ten_concurrent_exchanges_redeems_a_code() {
         let store = store().await;
         let user = a_user().user_id;
         store.put_device("d", "u", &a_device()).await.unwrap();
@@ -201,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_device_is_decided_once_and_in_time() {
+    async fn device_grant_is_decided_once_before_expiry() {
         let store = store().await;
         let user = a_user().user_id;
         store.put_device("one", "1", &a_device()).await.unwrap();
@@ -221,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_user_code_leads_to_one_device() {
+    async fn user_code_belongs_to_one_device_grant() {
         let store = store().await;
         store.put_device("one", "same", &a_device()).await.unwrap();
 

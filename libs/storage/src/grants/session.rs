@@ -1,4 +1,4 @@
-//! Sessions: browsers that are signed in to the service's own pages.
+//! Sessions: browsers that are signed in to the service's pages.
 
 use std::net::IpAddr;
 
@@ -13,22 +13,18 @@ use crate::item::{attributes, n, s, to_item, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// A browser that is signed in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionGrant {
     pub owner: UserId,
-    /// Where the browser was then.
+    /// The IP address at sign-in.
     pub address: IpAddr,
-    /// Sign-in.
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// From then on a new sign-in is needed.
     #[serde(with = "ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
 }
 
 impl Store {
-    /// Keeps a session.
     pub async fn put_session(&self, hash: &str, session: &SessionGrant) -> Result<(), StorageError> {
         let mut item = to_item(session)?;
         item.extend(attributes([("grant", s(session_key(hash))), ("ttl", ttl(session.expires_at))]));
@@ -55,7 +51,7 @@ impl Store {
     }
 }
 
-/// What the keys of sessions start with.
+/// Prefix of the keys of sessions.
 pub(super) const SESSION: &str = "session#";
 
 fn session_key(hash: &str) -> String {
@@ -71,7 +67,7 @@ mod tests {
     use crate::testing::store;
 
     #[tokio::test]
-    async fn a_session_is_listed_for_its_owner_who_alone_ends_it() {
+    async fn session_is_listed_for_its_owner_and_ended_only_by_them() {
         let store = store().await;
         let (owner, stranger) = (UserId::new(1).unwrap(), UserId::new(2).unwrap());
         let session = SessionGrant {

@@ -1,4 +1,4 @@
-//! Access tokens: what a client sends with every request.
+//! Access tokens, which clients send with every request.
 
 use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
@@ -16,39 +16,36 @@ use crate::item::{Item, at, attributes, n, s, to_item, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// What the keys of tokens start with.
+/// Prefix of the keys of tokens.
 pub(super) const TOKEN: &str = "token#";
 
-/// Deletions that run at once.
+/// Concurrent deletions.
 const DELETIONS: usize = 10;
 
-/// An access token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenGrant {
     pub owner: UserId,
     pub scopes: Scopes,
-    /// What its client calls itself.
+    /// Chosen by the client, so it proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_name: Option<ClientName>,
-    /// The address of its client's document, if it came by an authorization code.
+    /// The URL of the client's metadata document; `None` for tokens of the device flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<ClientId>,
-    /// Where it is accepted.
+    /// The resource that accepts the token.
     pub resource: Resource,
-    /// When it was issued.
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// To the day: see [`Store::touch_token`].
+    /// Accurate to one day, see [`Store::touch_token`].
     #[serde(with = "ts_milliseconds")]
     pub last_used_at: DateTime<Utc>,
-    /// From then on it is as if it had never been.
+    /// From then on, the token counts as unknown.
     #[serde(with = "ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
 }
 
 impl TokenGrant {
-    /// A token that is made now, for the whole service and a client that gave no
-    /// name.
+    /// A new token for the whole service, of an unnamed client.
     pub fn made(owner: UserId, scopes: Scopes, now: DateTime<Utc>, expires_at: DateTime<Utc>) -> Self {
         Self {
             owner,
@@ -69,14 +66,13 @@ impl TokenGrant {
 }
 
 impl Store {
-    /// The token with this hash. Read consistently: a revoked token is refused
-    /// from the moment of its revocation on.
+    /// The token with this hash, read consistently, so that revocation takes effect immediately.
     pub async fn token(&self, hash: &str) -> Result<Option<TokenGrant>, StorageError> {
         self.grant(token_key(hash)).await
     }
 
-    /// Keeps a token of a user who is there. [`WriteOutcome::Conflict`] when there is no
-    /// such user, or none who may have one.
+    /// Stores a token. [`WriteOutcome::Conflict`] if the user does not exist, is disabled, or has
+    /// signed out everywhere since the token was requested.
     pub async fn put_token(&self, hash: &str, token: &TokenGrant) -> Result<WriteOutcome, StorageError> {
         if self.mark_token(token.owner, hash, token.created_at, token.expires_at).await?.is_none() {
             return Ok(WriteOutcome::Conflict);
@@ -86,8 +82,8 @@ impl Store {
         Ok(WriteOutcome::Applied)
     }
 
-    /// Notes that a token was used, and how long it now lives. Callers do it
-    /// once a day at most: a write per request would cost more than the request.
+    /// Records that a token was used, and its new expiry. Callers do this at most once a day: a write
+    /// per request would cost more than the request.
     pub async fn touch_token(
         &self,
         owner: UserId,
@@ -101,7 +97,7 @@ impl Store {
                 .update_item()
                 .table_name(self.table(Table::Grants))
                 .set_key(Some(key(token_key(hash))))
-                // A token revoked since it was read does not come back.
+                // A token that was revoked since it was read is not restored.
                 .condition_expression("attribute_exists(#grant)")
                 .update_expression("SET last_used_at = :used, expires_at = :expires, #ttl = :ttl")
                 .expression_attribute_names("#grant", "grant")
@@ -118,15 +114,14 @@ impl Store {
         touched
     }
 
-    /// Ends a token of this user.
     pub async fn revoke_token(&self, owner: UserId, hash: &str) -> Result<WriteOutcome, StorageError> {
-        // Without its mark it is refused, so that comes first. The mark is
-        // taken from this owner, whoever the token belongs to.
+        // A token without its mark is invalid, so the mark is removed first. Only a mark of this
+        // owner is removed.
         self.unmark_token(owner, hash).await?;
         self.delete_token(owner, hash).await
     }
 
-    /// Ends all tokens of this user, and returns their hashes.
+    /// Revokes all tokens of a user; returns their hashes.
     pub async fn revoke_all_tokens(&self, owner: UserId) -> Result<Vec<String>, StorageError> {
         let hashes = self.unmark_tokens(owner).await?;
         let delete = |hash: String| async move { self.delete_token(owner, &hash).await.map(|_| hash) };
@@ -148,14 +143,13 @@ impl Store {
     }
 }
 
-/// A token as it is kept.
 pub(super) fn token_item(hash: &str, token: &TokenGrant) -> Result<Item, StorageError> {
     let mut item = to_item(token)?;
     item.extend(attributes([("grant", s(token_key(hash))), ("ttl", ttl(token.expires_at))]));
     Ok(item)
 }
 
-/// The key of a token, which is also what marks it at its owner.
+/// The key of a token, also the name of its mark on the item of its user.
 pub(crate) fn token_key(hash: &str) -> String {
     format!("{TOKEN}{hash}")
 }
@@ -171,7 +165,7 @@ mod tests {
     use crate::testing::{join, store};
 
     #[tokio::test]
-    async fn a_token_is_revoked_by_its_owner_alone_and_stays_so() {
+    async fn token_is_revoked_only_by_its_owner_and_stays_revoked() {
         let store = store().await;
         let (owner, stranger) = (a_user(), a_user());
         join(&store, &owner).await;
@@ -191,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tokens_are_listed_for_their_owner_the_latest_first() {
+    async fn tokens_are_listed_for_their_owner_latest_first() {
         let store = store().await;
         let (owner, other) = (a_user(), a_user());
         join(&store, &owner).await;
@@ -208,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn somebody_who_is_disabled_or_unknown_gets_no_token() {
+    async fn disabled_or_unknown_user_gets_no_token() {
         let store = store().await;
         let disabled = User { disabled: true, ..a_user() };
         join(&store, &disabled).await;

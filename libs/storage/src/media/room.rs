@@ -1,4 +1,4 @@
-//! The room that each user has for files that are not part of a published post.
+//! The storage quota of each user, for files that are not part of a published post.
 
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
@@ -11,19 +11,19 @@ use crate::item::{Item, attributes, from_item, n};
 use crate::transaction::Transacted;
 use crate::{Store, Table};
 
-/// The most writes of one transaction of DynamoDB.
+/// The most writes in one transaction of DynamoDB.
 const MAX_WRITES: usize = 100;
 
-/// How much room a user has.
+/// The storage quota of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// For the bytes of all files together.
+    /// Total size of all files.
     pub bytes: u64,
     pub files: u64,
 }
 
 impl Store {
-    /// Takes room for one file; `None` when it is larger than all the room.
+    /// Reserves quota for one file; `None` if the file is larger than the whole quota.
     pub(super) fn take_room(
         &self,
         user: UserId,
@@ -34,7 +34,7 @@ impl Store {
             return Ok(None);
         };
         let update = self
-            .room_of(user)
+            .update_room(user)
             .update_expression("ADD held_files :files, held_bytes :bytes")
             .condition_expression(
                 "(attribute_not_exists(held_files) OR held_files <= :max_files) AND \
@@ -48,10 +48,10 @@ impl Store {
         Ok(Some(TransactWriteItem::builder().update(update).build()))
     }
 
-    /// Changes what a user's files hold.
+    /// Changes the quota that a user's files occupy.
     pub(super) fn change_room(&self, user: UserId, files: i64, bytes: i64) -> Result<TransactWriteItem, StorageError> {
         let update = self
-            .room_of(user)
+            .update_room(user)
             .update_expression("ADD held_files :files, held_bytes :bytes")
             .expression_attribute_values(":files", n(files))
             .expression_attribute_values(":bytes", n(bytes));
@@ -59,28 +59,28 @@ impl Store {
         Ok(TransactWriteItem::builder().update(update).build())
     }
 
-    fn room_of(&self, user: UserId) -> UpdateBuilder {
+    fn update_room(&self, user: UserId) -> UpdateBuilder {
         Update::builder().table_name(self.table(Table::Media)).set_key(Some(room_key(user)))
     }
 
-    /// An update of a file that is there, is not being removed, and holds what
-    /// was read.
+    /// An update of a file that exists, is not being removed, and has the `held_bytes` that were
+    /// read.
     pub(super) fn update_medium(&self, read: &Medium, update: &str) -> UpdateBuilder {
-        let there = "attribute_exists(media_id) AND attribute_not_exists(doomed)";
+        let exists = "attribute_exists(media_id) AND attribute_not_exists(doomed)";
         let builder = Update::builder()
             .table_name(self.table(Table::Media))
             .set_key(Some(medium_key(read.user_id, read.media_id)))
             .update_expression(update);
         match read.held_bytes {
             Some(held) => builder
-                .condition_expression(format!("{there} AND held_bytes = :held"))
+                .condition_expression(format!("{exists} AND held_bytes = :held"))
                 .expression_attribute_values(":held", n(held)),
-            None => builder.condition_expression(format!("{there} AND attribute_not_exists(held_bytes)")),
+            None => builder.condition_expression(format!("{exists} AND attribute_not_exists(held_bytes)")),
         }
     }
 
-    /// The uploads of a user that were asked for since `since` and that nobody has looked at in the
-    /// bucket: each holds as much as it may have. The oldest first.
+    /// The unverified uploads of a user that were requested since `since`, oldest first. Each
+    /// occupies its maximum size.
     pub async fn expected_media(&self, user: UserId, since: DateTime<Utc>) -> Result<Vec<Medium>, StorageError> {
         let (mut expected, mut start) = (Vec::new(), None);
         loop {
@@ -108,8 +108,8 @@ impl Store {
         }
     }
 
-    /// Lets uploads that have arrived hold their size, in bytes, in place of what they might have
-    /// had. One that was changed since it was read is left as it is.
+    /// Reduces `held_bytes` of uploads that have arrived to their size in bytes. Files that were
+    /// changed since they were read are left unchanged.
     pub async fn hold_arrived(&self, user: UserId, arrived: &[(Medium, u64)]) -> Result<(), StorageError> {
         for part in arrived.chunks(MAX_WRITES - 1) {
             let mut part: Vec<_> = part.iter().collect();
@@ -133,8 +133,8 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that these files are part of a published post: they are never
-    /// removed, and hold no room any more.
+    /// Records that these files are part of a published post: they are never removed, and no longer
+    /// occupy quota.
     pub async fn mark_media_published(&self, user: UserId, ids: &[MediaId]) -> Result<(), StorageError> {
         for _ in 0..TRIES {
             let media = self.media(user, ids).await?;
@@ -161,7 +161,7 @@ impl Store {
     }
 }
 
-/// The item that counts; no file has the id 0.
+/// The item with the counts; no file has id 0.
 fn room_key(user: UserId) -> Item {
     attributes([("user_id", n(user)), ("media_id", n(0))])
 }

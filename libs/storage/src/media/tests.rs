@@ -17,7 +17,7 @@ fn later() -> DateTime<Utc> {
 }
 
 #[tokio::test]
-async fn a_file_is_found_by_its_owner_alone() {
+async fn file_is_found_by_its_owner_only() {
     let store = store().await;
     let medium = a_medium();
     assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
@@ -29,7 +29,7 @@ async fn a_file_is_found_by_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn an_id_is_given_to_one_file() {
+async fn id_belongs_to_one_file() {
     let store = store().await;
     let medium = a_medium();
     assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
@@ -40,7 +40,7 @@ async fn an_id_is_given_to_one_file() {
 }
 
 #[tokio::test]
-async fn a_verified_file_is_removed_when_no_post_uses_it() {
+async fn verified_file_is_removed_when_no_post_uses_it() {
     let store = store().await;
     let medium = a_medium();
     let path = medium.path();
@@ -55,7 +55,7 @@ async fn a_verified_file_is_removed_when_no_post_uses_it() {
     assert_eq!(store.doom_unused_medium(path, later()).await.unwrap(), MediumRemoval::Doomed);
     let used = store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap();
     assert_eq!(used, MediumUse::Gone);
-    // A removal that was cut off is found again.
+    // An interrupted removal is found again.
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
     store.forget_medium(path).await.unwrap();
     assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
@@ -63,7 +63,7 @@ async fn a_verified_file_is_removed_when_no_post_uses_it() {
 }
 
 #[tokio::test]
-async fn a_file_that_a_post_uses_is_never_removed() {
+async fn file_that_a_post_uses_is_never_removed() {
     let store = store().await;
     let medium = a_medium();
     assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
@@ -79,7 +79,7 @@ async fn a_file_that_a_post_uses_is_never_removed() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_there_cannot_be_used() {
+async fn missing_file_cannot_be_used() {
     let store = store().await;
     let medium = a_medium();
 
@@ -89,7 +89,7 @@ async fn a_file_that_is_not_there_cannot_be_used() {
     assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
 }
 
-/// How many files of this many bytes still fit.
+/// The number of files of this size that still fit into the quota.
 async fn room_left(store: &Store, user: UserId, bytes: u64) -> usize {
     let mut fit = Vec::new();
     loop {
@@ -107,7 +107,7 @@ async fn room_left(store: &Store, user: UserId, bytes: u64) -> usize {
 }
 
 #[tokio::test]
-async fn of_many_files_asked_for_at_once_as_many_get_a_place_as_have_room() {
+async fn concurrent_uploads_stay_within_the_quota() {
     let store = store().await;
     let (ids, user) = (ids(), UserId::new(7).unwrap());
     let media: Vec<_> =
@@ -119,13 +119,13 @@ async fn of_many_files_asked_for_at_once_as_many_get_a_place_as_have_room() {
     assert_eq!(added.iter().filter(|it| **it == MediumAdded::Added).count(), 3, "{added:?}");
     assert_eq!(added.iter().filter(|it| **it == MediumAdded::NoRoom).count(), 9, "{added:?}");
     let other = Medium::expected(UserId::new(8).unwrap(), ids.fresh(), MimeType::Png, noon()).holding(100);
-    assert_eq!(store.add_medium(&other, ROOM).await.unwrap(), MediumAdded::Added, "each user has room of their own");
+    assert_eq!(store.add_medium(&other, ROOM).await.unwrap(), MediumAdded::Added, "quotas are per user");
     let larger = Medium::expected(UserId::new(9).unwrap(), ids.fresh(), MimeType::Png, noon()).holding(101);
     assert_eq!(store.add_medium(&larger, ROOM).await.unwrap(), MediumAdded::NoRoom);
 }
 
 #[tokio::test]
-async fn a_file_holds_its_size_once_that_is_known_and_nothing_once_it_is_published_or_gone() {
+async fn quota_use_follows_size_publication_and_removal() {
     let store = store().await;
     let medium = a_medium().holding(90);
     let user = medium.user_id;
@@ -134,7 +134,7 @@ async fn a_file_holds_its_size_once_that_is_known_and_nothing_once_it_is_publish
 
     assert_eq!(store.mark_medium_verified(&medium, 20).await.unwrap(), MediumUse::Kept);
     assert_eq!(room_left(&store, user, 40).await, 2);
-    // With what was read before the size was known.
+    // With a record that was read before the size was known.
     assert_eq!(store.mark_medium_used(&medium, 20, Facts::default()).await.unwrap(), MediumUse::Kept);
     assert_eq!(room_left(&store, user, 40).await, 2);
 
@@ -142,8 +142,8 @@ async fn a_file_holds_its_size_once_that_is_known_and_nothing_once_it_is_publish
         store.mark_media_published(user, &[medium.media_id]).await.unwrap();
         assert_eq!(room_left(&store, user, 1).await, 3);
     }
-    store.let_media_go(user, &[medium.media_id], noon()).await.unwrap();
-    assert_eq!(store.unused_media(later(), 10).await.unwrap(), [], "a published file is never let go");
+    store.release_media(user, &[medium.media_id], noon()).await.unwrap();
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), [], "a published file is never released");
 
     let other = Medium::expected(user, MediaId::new(5).unwrap(), MimeType::Png, noon()).holding(100);
     assert_eq!(store.add_medium(&other, ROOM).await.unwrap(), MediumAdded::Added);
@@ -154,7 +154,7 @@ async fn a_file_holds_its_size_once_that_is_known_and_nothing_once_it_is_publish
 }
 
 #[tokio::test]
-async fn a_file_nobody_looked_at_stands_apart_until_somebody_does() {
+async fn unverified_file_is_listed_separately_until_verified() {
     let store = store().await;
     let medium = a_medium().holding(10);
     let path = medium.path();
@@ -166,18 +166,18 @@ async fn a_file_nobody_looked_at_stands_apart_until_somebody_does() {
     assert_eq!(store.mark_medium_verified(&medium, 5).await.unwrap(), MediumUse::Kept);
     assert_eq!(store.unseen_media(later(), 10).await.unwrap(), []);
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
-    assert_eq!(store.doom_unusable_medium(path).await.unwrap(), MediumRemoval::Spared, "it was found good");
+    assert_eq!(store.doom_unusable_medium(path).await.unwrap(), MediumRemoval::Spared, "it was verified");
 }
 
 #[tokio::test]
-async fn a_file_that_was_let_go_is_unused_from_then_on_and_used_again_by_a_post() {
+async fn released_file_is_unused_until_a_post_uses_it_again() {
     let store = store().await;
     let medium = a_medium();
     let (user, id, path) = (medium.user_id, medium.media_id, medium.path());
     assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
     assert_eq!(store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap(), MediumUse::Kept);
 
-    store.let_media_go(user, &[id], noon()).await.unwrap();
+    store.release_media(user, &[id], noon()).await.unwrap();
     assert_eq!(store.unused_media(noon(), 10).await.unwrap(), []);
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
     assert_eq!(store.media_of_posts(path.user()).await.unwrap().len(), 0);
@@ -200,7 +200,7 @@ async fn a_file_that_was_let_go_is_unused_from_then_on_and_used_again_by_a_post(
 }
 
 #[tokio::test]
-async fn arrived_uploads_hold_their_size_and_one_changed_meanwhile_is_left() {
+async fn arrived_uploads_occupy_their_size_unless_changed_meanwhile() {
     let store = store().await;
     let (ids, user) = (ids(), UserId::new(7).unwrap());
     let media: Vec<_> =

@@ -1,5 +1,4 @@
-//! Files that no post uses: finding them, making sure that none will, and
-//! forgetting them.
+//! Files that no post uses: finding them, preventing further use, and removing them.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +8,15 @@ use domain::id::{MediaId, UserId};
 use domain::media::{MediaPath, MimeType};
 use serde::Deserialize;
 
-use super::{MediumRemoval, TRIES, UNUSED_SHARDS, difference, medium_key, shard_named};
-use crate::conflict::{RetryPolicy, meets_a_transaction};
+use super::{MediumRemoval, TRIES, UNUSED_SHARDS, difference, medium_key, shard_name};
+use crate::conflict::{RetryPolicy, is_transaction_conflict};
 use crate::error::StorageError;
 use crate::item::{at, from_item, n, s};
 use crate::transaction::Transacted;
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// A file as it is found in the index.
+/// An entry of the index `unused`.
 #[derive(Deserialize)]
 struct Unused {
     user_id: UserId,
@@ -26,20 +25,24 @@ struct Unused {
 }
 
 impl Store {
-    /// Files that no post has used since before `before`: the oldest of each
-    /// partition, up to `limit` in all. The index lags behind, so each is only
-    /// a candidate for [`Store::doom_unused_medium`].
+    /// Verified files that no post has used since `before`: the oldest of each partition, at most
+    /// `limit` in all. The index may lag behind, so each is only a candidate for
+    /// [`Store::doom_unused_medium`].
     pub async fn unused_media(&self, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
         self.unused_in(true, before, limit).await
     }
 
-    /// Likewise the files that were asked for before `before`, and at which
-    /// nobody has looked in the bucket.
+    /// Like [`Self::unused_media`], for unverified files that were requested before `before`.
     pub async fn unseen_media(&self, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
         self.unused_in(false, before, limit).await
     }
 
-    async fn unused_in(&self, seen: bool, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
+    async fn unused_in(
+        &self,
+        is_verified: bool,
+        before: DateTime<Utc>,
+        limit: usize,
+    ) -> Result<Vec<MediaPath>, StorageError> {
         let mut found = Vec::new();
         for number in 0..UNUSED_SHARDS {
             let mut start = None;
@@ -50,7 +53,7 @@ impl Store {
                     .table_name(self.table(Table::Media))
                     .index_name("unused")
                     .key_condition_expression("unused_shard = :shard AND unused_since < :before")
-                    .expression_attribute_values(":shard", s(shard_named(seen, number)))
+                    .expression_attribute_values(":shard", s(shard_name(is_verified, number)))
                     .expression_attribute_values(":before", at(before))
                     .limit(i32::try_from(limit - found.len()).unwrap_or(i32::MAX))
                     .set_exclusive_start_key(start)
@@ -69,23 +72,23 @@ impl Store {
         Ok(found)
     }
 
-    /// What all posts of a user carry.
+    /// The media ids in all posts of a user.
     pub async fn media_of_posts(&self, user: UserId) -> Result<BTreeSet<MediaId>, StorageError> {
         #[derive(Deserialize)]
-        struct Carried {
+        struct MediaRef {
             media_id: MediaId,
         }
         #[derive(Deserialize)]
-        struct Carries {
+        struct PostMedia {
             #[serde(default)]
-            media: Vec<Carried>,
+            media: Vec<MediaRef>,
             #[serde(default)]
-            targets: Vec<Aimed>,
+            targets: Vec<TargetMedia>,
         }
         #[derive(Deserialize)]
-        struct Aimed {
+        struct TargetMedia {
             #[serde(default)]
-            media: Vec<Carried>,
+            media: Vec<MediaRef>,
         }
         let mut all = BTreeSet::new();
         let mut start = None;
@@ -102,7 +105,7 @@ impl Store {
                 .send()
                 .await?;
             for item in page.items.unwrap_or_default() {
-                let Carries { media, targets } = from_item(item)?;
+                let PostMedia { media, targets } = from_item(item)?;
                 let of_targets = targets.into_iter().flat_map(|it| it.media);
                 all.extend(media.into_iter().chain(of_targets).map(|it| it.media_id));
             }
@@ -113,11 +116,10 @@ impl Store {
         }
     }
 
-    /// Notes that a post is about to let these files go, so that they are
-    /// removed in time if no other uses them. A file that is part of a published
-    /// post stays.
-    pub async fn let_media_go(&self, user: UserId, ids: &[MediaId], now: DateTime<Utc>) -> Result<(), StorageError> {
-        let let_go = ids.iter().map(async |id| {
+    /// Records that a post is about to release these files, so that they are removed later if no
+    /// other post uses them. Files of published posts are never released.
+    pub async fn release_media(&self, user: UserId, ids: &[MediaId], now: DateTime<Utc>) -> Result<(), StorageError> {
+        let releases = ids.iter().map(async |id| {
             let update = self
                 .client
                 .update_item()
@@ -126,20 +128,19 @@ impl Store {
                 .condition_expression("attribute_exists(size_bytes) AND attribute_not_exists(published)")
                 .update_expression("SET unused_since = :now, unused_shard = :shard")
                 .expression_attribute_values(":now", at(now))
-                .expression_attribute_values(":shard", s(shard_named(true, id.get() % UNUSED_SHARDS)));
-            let mut patience = RetryPolicy::default();
+                .expression_attribute_values(":shard", s(shard_name(true, id.get() % UNUSED_SHARDS)));
+            let mut retries = RetryPolicy::default();
             loop {
                 match update.clone().send().await {
-                    Err(error) if meets_a_transaction(&error) && patience.wait().await => {}
+                    Err(error) if is_transaction_conflict(&error) && retries.wait().await => {}
                     updated => return WriteOutcome::from_write(updated).map(drop),
                 }
             }
         });
-        futures::future::try_join_all(let_go).await.map(drop)
+        futures::future::try_join_all(releases).await.map(drop)
     }
 
-    /// Takes a file out of the index that is used after all, unless it was let
-    /// go again since `before`.
+    /// Removes a file that is used after all from the index, unless it was released since `before`.
     pub async fn keep_medium(&self, path: MediaPath, before: DateTime<Utc>) -> Result<(), StorageError> {
         let kept = self
             .client
@@ -154,8 +155,8 @@ impl Store {
         WriteOutcome::from_write(kept).map(drop)
     }
 
-    /// Makes sure that no post will use a file, if none has since before
-    /// `before`. The record stays, for whoever has to finish the removal.
+    /// Prevents further use of a file that no post has used since `before`. The record stays until
+    /// the removal is complete.
     pub async fn doom_unused_medium(
         &self,
         path: MediaPath,
@@ -165,8 +166,7 @@ impl Store {
         self.doom(path, condition, Some(before)).await
     }
 
-    /// Makes sure likewise of a file that was looked at for the first time, and
-    /// cannot be used.
+    /// Like [`Self::doom_unused_medium`], for a file that failed verification.
     pub async fn doom_unusable_medium(&self, path: MediaPath) -> Result<MediumRemoval, StorageError> {
         let condition = "attribute_exists(unused_since) AND attribute_not_exists(size_bytes)";
         self.doom(path, condition, None).await
@@ -195,8 +195,8 @@ impl Store {
         })
     }
 
-    /// Deletes the record of a file that no post uses and that is out of the
-    /// bucket, and gives back the room that it held.
+    /// Deletes the record of an unused file that is already deleted from the bucket, and releases the
+    /// quota that it occupied.
     pub async fn forget_medium(&self, path: MediaPath) -> Result<(), StorageError> {
         for _ in 0..TRIES {
             let Some(medium) = self.media(path.user(), &[path.media()]).await?.pop() else { return Ok(()) };

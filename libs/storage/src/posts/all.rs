@@ -1,4 +1,4 @@
-//! A page of posts by reading all of a user's posts: slow, and right whatever is written meanwhile.
+//! Reads a page by reading all posts of a user: slow, but correct during concurrent writes.
 
 use domain::id::{PostId, UserId};
 use domain::listing::{Listing, Position};
@@ -9,9 +9,8 @@ use crate::error::StorageError;
 use crate::item::from_item;
 
 impl Store {
-    /// Each post is counted or left out once, by what it is when it is read last. One that is there
-    /// all the time is therefore never missed, as it would be while it moves from one index to
-    /// another.
+    /// Each post is counted or omitted once, according to its last read. A post that exists all the
+    /// time is therefore never missed, as could happen while it moves from one index to another.
     pub(super) async fn page_of_all(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
         let mut all = self.positions(user, listing).await?;
         all.sort_by(|one, other| listing.order(*one, *other));
@@ -33,7 +32,7 @@ impl Store {
         Ok(Page { posts, total: (all.len() - gone) as u64 })
     }
 
-    /// Where the posts that fit stand, in the order of their ids.
+    /// The sort positions of the posts that fit the listing, ordered by id.
     async fn positions(&self, user: UserId, listing: &Listing) -> Result<Vec<Position>, StorageError> {
         let (mut positions, mut from) = (Vec::new(), None);
         loop {

@@ -14,7 +14,7 @@ async fn write(store: &Store, before: Option<&Post>, after: Option<&Post>) {
     assert_eq!(store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
 }
 
-/// The page as it follows from the contract.
+/// The expected page, according to the API contract.
 fn model(posts: &[Post], listing: &Listing) -> (Vec<PostId>, u64) {
     let mut posts: Vec<_> = posts.iter().filter(|it| listing.status.is_none_or(|status| it.status == status)).collect();
     posts.sort_by(|one, other| {
@@ -31,10 +31,10 @@ fn model(posts: &[Post], listing: &Listing) -> (Vec<PostId>, u64) {
 }
 
 #[tokio::test]
-async fn every_page_is_the_one_of_the_contract() {
+async fn every_page_matches_the_contract() {
     let (store, user, ids) = (store().await, a_user(), ids());
     let mut posts: Vec<Post> = Vec::new();
-    // Statuses and times that do not follow the ids, with many ties.
+    // Statuses and times that are not ordered like the ids, with many ties.
     let placed = |post: Post, number: u64| {
         let status = PostStatus::ALL[usize::try_from(number * 7 % 11 % 5).unwrap()];
         let minutes = i64::try_from(number * 13 % 5).unwrap();
@@ -47,9 +47,9 @@ async fn every_page_is_the_one_of_the_contract() {
         posts.push(placed(post, number));
         write(&store, None, posts.last()).await;
     }
-    let elses = Post { user_id: a_user().user_id, ..posts[0].clone() };
-    write(&store, None, Some(&elses)).await;
-    // Some move, some go.
+    let of_other_user = Post { user_id: a_user().user_id, ..posts[0].clone() };
+    write(&store, None, Some(&of_other_user)).await;
+    // Some posts change, some are deleted.
     for number in (0..30).step_by(3).rev() {
         let before = posts[number].clone();
         if number % 2 == 0 {
@@ -89,7 +89,7 @@ async fn every_page_is_the_one_of_the_contract() {
 }
 
 #[tokio::test]
-async fn a_post_reads_back_for_its_own_user_alone() {
+async fn post_reads_back_for_its_own_user_only() {
     let (store, user) = (store().await, a_user());
     let post = domain::testing::a_post(&user, None, &[]);
     let media = vec![domain::testing::an_attachment(9)];
@@ -101,7 +101,7 @@ async fn a_post_reads_back_for_its_own_user_alone() {
 }
 
 #[tokio::test]
-async fn a_user_without_posts_has_an_empty_first_page() {
+async fn user_without_posts_has_an_empty_first_page() {
     let (store, user) = (store().await, a_user());
     let listing =
         Listing { status: None, sort: SortField::ScheduledAt, direction: Direction::Desc, page: 1, per_page: 15 };
@@ -112,30 +112,30 @@ async fn a_user_without_posts_has_an_empty_first_page() {
 }
 
 #[tokio::test]
-async fn a_request_finds_what_it_names_and_nothing_of_others() {
+async fn post_context_has_only_resources_of_the_user() {
     let (store, user, other) = (store().await, a_user(), a_user());
     join(&store, &user).await;
     let mine = a_connection(&user);
-    let elses = domain::connection::Connection {
+    let of_other_user = domain::connection::Connection {
         connection_id: ConnectionId::new(mine.connection_id.get() + 1).unwrap(),
         ..a_connection(&other)
     };
-    for connection in [&mine, &elses] {
+    for connection in [&mine, &of_other_user] {
         connect(&store, connection, &[1], None).await;
     }
     write(&store, None, Some(&domain::testing::a_post(&user, None, &[]))).await;
 
-    let named = [mine.connection_id, elses.connection_id];
+    let named = [mine.connection_id, of_other_user.connection_id];
     let found = store.surroundings(user.user_id, named, [], None, noon()).await.unwrap();
 
     assert_eq!(found.user, Some(user));
     assert_eq!(found.accounts.into_keys().collect::<Vec<_>>(), [mine.connection_id]);
     assert_eq!(found.counts, Counts { draft: 1, ..Counts::default() });
-    let nobody = store.surroundings(other.user_id, [], [], None, noon()).await.unwrap();
-    assert_eq!((nobody.user, nobody.counts), (None, Counts::default()));
+    let unknown_user = store.surroundings(other.user_id, [], [], None, noon()).await.unwrap();
+    assert_eq!((unknown_user.user, unknown_user.counts), (None, Counts::default()));
 }
 
-/// What a page may not contradict itself in.
+/// Asserts that a page is consistent with itself.
 fn check(page: &Page, listing: &Listing) {
     let shown = page.posts.len() as u64;
     assert!(page.posts.iter().all(|it| listing.fits(it)), "{listing:?}: {page:?}");
@@ -145,7 +145,7 @@ fn check(page: &Page, listing: &Listing) {
 }
 
 #[tokio::test]
-async fn a_page_does_not_contradict_itself_while_its_posts_are_written() {
+async fn page_is_consistent_during_concurrent_writes() {
     let (store, user) = (store().await, a_user());
     let mut posts = Vec::new();
     for number in 0..24 {
@@ -157,8 +157,8 @@ async fn a_page_does_not_contradict_itself_while_its_posts_are_written() {
     let is_over = AtomicBool::new(false);
     let over = || is_over.load(Ordering::SeqCst);
 
-    // Each writer has posts of its own, which go from one status to another, at
-    // other times, and away and back.
+    // Each writer has posts of its own. It changes their status and time, and deletes and
+    // restores them.
     let writers = posts.chunks(6).map(|mine| async {
         let mut mine = mine.to_vec();
         for round in 0_u64.. {

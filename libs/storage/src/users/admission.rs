@@ -1,11 +1,9 @@
-//! Who may make a request, and how many a user has made this minute: one write
-//! of the user's item that does both.
+//! Authenticates a request and counts it, with one write to the item of the user.
 //!
-//! The item has an attribute for each token of the user, with the time at which
-//! it ends, and one for each minute's count. The count grows only where the
-//! token's attribute is there and its time has not come. So a token that was
-//! revoked, has expired or was made up counts nothing for the user it names,
-//! and a good one is proven and counted in the same round trip.
+//! The item has an attribute (a mark) for each token of the user, with its expiry, and one for the
+//! count of each minute. The count increases only if the token's mark exists and has not expired. So
+//! a revoked, expired or forged token counts nothing for the user that it names, and a valid token is
+//! verified and counted in one round trip.
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -17,45 +15,43 @@ use crate::error::StorageError;
 use crate::grants::token_key;
 use crate::item::{Item, at, from_item, n};
 use crate::limits::{Counted, minute_of};
-use crate::write_outcome::{WriteOutcome, if_won};
+use crate::write_outcome::{WriteOutcome, if_applied};
 use crate::{Store, Table};
 
 const REQUESTS: &str = "requests#";
 const MEDIA: &str = "media#";
 const TOKEN: &str = "token#";
 
-/// How many attributes of past minutes and ended tokens an item may have before
-/// they are worth a write. They are some twenty bytes each.
+/// Attributes of past minutes and expired tokens from which on removing them is worth a write. Each
+/// has about twenty bytes.
 const WORTH_A_WRITE: usize = 8;
 
-/// The most attributes that are removed at once.
+/// The most attributes that one write removes.
 const MOST_AT_ONCE: usize = 100;
 
-/// A request whose token is good, counted.
+/// A request with a valid token, which was counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Admitted {
-    /// Whose request it is.
     pub user: User,
-    /// What the user has used of the minute.
+    /// The user's requests in this minute.
     pub counted: Counted,
-    /// What the item no longer needs. Empty unless it is worth a write.
+    /// Attributes to remove. Empty unless that is worth a write.
     pub stale: Stale,
 }
 
-/// Attributes of minutes that are over and of tokens that have ended.
+/// Names of attributes of past minutes and expired tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stale(Vec<String>);
 
 impl Stale {
-    /// Whether there is nothing to remove.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 impl Store {
-    /// Counts a request for this user if the token is one of theirs, has not
-    /// ended, and the user is not disabled. Otherwise nothing is counted.
+    /// Counts a request if the token belongs to the user and is valid, and the user is not disabled.
+    /// Otherwise returns `None` and counts nothing.
     pub async fn admit(
         &self,
         user: UserId,
@@ -81,8 +77,8 @@ impl Store {
             .return_values(ReturnValue::AllNew)
             .send()
             .await;
-        let Some(answer) = if_won(update)? else { return Ok(None) };
-        let item = answer.attributes.unwrap_or_default();
+        let Some(response) = if_applied(update)? else { return Ok(None) };
+        let item = response.attributes.unwrap_or_default();
         let count = |kind: &str| number(&item, &format!("{kind}{minute}")).and_then(|it| it.try_into().ok());
         let counted = Counted {
             requests: count(REQUESTS).unwrap_or(u32::MAX),
@@ -93,9 +89,8 @@ impl Store {
         Ok(Some(Admitted { user: from_item(item)?, counted, stale }))
     }
 
-    /// Notes at a user that a token is theirs until it ends. `None` when there
-    /// is no such user, when the user is disabled, or when they have signed out
-    /// everywhere since the token was asked for.
+    /// Stores the mark of a token on its user. `None` if the user does not exist, is disabled, or has
+    /// signed out everywhere since the token was requested.
     pub async fn mark_token(
         &self,
         user: UserId,
@@ -120,15 +115,15 @@ impl Store {
             .return_values(ReturnValue::AllNew)
             .send()
             .await;
-        if_won(update)?.map(|it| from_item(it.attributes.unwrap_or_default())).transpose()
+        if_applied(update)?.map(|it| from_item(it.attributes.unwrap_or_default())).transpose()
     }
 
-    /// Takes a token from its user: from then on it is refused.
+    /// Removes the mark of a token: from then on, the token is invalid.
     pub async fn unmark_token(&self, user: UserId, token_hash: &str) -> Result<WriteOutcome, StorageError> {
         self.remove(user, &Stale(vec![token_key(token_hash)])).await
     }
 
-    /// Takes all tokens from their user, and returns the hashes of those that were good until then.
+    /// Removes the marks of all tokens of a user; returns the hashes of the tokens.
     pub async fn unmark_tokens(&self, user: UserId) -> Result<Vec<String>, StorageError> {
         let item = self.user_item(user).await?.unwrap_or_default();
         let marks: Vec<_> = item.into_keys().filter(|it| it.starts_with(TOKEN)).collect();
@@ -138,7 +133,7 @@ impl Store {
         Ok(marks.iter().filter_map(|it| it.strip_prefix(TOKEN)).map(str::to_owned).collect())
     }
 
-    /// Removes what a user's item no longer needs.
+    /// Removes stale attributes from the item of a user.
     pub async fn tidy(&self, user: UserId, stale: &Stale) -> Result<WriteOutcome, StorageError> {
         if stale.is_empty() { Ok(WriteOutcome::Applied) } else { self.remove(user, stale).await }
     }
@@ -154,7 +149,7 @@ impl Store {
             .update_item()
             .table_name(self.table(Table::Users))
             .set_key(Some(key(user)))
-            // A token revoked since it was read does not come back.
+            // A token that was revoked since it was read is not restored.
             .condition_expression("attribute_exists(#token)")
             .update_expression("SET #token = :expires")
             .expression_attribute_names("#token", token_key(token_hash))
@@ -189,7 +184,7 @@ fn number(item: &Item, name: &str) -> Option<i64> {
 }
 
 fn stale(item: &Item, minute: i64, now: DateTime<Utc>) -> Stale {
-    // A token that ended a moment ago may be prolonged at this moment.
+    // A token that has just expired may be extended concurrently.
     let ended = (now - TimeDelta::days(1)).timestamp_millis();
     let is_stale = |name: &&String| {
         let counts = [REQUESTS, MEDIA].iter().find_map(|it| name.strip_prefix(it));
@@ -221,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_that_is_not_the_users_counts_nothing() {
+    async fn invalid_token_counts_nothing() {
         let (store, user) = with_token().await;
         store.mark_token(user, "old", noon(), noon()).await.unwrap();
         store.mark_token(user, "gone", noon(), noon() + TimeDelta::days(1)).await.unwrap();
@@ -236,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_tokens_of_a_user_end_at_once_and_so_do_those_that_were_asked_for_before() {
+    async fn sign_out_everywhere_also_ends_tokens_requested_before() {
         let (store, user) = with_token().await;
         let tomorrow = noon() + TimeDelta::days(1);
         for number in 0..150 {
@@ -267,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn somebody_who_is_disabled_is_not_admitted_until_they_are_let_in_again() {
+    async fn disabled_user_is_not_admitted_until_enabled_again() {
         let (store, user) = with_token().await;
 
         store.set_disabled(user, true).await.unwrap();
@@ -278,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_over_is_removed_when_there_is_enough_of_it() {
+    async fn stale_attributes_are_removed_when_worth_a_write() {
         let (store, user) = with_token().await;
         store.mark_token(user, "old", noon(), noon() - TimeDelta::days(2)).await.unwrap();
         let mut now = noon();

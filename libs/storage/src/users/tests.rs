@@ -8,7 +8,7 @@ fn identity(subject: &str) -> Identity {
 }
 
 #[tokio::test]
-async fn two_first_sign_ins_at_once_make_one_user() {
+async fn concurrent_first_sign_ins_create_one_user() {
     let store = store().await;
     let (one, two) = (a_user(), User { user_id: UserId::new(7).unwrap(), ..a_user() });
     let identity = identity("1");
@@ -24,7 +24,7 @@ async fn two_first_sign_ins_at_once_make_one_user() {
 }
 
 #[tokio::test]
-async fn a_user_goes_by_what_the_issuer_tells_last() {
+async fn user_has_the_latest_name_and_email_of_the_issuer() {
     let store = store().await;
     let user = a_user();
     store.join(&identity("1"), &user).await.unwrap();
@@ -36,7 +36,7 @@ async fn a_user_goes_by_what_the_issuer_tells_last() {
 }
 
 #[tokio::test]
-async fn an_identity_nobody_has_leads_to_nobody() {
+async fn unknown_identity_has_no_user() {
     let store = store().await;
 
     assert_eq!(store.user_of(&identity("2")).await.unwrap(), None);

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::connect_as_before;
 use crate::write_outcome::WriteOutcome;
 
-/// The accounts with these ids, all by the same grant.
+/// Accounts with these ids, all of the same grant.
 fn pages(user: &User, ids: &[&str], grant: &str) -> Vec<Connecting> {
     let made = domain::testing::ids();
     let page = |id: &&str| {
@@ -25,7 +25,7 @@ async fn deleted(store: &Store, account: &Connecting) -> Option<CredentialsRecor
 }
 
 #[tokio::test]
-async fn the_accounts_of_a_grant_are_connected_together_and_share_its_credentials() {
+async fn accounts_of_one_grant_share_its_credentials() {
     let (store, user) = (store().await, a_user());
     let accounts = pages(&user, &["a", "b", "c"], "person");
     let hash = "several";
@@ -46,7 +46,7 @@ async fn the_accounts_of_a_grant_are_connected_together_and_share_its_credential
 }
 
 #[tokio::test]
-async fn credentials_end_with_the_last_of_their_accounts() {
+async fn credentials_are_deleted_with_their_last_account() {
     let (store, user) = (store().await, a_user());
     let accounts = pages(&user, &["a", "b"], "person");
     connected(&store, &user, &accounts.iter().collect::<Vec<_>>(), b"shared").await;
@@ -59,7 +59,7 @@ async fn credentials_end_with_the_last_of_their_accounts() {
 }
 
 #[tokio::test]
-async fn of_two_last_accounts_that_go_at_once_one_takes_the_credentials_along() {
+async fn concurrent_disconnects_delete_shared_credentials_once() {
     let (store, user) = (store().await, a_user());
     for _ in 0..10 {
         let accounts = pages(&user, &["a", "b"], "person");
@@ -73,7 +73,7 @@ async fn of_two_last_accounts_that_go_at_once_one_takes_the_credentials_along() 
 }
 
 #[tokio::test]
-async fn an_account_that_another_grant_covers_now_leaves_the_old_one() {
+async fn account_of_a_new_grant_leaves_the_old_grant() {
     let (store, user) = (store().await, a_user());
     let accounts = pages(&user, &["a", "b"], "person");
     connected(&store, &user, &accounts.iter().collect::<Vec<_>>(), b"first").await;
@@ -86,14 +86,14 @@ async fn an_account_that_another_grant_covers_now_leaves_the_old_one() {
     let Connected::Done { left } = connected(&store, &user, &[&by_another(&accounts[1])], b"third").await else {
         panic!("it is connected");
     };
-    assert_eq!(left.iter().map(|it| it.sealed.as_slice()).collect::<Vec<_>>(), [b"first"], "nobody uses them");
+    assert_eq!(left.iter().map(|it| it.sealed.as_slice()).collect::<Vec<_>>(), [b"first"], "no connection uses them");
     assert!(store.credentials(user.user_id, "sandbox/person").await.unwrap().is_none());
     let both = accounts.iter().map(|it| it.connection.connection_id).collect();
     assert_eq!(grant(&store, &accounts[0]).await.connections, both);
 }
 
 #[tokio::test]
-async fn a_connection_shows_the_newest_of_its_grant_only() {
+async fn older_generation_does_not_change_a_connection() {
     let (store, user) = (store().await, a_user());
     let account = an_account(&user);
     let id = account.connection.connection_id;
@@ -103,8 +103,8 @@ async fn a_connection_shows_the_newest_of_its_grant_only() {
     let needs = async || record(&store, &account).await.connection.needs_reconnection;
 
     assert!(store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
-    assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap(), "it is said once");
-    assert!(!store.show_renewed(id, &renewed(2)).await.unwrap(), "these are what was refused");
+    assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap(), "already marked");
+    assert!(!store.show_renewed(id, &renewed(2)).await.unwrap(), "the refused credentials");
     assert!(needs().await);
     assert!(store.show_renewed(id, &renewed(3)).await.unwrap());
     assert!(!needs().await);
@@ -112,13 +112,13 @@ async fn a_connection_shows_the_newest_of_its_grant_only() {
     assert!(!needs().await);
 
     assert!(store.mark_needs_reconnection(id, &renewed(3), LostGrant::Account).await.unwrap());
-    assert!(!store.show_renewed(id, &renewed(4)).await.unwrap(), "a renewal of the grant does not help it");
+    assert!(!store.show_renewed(id, &renewed(4)).await.unwrap(), "a refresh of the grant does not restore the account");
     connected(&store, &user, &[&account], b"again").await;
     assert!(!needs().await);
 }
 
 #[tokio::test]
-async fn credentials_that_are_beside_their_connection_are_read_there_and_moved() {
+async fn legacy_credentials_are_read_and_moved() {
     let (store, user) = (store().await, a_user());
     let connection = Connection { pending: 3, ..a_connection(&user) };
     connect_as_before(&store, &connection, b"beside", Some(noon())).await;
@@ -146,7 +146,7 @@ async fn credentials_that_are_beside_their_connection_are_read_there_and_moved()
 }
 
 #[tokio::test]
-async fn credentials_that_are_beside_their_connection_go_with_it_or_with_a_new_grant() {
+async fn legacy_credentials_are_deleted_or_replaced_by_a_new_grant() {
     let (store, user) = (store().await, a_user());
     let account = an_account(&user);
     connect_as_before(&store, &account.connection, b"beside", None).await;

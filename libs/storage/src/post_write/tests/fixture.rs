@@ -1,4 +1,4 @@
-//! A user who writes posts to some accounts, and what can be seen of them.
+//! A user with accounts, and everything that a write of a post can change.
 
 use chrono::{DateTime, TimeDelta};
 use domain::id::{Ids, PostId};
@@ -9,7 +9,6 @@ use super::*;
 use crate::connections::Connected;
 use crate::testing::{connect, store};
 
-/// A user with some accounts, and ids that are each other's only once.
 pub(super) struct Fixture {
     pub(super) store: Store,
     pub(super) user: User,
@@ -31,7 +30,7 @@ impl Fixture {
         Self { store, user, accounts, ids }
     }
 
-    /// Aimed at every account.
+    /// A new post, aimed at every account.
     pub(super) fn post(&self, in_minutes: Option<i64>) -> Post {
         let at = in_minutes.map(|it| noon() + TimeDelta::minutes(it));
         let new = a_new_post(at, &self.accounts);
@@ -53,7 +52,7 @@ impl Fixture {
         self.store.write_post(&write, noon()).await.unwrap()
     }
 
-    /// A scheduled post with its deliveries, written.
+    /// Writes a scheduled post with its deliveries.
     pub(super) async fn scheduled(&self) -> (Post, Vec<Delivery>) {
         let post = self.post(Some(10));
         let deliveries = self.deliveries(&post);
@@ -79,8 +78,8 @@ impl Fixture {
         count
     }
 
-    /// Everything that a refused write must leave as it was.
-    pub(super) async fn picture(&self, post: &Post) -> (Option<Post>, Vec<Delivery>, Counts, Vec<u32>, usize) {
+    /// Everything that a refused write must leave unchanged.
+    pub(super) async fn snapshot(&self, post: &Post) -> (Option<Post>, Vec<Delivery>, Counts, Vec<u32>, usize) {
         (
             self.store.post(post.user_id, post.post_id).await.unwrap(),
             self.store.deliveries(post.user_id, post.post_id).await.unwrap(),

@@ -1,4 +1,4 @@
-//! Pages while posts are written between the calls that read them.
+//! Pages that are read while posts are written between the calls.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use super::*;
 
 type Before = Arc<dyn Fn(String) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Makes one call at a time, in the order in which they begin, each after `before` has seen its body.
+/// Sends one call at a time, in order, each after `before` has received its body.
 #[derive(Clone)]
 struct OneByOne {
     inner: SharedHttpConnector,
     before: Before,
-    turn: Arc<Mutex<()>>,
+    lock: Arc<Mutex<()>>,
 }
 
 impl fmt::Debug for OneByOne {
@@ -32,9 +32,9 @@ impl fmt::Debug for OneByOne {
 
 impl HttpConnector for OneByOne {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let Self { inner, before, turn } = self.clone();
+        let Self { inner, before, lock } = self.clone();
         HttpConnectorFuture::new(async move {
-            let _turn = turn.lock().await;
+            let _guard = lock.lock().await;
             let body = request.body().bytes().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
             before(body).await;
             inner.call(request).await
@@ -48,15 +48,15 @@ impl HttpClient for OneByOne {
     }
 }
 
-/// The same tables, with `before` called before every call.
+/// A store with the same tables, which calls `before` before every call.
 fn interleaved(store: &Store, before: impl Fn(String) -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Store {
     let inner = aws_smithy_http_client::Connector::builder().build_http();
-    let client = OneByOne { inner: SharedHttpConnector::new(inner), before: Arc::new(before), turn: Arc::default() };
+    let client = OneByOne { inner: SharedHttpConnector::new(inner), before: Arc::new(before), lock: Arc::default() };
     let config = store.client.config().to_builder().http_client(client);
     Store { client: Client::from_conf(config.build()), ..store.clone() }
 }
 
-/// A post that others move, as it is now.
+/// The current version of a post that is moved during the test.
 #[derive(Clone)]
 struct Moved {
     store: Store,
@@ -73,7 +73,7 @@ impl Moved {
     }
 }
 
-/// Four drafts, of which the second will be moved.
+/// Four drafts; the test moves the second.
 async fn four_drafts() -> (Store, domain::user::User, Moved) {
     let (store, user) = (store().await, a_user());
     for number in 1..=4 {
@@ -89,19 +89,19 @@ fn by_time(status: Option<PostStatus>) -> Listing {
     Listing { status, sort: SortField::ScheduledAt, direction: Direction::Asc, page: 1, per_page: 15 }
 }
 
-/// The third and the fourth post, wherever the moved one stands.
+/// The third and the fourth post, wherever the moved one is listed.
 fn second_page() -> Listing {
     Listing { page: 2, per_page: 2, ..by_time(None) }
 }
 
-fn ids_of(page: &Page) -> Vec<u64> {
+fn post_ids(page: &Page) -> Vec<u64> {
     page.posts.iter().map(|it| it.post_id.get()).collect()
 }
 
 #[tokio::test]
-async fn a_post_that_moves_between_the_two_indexes_of_a_page_is_counted() {
+async fn post_that_moves_between_two_indexes_is_counted() {
     let (store, user, moved) = four_drafts().await;
-    // It is a draft while the times are read, and scheduled while the drafts are.
+    // A draft while the index by time is read, scheduled while the drafts are read.
     let between = interleaved(&store, move |body| {
         let moved = moved.clone();
         Box::pin(async move {
@@ -113,11 +113,11 @@ async fn a_post_that_moves_between_the_two_indexes_of_a_page_is_counted() {
 
     let page = between.posts(user.user_id, &second_page()).await.unwrap();
 
-    assert_eq!((ids_of(&page), page.total), (vec![3, 4], 4));
+    assert_eq!((post_ids(&page), page.total), (vec![3, 4], 4));
 }
 
 #[tokio::test]
-async fn a_post_that_every_look_at_the_indexes_misses_is_counted() {
+async fn post_that_every_index_read_misses_is_counted() {
     let (store, user, moved) = four_drafts().await;
     let between = interleaved(&store, move |body| {
         let moved = moved.clone();
@@ -132,15 +132,15 @@ async fn a_post_that_every_look_at_the_indexes_misses_is_counted() {
 
     let page = between.posts(user.user_id, &second_page()).await.unwrap();
 
-    assert_eq!((ids_of(&page), page.total), (vec![3, 4], 4));
+    assert_eq!((post_ids(&page), page.total), (vec![3, 4], 4));
 }
 
 #[tokio::test]
-async fn a_new_post_does_not_hide_that_another_is_missing() {
+async fn new_post_does_not_hide_a_missing_one() {
     let (store, user, moved) = four_drafts().await;
     let newest = Post { post_id: PostId::new(9).unwrap(), ..domain::testing::a_post(&user, None, &[]) };
     let (again, newest) = (store.clone(), Arc::new(Mutex::new(Some(newest))));
-    // The page has as many posts as were counted before it: the new one in place of the one that moved.
+    // The page has the counted number of posts: the new one instead of the moved one.
     let between = interleaved(&store, move |body| {
         let (moved, store, newest) = (moved.clone(), again.clone(), Arc::clone(&newest));
         Box::pin(async move {
@@ -155,16 +155,16 @@ async fn a_new_post_does_not_hide_that_another_is_missing() {
 
     let page = between.posts(user.user_id, &by_time(None)).await.unwrap();
 
-    assert_eq!((ids_of(&page), page.total), (vec![2, 1, 3, 4, 9], 5));
+    assert_eq!((post_ids(&page), page.total), (vec![2, 1, 3, 4, 9], 5));
 }
 
 #[tokio::test]
-async fn a_post_that_leaves_while_its_page_is_read_is_neither_shown_nor_counted() {
+async fn post_that_leaves_during_the_read_is_not_listed_or_counted() {
     let (store, user, moved) = four_drafts().await;
     let between = interleaved(&store, move |body| {
         let moved = moved.clone();
         Box::pin(async move {
-            // The posts of the page, whose keys are known by then.
+            // The call that reads the posts of the page.
             if body.contains("\"RequestItems\"") {
                 moved.to(PostStatus::Scheduled).await;
             }
@@ -173,5 +173,5 @@ async fn a_post_that_leaves_while_its_page_is_read_is_neither_shown_nor_counted(
 
     let page = between.posts(user.user_id, &by_time(Some(PostStatus::Draft))).await.unwrap();
 
-    assert_eq!((ids_of(&page), page.total), (vec![1, 3, 4], 3));
+    assert_eq!((post_ids(&page), page.total), (vec![1, 3, 4], 3));
 }
