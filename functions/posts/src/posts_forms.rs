@@ -168,8 +168,8 @@ mod tests {
             ),
             (
                 "platforms.0.content",
-                "Bluesky takes at most 300 characters, this has 301",
-                "Bluesky takes at most 300 characters, this has 301.",
+                "Bluesky accepts at most 300 characters; this has 301",
+                "Bluesky accepts at most 300 characters; this has 301.",
             ),
         ] {
             assert_eq!(in_words(field, message), told);

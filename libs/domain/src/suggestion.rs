@@ -1,6 +1,6 @@
-//! What somebody probably meant who mistyped a name.
+//! Suggestions for mistyped names.
 
-/// The known name that is most like this one; `None` when none is known.
+/// The known name that is most similar; `None` when none is known.
 pub fn suggest(name: &str, known: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
     // Only the beginning is compared, so that a very long name costs no time.
     let name: String = name.chars().take(64).collect::<String>().to_lowercase();
@@ -17,7 +17,7 @@ mod tests {
     const KNOWN: [&str; 4] = ["content", "scheduled_at", "platforms", "media"];
 
     #[test]
-    fn a_typing_error_is_near_to_what_was_meant() {
+    fn typing_error_suggests_the_intended_name() {
         assert_eq!(suggest("Schedule_At", KNOWN), Some("scheduled_at"));
         assert_eq!(suggest("contnt", KNOWN), Some("content"));
         assert_eq!(suggest("x", []), None);
@@ -25,7 +25,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_name_is_answered(name in ".{0,100}") {
+        fn any_name_gets_a_suggestion(name in ".{0,100}") {
             prop_assert!(KNOWN.contains(&suggest(&name, KNOWN).unwrap()));
         }
     }
