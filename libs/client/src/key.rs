@@ -4,8 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// An `Idempotency-Key`: within 24 hours, the service replays its first response to a request with
-/// the same key and body, and does nothing twice.
+/// An `Idempotency-Key`: for 24 hours, the service replays its first response when it
+/// receives the same key and body again, and does nothing twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 

@@ -1,7 +1,7 @@
 //! The links in a text, for networks whose clients detect links and shorten what is shown of them,
 //! while the full URL is sent separately.
 //!
-//! The same function counts the length and writes the post, so that the published text is the one
+//! One function counts the length and writes the post, so that the published text is the one
 //! that was counted.
 
 mod link;

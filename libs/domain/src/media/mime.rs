@@ -125,7 +125,7 @@ fn first_box(first_bytes: &[u8]) -> Option<MimeType> {
 fn brand(brand: [u8; 4]) -> Option<MimeType> {
     match &brand {
         b"qt  " => Some(MimeType::Quicktime),
-        // The same container also holds images (HEIF, AVIF, Canon's raw format) and audio, which
+        // This container also holds images (HEIF, AVIF, Canon's raw format) and audio, which
         // are not videos.
         b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"hevx" | b"hevm" | b"hevs" | b"mif1" | b"mif2" | b"msf1"
         | b"avif" | b"avis" | b"crx " | b"M4A " | b"M4B " | b"M4P " => None,
