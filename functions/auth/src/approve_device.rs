@@ -157,7 +157,7 @@ mod tests {
         assert!(!filled_in.text.contains("Read your name"), "{}", filled_in.text);
         let page = service.submit("/device", &session, &[("csrf", &csrf), ("user_code", code)]).await;
         assert!(page.text.contains("Read your name and e-mail address"), "{}", page.text);
-        assert!(!page.text.contains("Upload pictures"), "{}", page.text);
+        assert!(!page.text.contains("Upload images"), "{}", page.text);
         assert!(page.text.contains("192.0.2.1"), "{}", page.text);
         assert!(page.text.contains("Planner &#60;b&#62;"), "{}", page.text);
         let body = json!({"device_code": asked["device_code"]});

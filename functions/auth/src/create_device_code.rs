@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(fault(json!("  Planner\n")).await, (201, None));
         let long = refused("client_name may have at most 60 characters, this has 61");
         assert_eq!(fault(json!("x".repeat(61))).await, long);
-        let mark = refused("client_name may not have control characters or marks of direction");
+        let mark = refused("client_name may not contain control characters or bidirectional formatting characters");
         assert_eq!(fault(json!("\u{202e}rennalP")).await, mark);
         assert_eq!(fault(json!(7)).await, refused("client_name must be a string"));
     }

@@ -25,7 +25,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Extension, Json, Router};
-use client::{Base, Client, InvalidBase, Patience};
+use client::{Base, Client, InvalidBase, RetryPolicy};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
@@ -177,8 +177,9 @@ async fn call(
     // The SDK hands a request's headers on, and has no use for this one.
     request.headers_mut().remove(AUTHORIZATION);
     let Ok(http) = app.http() else { return ApiError::Internal.into_response() };
-    let patience = Patience { answer_within: LONGEST, ..Patience::NONE };
-    let client = Client::new(http.clone(), app.base.clone(), Some(token)).with_headers(headers).with_patience(patience);
+    let retry_policy = RetryPolicy { timeout: LONGEST, ..RetryPolicy::NONE };
+    let client =
+        Client::new(http.clone(), app.base.clone(), Some(token)).with_headers(headers).with_retry_policy(retry_policy);
     let server = Server::new(client);
     let never = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), never, app.config.clone());

@@ -18,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use client::{Client, Connection, Error, ListConnections, NewPost, Patience, Refusal};
+use client::{Client, Connection, Error, ListConnections, NewPost, Refusal, RetryPolicy};
 use indicatif::ProgressBar;
 
 use self::line::{Broken, Line, lines};
@@ -80,7 +80,7 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Cli
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let lines = lines(format, &bytes, &name, arguments.copies)?;
 
-    let client = session.client.clone().with_patience(Patience { limits: LIMITS, ..Patience::default() });
+    let client = session.client.clone().with_retry_policy(RetryPolicy { limits: LIMITS, ..RetryPolicy::default() });
     let account = match client.show_user().await {
         Ok(user) => format!("{}#{}", client.base().origin(), user.value.id),
         // The report is each person's own: without knowing whose posts these are, a line

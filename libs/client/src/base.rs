@@ -1,4 +1,4 @@
-//! Where a deployment is.
+//! The address of a deployment.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,27 +6,24 @@ use std::net::IpAddr;
 use thiserror::Error;
 use url::{Host, Url};
 
-/// The address of a deployment's API, which ends in `/api/v1`.
+/// Base URL of a deployment's API; ends in `/api/v1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base(Url);
 
-/// Why something is no address of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidBase {
     #[error("{0:?} is not a URL such as https://social.example")]
     NotUrl(String),
-    /// Its scheme is neither http nor https.
     #[error("{0:?} must begin with https:// (or http:// for this machine)")]
     Scheme(String),
-    /// It has more than an origin and `/api/v1`.
-    #[error("{0:?} must be where the deployment is, with nothing behind it but /api/v1")]
+    #[error("{0:?} must be the URL of the deployment, with no path other than /api/v1")]
     MoreThanOrigin(String),
 }
 
 const API: &str = "/api/v1";
 
 impl Base {
-    /// Reads an origin, with or without `/api/v1`.
+    /// Parses an origin, with or without `/api/v1`.
     pub fn parse(raw: &str) -> Result<Self, InvalidBase> {
         let mut url = Url::parse(raw.trim()).map_err(|_| InvalidBase::NotUrl(raw.to_owned()))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -41,12 +38,12 @@ impl Base {
         Ok(Self(url))
     }
 
-    /// Where the pages are, such as `https://social.example`.
+    /// Origin of the pages, such as `https://social.example`.
     pub fn origin(&self) -> String {
         self.0.origin().ascii_serialization()
     }
 
-    /// Whether it is on this machine.
+    /// Whether the host is this machine (loopback).
     pub fn is_this_machine(&self) -> bool {
         match self.0.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -56,13 +53,12 @@ impl Base {
         }
     }
 
-    /// Whether nobody on the way can read a token that is sent there: https, or
-    /// this machine.
+    /// Whether a token can be sent without being read on the way: https, or this machine.
     pub fn keeps_secrets(&self) -> bool {
         self.0.scheme() == "https" || self.is_this_machine()
     }
 
-    /// The URL of a path, each part of it encoded.
+    /// Appends path segments, each of them percent-encoded.
     pub(crate) fn join(&self, path: &[&str]) -> Url {
         let mut url = self.0.clone();
         if let Ok(mut parts) = url.path_segments_mut() {
@@ -83,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_deployment_is_named_by_its_origin_or_its_api() {
+    fn base_url_is_parsed_with_or_without_the_api_path() {
         for raw in ["http://localhost:3000", "http://localhost:3000/", " http://localhost:3000/api/v1/ "] {
             let base = Base::parse(raw).unwrap();
             assert_eq!(base.to_string(), "http://localhost:3000/api/v1");
@@ -95,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_path_stays_in_its_place() {
+    fn path_segments_are_encoded() {
         let base = Base::parse("https://social.example").unwrap();
         let url = base.join(&["connections", "1/2", "choices", "a?b"]);
         assert_eq!(url.as_str(), "https://social.example/api/v1/connections/1%2F2/choices/a%3Fb");
     }
 
     #[test]
-    fn a_secret_is_kept_by_https_and_by_this_machine() {
+    fn only_https_and_loopback_keep_secrets() {
         let keeps = |raw| Base::parse(raw).unwrap().keeps_secrets();
         assert!(keeps("https://social.example") && keeps("http://localhost:1") && keeps("http://[::1]:1"));
         assert!(!keeps("http://social.example") && !keeps("http://localhost.example"));

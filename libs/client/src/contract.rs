@@ -1,8 +1,8 @@
-//! What goes over the wire, as the API's document describes it. A test holds
-//! each type against its schema there, in both directions.
+//! The types of requests and responses, as in the OpenAPI document. A test compares each type with
+//! its schema, in both directions.
 //!
-//! Fields that a later version of the service adds are passed over here; they
-//! are in [`Answer::json`](crate::Answer::json).
+//! Fields that a later version of the service adds are ignored here; they are in
+//! [`ApiResponse::json`](crate::ApiResponse::json).
 
 mod access;
 mod connections;
@@ -27,12 +27,12 @@ pub use self::webhooks::{
     WebhookDeliveryList, WebhookKey, WebhookList, WebhookStatus, WebhookWithSecret,
 };
 
-/// Writes a secret. It is for the wire alone: `Debug` of a secret shows nothing.
+/// Serializes a secret for the wire; `Debug` of a secret shows nothing.
 fn exposed<S: Serializer>(secret: &secrecy::SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(secrecy::ExposeSecret::expose_secret(secret))
 }
 
-/// Reads a field that is there: its `null` is a value too.
+/// Distinguishes a field that is `null` from one that is absent.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! How a call can fail.
+//! Errors of calls.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,41 +6,41 @@ use std::fmt;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// Why there is no answer of use.
+/// Why a call returned no value.
 #[derive(Clone, Debug, Error)]
 pub enum Error {
-    /// 401: there is no token, or it is not valid any more. Nothing happened.
+    /// 401: there is no token, or it is no longer valid. Nothing happened.
     #[error("{0}")]
     NotSignedIn(Box<Refusal>),
     /// The API refused. Nothing happened.
     #[error("{0}")]
     Refused(Box<Refusal>),
-    /// No answer came, or none that tells, however often it was asked for. What
-    /// was asked for may have happened or not.
-    #[error("nobody knows whether it happened: {0}")]
+    /// Unknown outcome: there was no response, or none that is conclusive, after all attempts. The
+    /// request may have taken effect.
+    #[error("unknown outcome: {0}")]
     Unknown(String),
-    /// The service was not reached, or gave no answer to a question that
-    /// changes nothing. Nothing happened.
-    #[error("the service gives no answer: {0}")]
+    /// The service could not be reached, or did not respond to a request that changes nothing.
+    /// Nothing happened.
+    #[error("no response from the service: {0}")]
     Unreachable(String),
-    /// It worked, and the answer is not what this client knows.
-    #[error("the answer cannot be read, is this a newer version of the service? {0}")]
+    /// The request took effect, but this client cannot read the response.
+    #[error("unreadable response; the service may be newer than this client: {0}")]
     Unreadable(String),
 }
 
-/// What the API said when it refused.
+/// An error response of the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
     pub status: u16,
-    /// The code for programs, where there is one, like `has_pending_posts`.
+    /// The code for programs, such as `has_pending_posts`; `None` if the error has none.
     pub code: Option<String>,
-    /// The sentence for people.
+    /// The message for users.
     pub message: String,
-    /// What is wrong by field, like `platforms.0.content`.
+    /// Validation errors by field, such as `platforms.0.content`.
     pub errors: BTreeMap<String, Vec<String>>,
-    /// The API's answer unchanged.
+    /// The response body, unchanged.
     pub json: String,
-    /// What to report when the service failed.
+    /// The id to quote in a report about a failure of the service.
     pub request_id: Option<String>,
 }
 
@@ -53,7 +53,7 @@ struct Body {
     error_description: Option<String>,
 }
 
-/// The most characters of an answer that is not the API's own.
+/// The most characters that are shown of a response that is not the API's own.
 const MAX_FOREIGN: usize = 200;
 
 impl Refusal {
@@ -61,14 +61,14 @@ impl Refusal {
         let body: Body = serde_json::from_str(&json).unwrap_or_default();
         let message = body.message.or(body.error_description).unwrap_or_else(|| {
             let shown: String = json.chars().filter(|it| !it.is_control()).take(MAX_FOREIGN).collect();
-            format!("the answer is {status} {shown}")
+            format!("the response is {status} {shown}")
         });
         Self { status, code: body.error, message, errors: body.errors, json, request_id }
     }
 }
 
 impl fmt::Display for Refusal {
-    /// The message, then what else is wrong, each on a line of its own.
+    /// The message, then the other validation errors, one on each line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         let all: usize = self.errors.values().map(Vec::len).sum();
@@ -85,7 +85,6 @@ impl fmt::Display for Refusal {
 }
 
 impl Error {
-    /// What the API said, where it refused.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::NotSignedIn(it) | Self::Refused(it) => Some(it),
@@ -93,14 +92,13 @@ impl Error {
         }
     }
 
-    /// The status of a refusal.
+    /// The HTTP status of a refusal.
     pub fn status(&self) -> Option<u16> {
         self.refusal().map(|it| it.status)
     }
 }
 
-/// An error of the way with its causes, without the URL: one of an upload is a
-/// secret.
+/// The error with its causes, without the URL: the URL of an upload is a secret.
 pub(crate) fn chain(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut words = error.to_string();
@@ -117,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_says_everything_that_is_wrong() {
+    fn refusal_shows_every_validation_error() {
         let json = r#"{"message":"content is required (and 1 more error)",
             "errors":{"content":["content is required"],"media.0":["media.0 is not a path"]}}"#;
 
@@ -130,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_something_in_between_is_shown_in_part() {
+    fn response_of_an_intermediary_is_shortened() {
         let refusal = Refusal::read(502, None, format!("<html>\n{}", "x".repeat(999)));
-        assert!(refusal.message.starts_with("the answer is 502 <html>x"));
+        assert!(refusal.message.starts_with("the response is 502 <html>x"));
         assert!(refusal.message.len() < 250);
     }
 
     #[test]
-    fn a_code_for_programs_is_kept() {
+    fn error_code_is_kept() {
         let json = r#"{"error":"expired_token","error_description":"The device code has expired."}"#;
         let refusal = Refusal::read(400, None, json.to_owned());
         assert_eq!(

@@ -1,8 +1,8 @@
 //! A typed client of the API: one function for each operation.
 //!
-//! It reads no files and keeps nothing between calls but connections. Calls
-//! that may be made twice are made again when no answer came, a 429 is waited
-//! out, and an error says whether something may have happened: see [`Error`].
+//! It reads no files and keeps nothing between calls except connections. It repeats calls that are
+//! safe to repeat when there is no response, waits when a limit is exceeded (429), and its errors
+//! state whether something may have happened: see [`Error`].
 //!
 //! ```text
 //! let client = Client::new(http, Base::parse("https://social.example")?, Some(token));
@@ -16,8 +16,8 @@ mod contract;
 mod error;
 mod key;
 mod operations;
-mod patience;
 mod response;
+mod retry_policy;
 mod timestamp;
 mod upload;
 
@@ -30,48 +30,44 @@ pub use self::contract::*;
 pub use self::error::{Error, Refusal};
 pub use self::key::{IdempotencyKey, InvalidIdempotencyKey};
 pub use self::operations::{ListConnections, ListDeliveries, ListPosts};
-pub use self::patience::Patience;
 pub use self::response::ApiResponse;
+pub use self::retry_policy::RetryPolicy;
 pub use self::timestamp::{PostTime, Timestamp};
 
 use self::call::Call;
 
-/// The API of one deployment, as the owner of one token sees it.
+/// A client of one deployment, with the token of one user.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
     base: Base,
     token: Option<SecretString>,
     headers: HeaderMap,
-    patience: Patience,
+    retry_policy: RetryPolicy,
 }
 
 impl Client {
-    /// A client of the deployment at `base`. `http` should follow no redirects: the
-    /// token is for this deployment alone.
+    /// `http` should follow no redirects, because the token is for this deployment only.
     pub fn new(http: reqwest::Client, base: Base, token: Option<SecretString>) -> Self {
-        Self { http, base, token, headers: HeaderMap::new(), patience: Patience::default() }
+        Self { http, base, token, headers: HeaderMap::new(), retry_policy: RetryPolicy::default() }
     }
 
-    /// The same with another token.
     #[must_use]
     pub fn with_token(self, token: SecretString) -> Self {
         Self { token: Some(token), ..self }
     }
 
-    /// A client that sends these headers with every call.
+    /// Sends these headers with every call.
     #[must_use]
     pub fn with_headers(self, headers: HeaderMap) -> Self {
         Self { headers, ..self }
     }
 
-    /// The same with another patience.
     #[must_use]
-    pub fn with_patience(self, patience: Patience) -> Self {
-        Self { patience, ..self }
+    pub fn with_retry_policy(self, retry_policy: RetryPolicy) -> Self {
+        Self { retry_policy, ..self }
     }
 
-    /// Where the API is.
     pub fn base(&self) -> &Base {
         &self.base
     }

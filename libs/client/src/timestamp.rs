@@ -1,12 +1,11 @@
-//! Times as the API writes them.
+//! Timestamps in the API's format.
 
 use std::fmt;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A point in time. It is read with any offset, and written in UTC with
-/// milliseconds: `2026-11-21T09:30:00.000Z`.
+/// Parsed with any offset, written in UTC with milliseconds: `2026-11-21T09:30:00.000Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub DateTime<Utc>);
@@ -29,11 +28,10 @@ impl From<DateTime<Utc>> for Timestamp {
     }
 }
 
-/// When a post is to go out. [`PostTime::Now`] says the same whenever it is sent, so that a
-/// request with it can be sent again under its idempotency key.
+/// When a post is published. [`PostTime::Now`] means the same whenever it is sent, so a request
+/// with it can be repeated under its idempotency key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostTime {
-    /// At once.
     Now,
     At(Timestamp),
 }

@@ -1,5 +1,5 @@
-//! Holds the client against the API's document: every operation has its
-//! function, and every type is what its schema says, in both directions.
+//! Compares the client with the OpenAPI document: every operation has its function, and every type
+//! matches its schema in both directions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use self::document::sample::{Size, document, operations, samples};
 use self::document::server::Server;
 
-/// Reads every sample of a schema as `T` and writes it again: what the schema
-/// has is kept by the type, and the type adds nothing.
+/// Reads every sample of a schema as `T` and writes it again. The type keeps what the schema has,
+/// and adds nothing.
 fn holds<T: Serialize + DeserializeOwned>(name: &str) {
     for sample in samples(name, Size::Full) {
         let read: T = serde_json::from_value(sample.clone()).unwrap_or_else(|it| panic!("{name}: {it}: {sample}"));
@@ -25,7 +25,7 @@ fn holds<T: Serialize + DeserializeOwned>(name: &str) {
     }
     for sample in samples(name, Size::Required) {
         let read: T = serde_json::from_value(sample.clone()).unwrap_or_else(|it| panic!("{name}: {it}: {sample}"));
-        // What may be left out is left out or null when it is written.
+        // An optional field may be written as null or left out.
         assert_eq!(without_nulls(serde_json::to_value(&read).unwrap()), sample, "{name}");
     }
 }
@@ -44,7 +44,7 @@ fn without_nulls(value: Value) -> Value {
 macro_rules! types {
     ($($name:ident),* $(,)?) => {
         #[test]
-        fn every_type_is_what_its_schema_says() {
+        fn every_type_matches_its_schema() {
             $(holds::<$name>(stringify!($name));)*
         }
 
@@ -103,9 +103,9 @@ types!(
 );
 
 #[test]
-fn every_schema_has_its_type() {
-    // What says no is read into `Refusal`; values of one field are text; codes
-    // that come through a browser are exchanged by what opened it.
+fn every_schema_has_a_type() {
+    // Errors are read into `Refusal`; values of one field are strings; the code exchange belongs to
+    // programs that open a browser.
     let otherwise = ["Error", "MimeType", "Scope", "CodeExchange", "OAuthToken"];
     let document = document();
     let schemas = document["components"]["schemas"].as_object().unwrap();
@@ -119,7 +119,7 @@ fn read<T: DeserializeOwned>(name: &str) -> T {
 }
 
 #[tokio::test]
-async fn every_operation_has_its_function() {
+async fn every_operation_has_a_function() {
     let server = Server::start().await;
     let client = server.client();
     let key = IdempotencyKey::parse("a-key").unwrap();
@@ -161,7 +161,7 @@ async fn every_operation_has_its_function() {
     client.test_webhook(1).await.unwrap();
 
     let mut called = server.called();
-    // A form by OAuth, for programs that open a browser.
+    // The OAuth token operation takes a form, from programs that open a browser.
     let mut all: Vec<_> = operations().into_iter().map(|it| it.id).filter(|it| it != "oauth.token").collect();
     called.sort();
     all.sort();
@@ -169,7 +169,7 @@ async fn every_operation_has_its_function() {
 }
 
 #[tokio::test]
-async fn the_answer_is_there_as_it_came() {
+async fn response_json_is_kept_unchanged() {
     let server = Server::start().await;
 
     let post = server.client().show_post(7).await.unwrap();
@@ -180,7 +180,7 @@ async fn the_answer_is_there_as_it_came() {
 }
 
 #[test]
-fn a_debug_print_shows_no_secret() {
+fn debug_output_shows_no_secret() {
     let token: AccessTokenBody = read("AccessTokenBody");
     let webhook: WebhookWithSecret = read("WebhookWithSecret");
     let device: DeviceAuthorization = read("DeviceAuthorization");

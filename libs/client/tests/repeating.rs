@@ -1,4 +1,4 @@
-//! What a call does when its answer does not come.
+//! Behavior of a call whose response is missing.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
@@ -10,41 +10,40 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use client::{Base, Client, Error, IdempotencyKey, ListPosts, NewPost, NewWebhook, Patience, PostChanges, PostTime};
+use client::{Base, Client, Error, IdempotencyKey, ListPosts, NewPost, NewWebhook, PostChanges, PostTime, RetryPolicy};
 use serde_json::json;
 
-/// How a server answers one request.
+/// How the server responds to one request.
 #[derive(Clone, Copy)]
-enum Says {
-    /// With a status and a message.
+enum Reply {
     Status(u16),
-    /// 429, and to come back in so many seconds.
+    /// 429 with this `Retry-After` in seconds.
     Limit(u64),
     Post,
-    /// Not at all: the connection is cut.
-    Nothing,
+    /// No response: the connection is cut.
+    Disconnect,
 }
 
 #[derive(Clone, Default)]
 struct Server {
-    script: Arc<Mutex<VecDeque<Says>>>,
+    script: Arc<Mutex<VecDeque<Reply>>>,
     keys: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    async fn saying(script: &[Says]) -> (Self, Client) {
+    async fn with_script(script: &[Reply]) -> (Self, Client) {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let server = Self { script: Arc::new(Mutex::new(script.iter().copied().collect())), ..Self::default() };
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let router = Router::new().fallback(answer).with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        let quick = Patience { first_wait: Duration::from_millis(1), ..Patience::default() };
+        let quick = RetryPolicy { first_wait: Duration::from_millis(1), ..RetryPolicy::default() };
         let client = Client::new(reqwest::Client::new(), Base::parse(&origin).unwrap(), Some("sp_test".into()));
-        (server, client.with_patience(quick))
+        (server, client.with_retry_policy(quick))
     }
 
-    /// The keys of the requests that came; an empty one where there was none.
+    /// The idempotency keys of the requests; empty for a request without one.
     fn keys(&self) -> Vec<String> {
         self.keys.lock().unwrap().clone()
     }
@@ -53,18 +52,18 @@ impl Server {
 async fn answer(State(server): State<Server>, headers: HeaderMap, _: Request) -> Response {
     let key = headers.get("idempotency-key").map(|it| it.to_str().unwrap().to_owned());
     server.keys.lock().unwrap().push(key.unwrap_or_default());
-    let says = server.script.lock().unwrap().pop_front().unwrap_or(Says::Nothing);
-    match says {
-        Says::Status(status) => {
+    let reply = server.script.lock().unwrap().pop_front().unwrap_or(Reply::Disconnect);
+    match reply {
+        Reply::Status(status) => {
             (StatusCode::from_u16(status).unwrap(), json!({"message": "words"}).to_string()).into_response()
         }
-        Says::Limit(wait) => {
+        Reply::Limit(wait) => {
             (StatusCode::TOO_MANY_REQUESTS, [("retry-after", wait.to_string())], r#"{"message":"limit"}"#)
                 .into_response()
         }
-        Says::Post => (StatusCode::CREATED, post()).into_response(),
-        // The connection of a handler that panics is closed without an answer.
-        Says::Nothing => panic!("no answer, as the script wants it"),
+        Reply::Post => (StatusCode::CREATED, post()).into_response(),
+        // The connection of a handler that panics is closed without a response.
+        Reply::Disconnect => panic!("no response, as scripted"),
     }
 }
 
@@ -85,8 +84,9 @@ fn new_post() -> NewPost {
 }
 
 #[tokio::test]
-async fn a_post_with_a_key_is_sent_again_under_the_same_key() {
-    let (server, client) = Server::saying(&[Says::Nothing, Says::Status(500), Says::Status(503), Says::Post]).await;
+async fn post_with_a_key_is_repeated_under_the_same_key() {
+    let (server, client) =
+        Server::with_script(&[Reply::Disconnect, Reply::Status(500), Reply::Status(503), Reply::Post]).await;
 
     assert_eq!(client.create_post(&new_post(), Some(&key())).await.unwrap().id, 7);
 
@@ -95,19 +95,19 @@ async fn a_post_with_a_key_is_sent_again_under_the_same_key() {
 
 #[tokio::test]
 async fn a_post_without_a_key_is_sent_once() {
-    for says in [Says::Nothing, Says::Status(500), Says::Status(503)] {
-        let (server, client) = Server::saying(&[says, Says::Post]).await;
+    for reply in [Reply::Disconnect, Reply::Status(500), Reply::Status(503)] {
+        let (server, client) = Server::with_script(&[reply, Reply::Post]).await;
 
         assert!(matches!(client.create_post(&new_post(), None).await, Err(Error::Unknown(_))));
         assert_eq!(server.keys().len(), 1);
     }
-    let (_, client) = Server::saying(&[Says::Nothing]).await;
+    let (_, client) = Server::with_script(&[Reply::Disconnect]).await;
     assert!(matches!(client.create_webhook(&NewWebhook::default()).await, Err(Error::Unknown(_))));
 }
 
 #[tokio::test]
-async fn a_change_is_sent_once() {
-    let (server, client) = Server::saying(&[Says::Nothing, Says::Post]).await;
+async fn change_without_a_key_is_sent_once() {
+    let (server, client) = Server::with_script(&[Reply::Disconnect, Reply::Post]).await;
     let again = PostChanges { scheduled_at: Some(Some(PostTime::Now)), ..PostChanges::default() };
 
     assert!(matches!(client.change_post(7, &again, None).await, Err(Error::Unknown(_))));
@@ -116,8 +116,8 @@ async fn a_change_is_sent_once() {
 }
 
 #[tokio::test]
-async fn what_never_gets_an_answer_ends_as_unknown_with_a_key_too() {
-    let (server, client) = Server::saying(&[]).await;
+async fn missing_response_ends_as_unknown_even_with_a_key() {
+    let (server, client) = Server::with_script(&[]).await;
 
     assert!(matches!(client.create_post(&new_post(), Some(&key())).await, Err(Error::Unknown(_))));
 
@@ -125,19 +125,19 @@ async fn what_never_gets_an_answer_ends_as_unknown_with_a_key_too() {
 }
 
 #[tokio::test]
-async fn a_question_that_changes_nothing_is_never_unknown() {
-    let (server, client) = Server::saying(&[]).await;
+async fn request_that_changes_nothing_is_never_unknown() {
+    let (server, client) = Server::with_script(&[]).await;
     assert!(matches!(client.list_posts(&ListPosts::default()).await, Err(Error::Unreachable(_))));
     assert_eq!(server.keys().len(), 4);
 
-    let (_, client) = Server::saying(&[Says::Nothing, Says::Status(422)]).await;
+    let (_, client) = Server::with_script(&[Reply::Disconnect, Reply::Status(422)]).await;
     assert!(matches!(client.validate_post(&new_post()).await, Err(Error::Refused(_))));
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_at_once() {
+async fn refusal_is_returned_without_a_retry() {
     for (status, is_sign_in) in [(401, true), (403, false), (404, false), (422, false)] {
-        let (server, client) = Server::saying(&[Says::Status(status), Says::Post]).await;
+        let (server, client) = Server::with_script(&[Reply::Status(status), Reply::Post]).await;
 
         let error = client.create_post(&new_post(), Some(&key())).await.unwrap_err();
 
@@ -148,51 +148,51 @@ async fn a_refusal_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_refusal_after_silence_proves_nothing_unless_the_key_says_so() {
-    let (_, client) = Server::saying(&[Says::Nothing, Says::Status(422)]).await;
+async fn refusal_after_a_lost_response_is_certain_only_with_a_key() {
+    let (_, client) = Server::with_script(&[Reply::Disconnect, Reply::Status(422)]).await;
     assert!(matches!(client.create_post(&new_post(), Some(&key())).await, Err(Error::Refused(_))));
 
-    let (_, client) = Server::saying(&[Says::Nothing, Says::Status(401)]).await;
+    let (_, client) = Server::with_script(&[Reply::Disconnect, Reply::Status(401)]).await;
     assert!(matches!(client.create_post(&new_post(), Some(&key())).await, Err(Error::Unknown(_))));
 
-    // Perhaps the first change took effect, and the post is going out since.
-    let (_, client) = Server::saying(&[Says::Nothing, Says::Status(422)]).await;
+    // The first change may have taken effect, and the post is being published.
+    let (_, client) = Server::with_script(&[Reply::Disconnect, Reply::Status(422)]).await;
     assert!(matches!(client.change_post(7, &PostChanges::default(), None).await, Err(Error::Unknown(_))));
 }
 
 #[tokio::test]
-async fn what_is_gone_when_it_is_deleted_again_was_deleted() {
-    let (_, client) = Server::saying(&[Says::Nothing, Says::Status(404)]).await;
+async fn repeated_delete_with_404_counts_as_deleted() {
+    let (_, client) = Server::with_script(&[Reply::Disconnect, Reply::Status(404)]).await;
     assert!(client.delete_post(7, None).await.is_ok());
 
-    let (_, client) = Server::saying(&[Says::Status(404)]).await;
+    let (_, client) = Server::with_script(&[Reply::Status(404)]).await;
     assert_eq!(client.delete_post(7, None).await.unwrap_err().status(), Some(404));
 }
 
 #[tokio::test]
-async fn while_the_first_is_answered_the_second_waits() {
-    let (_, client) = Server::saying(&[Says::Status(409), Says::Status(409), Says::Post]).await;
+async fn call_waits_while_the_first_with_its_key_is_in_progress() {
+    let (_, client) = Server::with_script(&[Reply::Status(409), Reply::Status(409), Reply::Post]).await;
     assert!(client.create_post(&new_post(), Some(&key())).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_limit_is_waited_out_and_a_longer_one_is_told() {
-    let (server, client) = Server::saying(&[Says::Limit(0), Says::Limit(0), Says::Post]).await;
-    // Without a key too: what is limited has not begun.
+async fn short_limit_is_waited_for_and_long_limit_is_an_error() {
+    let (server, client) = Server::with_script(&[Reply::Limit(0), Reply::Limit(0), Reply::Post]).await;
+    // This holds without a key too, because a limited call has not begun.
     assert!(client.create_post(&new_post(), None).await.is_ok());
     assert_eq!(server.keys().len(), 3);
 
-    let (server, client) = Server::saying(&[Says::Limit(3600), Says::Post]).await;
+    let (server, client) = Server::with_script(&[Reply::Limit(3600), Reply::Post]).await;
     assert_eq!(client.create_post(&new_post(), None).await.unwrap_err().status(), Some(429));
     assert_eq!(server.keys().len(), 1);
 }
 
 #[tokio::test]
-async fn a_service_that_is_not_there_was_sent_nothing() {
+async fn unreachable_service_means_nothing_happened() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let client = Client::new(reqwest::Client::new(), Base::parse(&format!("http://{closed}")).unwrap(), None);
-    let quick = Patience { first_wait: Duration::from_millis(1), ..Patience::default() };
-    let error = client.with_patience(quick).create_post(&new_post(), None).await.unwrap_err();
+    let quick = RetryPolicy { first_wait: Duration::from_millis(1), ..RetryPolicy::default() };
+    let error = client.with_retry_policy(quick).create_post(&new_post(), None).await.unwrap_err();
     assert!(matches!(error, Error::Unreachable(_)), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Access tokens: their form, and how long they are valid.
+//! Format and lifetime of access tokens.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};
@@ -8,25 +8,22 @@ use crate::token::{hash, random_bytes};
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// An access token: `sp_`, its owner's id, 256 random bits and a checksum, 64
-/// characters in all.
+/// An access token: `sp_`, its owner's id, 256 random bits and a checksum, 64 characters in all.
 ///
-/// The id lets the owner be read, and the request counted, in the same round
-/// trip as the token itself. It proves nothing: whoever makes a token up can
-/// write any id into it.
+/// With the id, the owner can be read and the request counted in the same round trip as the token
+/// itself. The id proves nothing, because anybody can write any id into an invented token.
 #[derive(Clone, Debug)]
 pub struct AccessToken {
     text: SecretString,
     claimed: UserId,
 }
 
-/// How long access tokens are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLifetime {
-    /// From the last use on, for a token of the device flow.
+    /// Validity after the last use, for tokens of the device flow.
     pub unused: TimeDelta,
-    /// From the day it was made on, whatever its use: so that one which was
-    /// stolen unnoticed ends some day.
+    /// Validity after creation, regardless of use, so that a token which was stolen unnoticed
+    /// expires eventually.
     pub at_most: TimeDelta,
 }
 
@@ -37,8 +34,8 @@ impl Default for TokenLifetime {
 }
 
 impl TokenLifetime {
-    /// How long a token of the authorization code flow is valid from its last use
-    /// on: it is held by a server that its user does not know.
+    /// Validity after the last use, for tokens of the authorization code flow: they are held by a
+    /// server that the user does not know.
     const UNUSED_BY_CLIENT: TimeDelta = TimeDelta::days(90);
 
     /// The lifetime of tokens of the authorization code flow.
@@ -47,7 +44,7 @@ impl TokenLifetime {
         Self { unused: Self::UNUSED_BY_CLIENT, ..self }
     }
 
-    /// When a token ends that was made and last used at these times.
+    /// When a token with these times expires.
     pub fn ends(self, created_at: DateTime<Utc>, used_at: DateTime<Utc>) -> DateTime<Utc> {
         (used_at + self.unused).min(created_at + self.at_most)
     }
@@ -71,8 +68,8 @@ impl AccessToken {
         Self { text: body.into(), claimed: owner }
     }
 
-    /// Reads a token from a request; `None` when its form or checksum is wrong,
-    /// which is known without asking the store.
+    /// Parses a token; `None` when its form or checksum is wrong, which needs no look-up in the
+    /// store.
     pub fn parse(text: &str) -> Option<Self> {
         let expected = PREFIX.len() + OWNER_LEN + RANDOM_LEN + CHECK_LEN;
         if text.len() != expected || !text.is_ascii() || !text.starts_with(PREFIX) {
@@ -86,17 +83,17 @@ impl AccessToken {
         Some(Self { text: text.into(), claimed })
     }
 
-    /// Whose it says it is.
+    /// The owner's id as the token states it, unverified.
     pub fn claimed_owner(&self) -> UserId {
         self.claimed
     }
 
-    /// The key under which the store knows it.
+    /// The token's key in the store.
     pub fn hash(&self) -> String {
         hash(self.text.expose_secret())
     }
 
-    /// The token itself, to be shown once.
+    /// The token itself, which is shown once.
     pub fn secret(&self) -> &SecretString {
         &self.text
     }
@@ -137,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_is_used_every_day_ends_after_400_days_all_the_same() {
+    fn daily_used_token_still_expires_after_400_days() {
         let (lifetime, made) = (TokenLifetime::default(), noon());
         let day = |day| made + TimeDelta::days(day);
 
@@ -160,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_does_not_print_itself() {
+    fn debug_output_does_not_show_the_token() {
         let minted = AccessToken::mint(UserId::new(7).unwrap());
         assert!(!format!("{minted:?}").contains(&minted.secret().expose_secret()[14..]));
     }

@@ -1,4 +1,4 @@
-//! How long a writer waits who met another one, until it is time to give up.
+//! Waits between the attempts of a writer that lost a race, and when to give up.
 
 use std::ops::Range;
 
@@ -6,24 +6,23 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::token::random_u32;
 
-/// The shortest wait.
+/// In milliseconds.
 const SHORTEST: u32 = 5;
 
-/// From this try on waits grow no more: the longest is 325 ms.
+/// From this attempt on, waits do not grow: the longest is 325 ms.
 const LAST_GROWTH: u32 = 5;
 
-/// The waits after so many tries, in milliseconds: a range that doubles.
+/// The range of waits after `tries` attempts, in milliseconds; doubles with each attempt.
 pub fn waits(tries: u32) -> Range<u32> {
     SHORTEST..SHORTEST + (10 << tries.min(LAST_GROWTH))
 }
 
-/// One of them, drawn at random, so that those who met do not meet again.
+/// A random wait from [`waits`], so that writers that collided do not collide again.
 pub fn wait(tries: u32) -> TimeDelta {
     let waits = waits(tries);
     TimeDelta::milliseconds((waits.start + random_u32() % (waits.end - waits.start)).into())
 }
 
-/// The tries of one writer.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
     gives_up_at: DateTime<Utc>,
@@ -31,13 +30,12 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Tries go on until this time.
+    /// Attempts end at this time.
     pub fn until(gives_up_at: DateTime<Utc>) -> Self {
         Self { gives_up_at, tries: 0 }
     }
 
-    /// When to try again after a try that met another writer; `None` when that
-    /// would be too late.
+    /// When to try again after a lost race; `None` when that would be too late.
     pub fn next(&mut self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let next = now + wait(self.tries);
         self.tries += 1;
@@ -52,7 +50,7 @@ mod tests {
     use crate::testing::noon;
 
     #[test]
-    fn waits_grow_to_a_third_of_a_second_and_are_never_none() {
+    fn waits_grow_to_a_third_of_a_second_and_are_never_zero() {
         for tries in 0..100 {
             let longest = [15, 25, 45, 85, 165, 325][usize::try_from(tries.min(5)).unwrap()];
             let wait = wait(tries).num_milliseconds();
@@ -61,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_met_wait_differently() {
+    fn writers_that_collided_wait_differently() {
         seed_randomness(7);
         let waits = || (0..20).map(wait).collect::<Vec<_>>();
         assert_ne!(waits(), waits());
@@ -69,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_in_time() {
+    fn back_off_ends_in_time() {
         let (mut backoff, mut now, end) =
             (Backoff::until(noon() + TimeDelta::seconds(10)), noon(), noon() + TimeDelta::seconds(10));
         let mut tries = 0;

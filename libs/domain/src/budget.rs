@@ -1,9 +1,8 @@
-//! What posts cost whoever runs a deployment, and how much of that each user may cause in
-//! a month.
+//! What posts cost the operator, and how much of that each user may cause in a month.
 //!
-//! A post takes its share of the month it is scheduled for when it is scheduled, and keeps
-//! it however often it is tried. It gives the share back when it is cancelled, moved, or
-//! certainly did not become public.
+//! A post is charged to the month that it is scheduled for, at the time of scheduling, once for all
+//! its attempts. The charge is released when the post is cancelled, moved, or certainly did not
+//! become public.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,17 +16,14 @@ use serde::{Deserialize, Serialize};
 pub struct MilliDollars(u64);
 
 impl MilliDollars {
-    /// So many tenths of a cent.
     pub const fn new(mills: u64) -> Self {
         Self(mills)
     }
 
-    /// So many cents.
     pub const fn cents(cents: u32) -> Self {
         Self(cents as u64 * 10)
     }
 
-    /// Tenths of a cent.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -45,13 +41,12 @@ impl fmt::Display for MilliDollars {
     }
 }
 
-/// How much the posts of each user to a platform may cost in a calendar month, by the
-/// platform's name. One that is not here has no limit.
+/// Monthly limit of the cost of each user's posts, by the platform's name. A platform that is
+/// absent has no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Budgets(BTreeMap<String, MilliDollars>);
 
 impl Budgets {
-    /// These, by the names of platforms.
     pub fn of(budgets: impl IntoIterator<Item = (String, MilliDollars)>) -> Self {
         Self(budgets.into_iter().collect())
     }
@@ -67,17 +62,16 @@ impl Budgets {
 pub struct Month(i32);
 
 impl Month {
-    /// The month of an instant.
     pub fn of(at: DateTime<Utc>) -> Self {
         Self(at.year() * 12 + at.month0().cast_signed())
     }
 
-    /// Its number; that of the month after it is greater by 1.
+    /// The number of the month; the next month has the next number.
     pub const fn number(self) -> i32 {
         self.0
     }
 
-    /// When the next one begins.
+    /// Start of the next month.
     pub fn ends_at(self) -> DateTime<Utc> {
         Self(self.0 + 1).first_day().and_time(chrono::NaiveTime::MIN).and_utc()
     }
@@ -99,25 +93,23 @@ impl fmt::Display for Month {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
     pub month: Month,
-    /// How much it is.
     pub cost: MilliDollars,
     pub budget: MilliDollars,
 }
 
-/// What a user's posts to one platform in one month are counted under.
+/// The posts of one user to one platform in one month, which are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BudgetKey {
-    /// The platform's name.
     pub platform: String,
     pub month: Month,
 }
 
-/// How a count changes with a post.
+/// The change of a count that comes with a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// By so many [`MilliDollars`]; less than none where something is given back.
+    /// In [`MilliDollars`]; negative where a charge is released.
     pub by: i64,
-    /// The count may not grow beyond this.
+    /// The limit that the count may not exceed.
     pub budget: MilliDollars,
 }
 
@@ -126,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn money_reads_as_dollars() {
+    fn amount_is_displayed_in_dollars() {
         for (mills, words) in
             [(15, "$0.015"), (200, "$0.20"), (4_950, "$4.95"), (5_000, "$5.00"), (1_234_567, "$1234.567")]
         {
@@ -135,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_month_is_that_of_utc() {
+    fn month_is_in_utc() {
         let month = |raw: &str| Month::of(raw.parse::<DateTime<Utc>>().unwrap());
         let december = month("2026-12-31T23:59:59.999Z");
         assert_eq!(december.to_string(), "December 2026");

@@ -1,4 +1,4 @@
-//! The one place where the time is read.
+//! The only place where the time is read.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,20 +6,17 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// Tells the time: the machine's, one that a test moves by hand, or one that
-/// passes by itself in another way.
+/// A clock: the system's, one that a test moves, or one that calls a function.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
-    /// The machine's clock.
     #[default]
     System,
-    /// Milliseconds since 1970 that stand still until they are moved.
+    /// Milliseconds since 1970; changes only when it is moved.
     Manual(Arc<AtomicI64>),
-    /// Whatever a function says.
     Told(Teller),
 }
 
-/// A function that says what time it is.
+/// A function that returns the time.
 #[derive(Clone)]
 pub struct Teller(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
 
@@ -35,14 +32,13 @@ impl Clock {
         Self::Manual(Arc::new(AtomicI64::new(at.timestamp_millis())))
     }
 
-    /// A clock that is told the time. Time passes for it by itself, so that it
-    /// has to be waited for like the machine's.
+    /// A clock that reads a function. Time passes without [`Clock::advance`], so callers have to
+    /// wait as with the system clock.
     pub fn of(now: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
         Self::Told(Teller(Arc::new(now)))
     }
 
-    /// The time now, in whole milliseconds, which is what the API shows and
-    /// the store keeps.
+    /// Now, in whole milliseconds: the resolution of the API and of the store.
     pub fn now(&self) -> DateTime<Utc> {
         let millis = match self {
             Self::System => Utc::now().timestamp_millis(),
@@ -52,8 +48,8 @@ impl Clock {
         DateTime::from_timestamp_millis(millis).unwrap_or_default()
     }
 
-    /// Whether the clock could be moved on to `at` by hand; any other clock has
-    /// to be waited for. One that is past `at` stays where it is.
+    /// Moves a manual clock to `at`, never backwards. Returns false for any other clock, for which
+    /// the caller has to wait.
     pub fn skip_to(&self, at: DateTime<Utc>) -> bool {
         match self {
             Self::System | Self::Told(_) => false,
@@ -64,7 +60,7 @@ impl Clock {
         }
     }
 
-    /// Moves a manual clock on; any other clock moves by itself.
+    /// Moves a manual clock; has no effect on any other.
     pub fn advance(&self, by: TimeDelta) {
         if let Self::Manual(millis) = self {
             millis.fetch_add(by.num_milliseconds(), Ordering::SeqCst);
@@ -81,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_told_the_time_is_waited_for() {
+    fn clock_with_a_function_cannot_be_skipped() {
         let millis = Arc::new(AtomicI64::new(noon().timestamp_millis()));
         let told = Arc::clone(&millis);
         let clock = Clock::of(move || DateTime::from_timestamp_millis(told.load(Ordering::SeqCst)).unwrap());

@@ -7,54 +7,51 @@ use crate::id::{ConnectionId, UserId};
 use crate::name;
 use crate::rules::Rules;
 
-/// An account on a platform that a user connected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connection {
     pub user_id: UserId,
-    /// Ours; kept when the account is connected again.
+    /// Stays the same when the account is reconnected.
     pub connection_id: ConnectionId,
     /// The platform's name in the registry.
     pub provider: String,
-    /// As the platform tells it.
     pub profile: AccountInfo,
-    /// What the grant covers.
+    /// The scopes of the grant.
     pub scopes: Vec<String>,
-    /// Whether the user has to go through the connect flow again.
+    /// Whether the user must reconnect the account before it can publish.
     #[serde(default)]
     pub needs_reconnection: bool,
-    /// When only the user can go on, because the credentials end; `None` when they
-    /// do not, or are renewed without the user.
+    /// When the credentials expire and only the user can replace them; `None` when they do not
+    /// expire, or are refreshed automatically.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub token_expires_at: Option<DateTime<Utc>>,
-    /// When the credentials were last renewed without their user; `None` since
-    /// the account was last connected.
+    /// When the credentials were last refreshed automatically; `None` if not since the account was
+    /// last connected.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub renewed_at: Option<DateTime<Utc>>,
-    /// When it was first connected.
+    /// Time of the first connection.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// Targets of scheduled and publishing posts that name this account. It
-    /// cannot be disconnected while there are any.
+    /// Targets of scheduled and publishing posts that use this connection. It cannot be
+    /// disconnected while there are any.
     #[serde(default)]
     pub pending: u32,
-    /// What the platform accepts from this account.
+    /// The platform's rules for posts from this account.
     pub rules: Rules,
-    /// Grows with every change of the credentials, so that a refusal of old
-    /// ones is not held against new ones.
+    /// Grows with every change of the credentials, so that an error of old credentials does not
+    /// mark new ones as lost.
     pub generation: u64,
 }
 
 impl Connection {
-    /// Which account of which platform it is: the same for every user who
-    /// connected that one.
+    /// Platform and account: the same for every user who connected that account.
     pub fn account(&self) -> String {
         format!("{}/{}", self.provider, self.profile.account_id)
     }
 }
 
 impl AccountInfo {
-    /// The same with names that can stand beside our own words: bounded, and
-    /// without controls and marks of direction.
+    /// Returns the names with bounded length, without control characters and bidirectional
+    /// formatting characters, so that they can be shown next to our own text.
     #[must_use]
     pub fn fit_to_show(self) -> Self {
         Self {
@@ -64,25 +61,23 @@ impl AccountInfo {
         }
     }
 
-    /// The handle as people write it, with `@` before it. Where an account has none,
-    /// `username` is a name, which is shown as it is: that of a person, or a channel.
+    /// The username with `@` before it. Where accounts have no handle, `username` is the name of a
+    /// person or a channel, which is returned as it is.
     pub fn handle(&self) -> Option<String> {
         let is_name = |it: &str| it.contains(char::is_whitespace);
         self.username.as_deref().map(|it| if is_name(it) { it.to_owned() } else { format!("@{it}") })
     }
 }
 
-/// An account as its platform tells it.
+/// An account as its platform describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountInfo {
-    /// The platform's own id of the account.
+    /// The platform's id of the account.
     pub account_id: String,
-    /// The handle.
     pub username: Option<String>,
-    /// The name shown.
     pub display_name: Option<String>,
-    /// A picture's URL.
+    /// URL of the account's picture.
     pub avatar: Option<String>,
-    /// Where people see the account.
+    /// URL of the account's page.
     pub profile_url: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Events for programs that listen on the event bus. They hold ids, states and
-//! times, and never texts, tokens or e-mail addresses.
+//! Events for the event bus and for webhooks. They contain ids, states and times, and never texts,
+//! tokens or e-mail addresses.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -11,23 +11,20 @@ use crate::id::UserId;
 use crate::post::{Post, PostStatus, Target, TargetStatus};
 use crate::schedule::{parse_instant, show};
 
-/// The source of every event.
+/// The source of every event on the bus.
 pub const SOURCE: &str = "social-publishing";
 
-/// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
-    /// The kind of event, such as `post.published`.
+    /// The event type, such as `post.published`.
     pub detail_type: &'static str,
-    /// What the event says. Its `id` is the same when the event is sent again,
-    /// so that listeners can drop the repetition. `occurred_at` says when it
-    /// happened, and of two events of the same thing the one with the larger
-    /// `sequence` tells of the later state.
+    /// The payload. `id` is the same when the event is sent again, so that consumers can drop
+    /// duplicates. `occurred_at` is the time of the event. Of two events about the same resource,
+    /// the one with the larger `sequence` describes the later state.
     pub detail: Value,
 }
 
 impl Event {
-    /// The id that it has wherever it is told again.
     pub fn id(&self) -> &str {
         self.detail["id"].as_str().unwrap_or_default()
     }
@@ -36,7 +33,6 @@ impl Event {
         UserId::parse(self.detail["user_id"].as_str()?)
     }
 
-    /// When it happened.
     pub fn occurred_at(&self) -> Option<DateTime<Utc>> {
         parse_instant(self.detail["occurred_at"].as_str()?).ok()
     }
@@ -55,7 +51,6 @@ impl Event {
         }
     }
 
-    /// A target is public.
     pub fn target_published(post: &Post, target: &Target) -> Self {
         Self::of_target("target.published", post, target)
     }
@@ -64,12 +59,10 @@ impl Event {
         Self::of_target("target.failed", post, target)
     }
 
-    /// The account was connected.
     pub fn connected(connection: &Connection, now: DateTime<Utc>) -> Self {
         Self::of_connection("connection.created", connection, now)
     }
 
-    /// The account was disconnected.
     pub fn disconnected(connection: &Connection, now: DateTime<Utc>) -> Self {
         Self::of_connection("connection.deleted", connection, now)
     }
@@ -97,8 +90,7 @@ impl Event {
         }
     }
 
-    /// The credentials of the account end at this time, and only its user can give
-    /// new ones.
+    /// The credentials expire at this time, and only the user can replace them.
     pub fn expiring(connection: &Connection, ends_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
         let mut event = Self::of_connection("connection.expiring", connection, now);
         event.detail["expires_at"] = show(ends_at).into();
@@ -153,7 +145,7 @@ mod tests {
     use crate::testing::{a_connection, a_post, a_user, noon};
 
     #[test]
-    fn connection_events_have_the_status_that_they_lead_to() {
+    fn connection_events_have_the_resulting_status() {
         let connection = a_connection(&a_user());
         for (event, status) in [
             (Event::connected(&connection, noon()), "active"),
@@ -167,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_with_its_words_and_its_class_and_never_with_the_text() {
+    fn failure_event_has_message_and_class_without_the_text() {
         let user = a_user();
         let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
         let setback = AttemptError::Refused { reason: "not wanted".to_owned() };

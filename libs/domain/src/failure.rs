@@ -1,21 +1,20 @@
-//! Why something did not become public, for programs.
+//! Classes of failures, for programs.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a delivery failed, for programs that listen to events.
+/// Why a delivery failed, for consumers of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
-    /// The platform does not want it.
     Refused,
-    /// It could not be sent for a day.
+    /// The retry window ended.
     GivenUp,
-    /// Nobody can say whether it is public.
+    /// It is unknown whether the post is public.
     MayBePublic,
 }
 
 impl FailureClass {
-    /// As events name it.
+    /// The value in events.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",

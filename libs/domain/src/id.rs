@@ -9,35 +9,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 
-/// The first number that a JavaScript client cannot tell from its neighbour.
+/// From here on, JavaScript cannot represent every integer.
 const END: u64 = 1 << 53;
 
-/// 2024-01-01T00:00:00Z. Ids count milliseconds from here, so 41 bits last
-/// until 2093.
+/// 2024-01-01T00:00:00Z. Ids count milliseconds from here, so 41 bits last until 2093.
 const EPOCH_MS: i64 = 1_704_067_200_000;
 
 /// Bits below the milliseconds.
 const TAIL_BITS: u32 = 12;
 
 macro_rules! id {
-    ($(#[$doc:meta] $name:ident),+ $(,)?) => {$(
-        #[$doc]
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(u64);
 
         impl $name {
-            /// The id with this number; `None` for 0 and from 2^53 on.
+            /// `None` for 0 and from 2^53 on.
             pub const fn new(number: u64) -> Option<Self> {
                 if 0 < number && number < END { Some(Self(number)) } else { None }
             }
 
-            /// Reads an id as it stands in a path: digits without sign or leading zero.
+            /// Parses an id of a path: digits without sign or leading zero.
             pub fn parse(text: &str) -> Option<Self> {
                 parse(text).map(Self)
             }
 
-            /// The number.
             pub const fn get(self) -> u64 {
                 self.0
             }
@@ -58,22 +56,19 @@ macro_rules! id {
 }
 
 id! {
-    /// A person who signed in.
     UserId,
-    /// A post of a user.
     PostId,
-    /// One post-platform entry of a post.
+    /// One account that a post is aimed at.
     TargetId,
-    /// An account on a platform that a user connected.
     ConnectionId,
     /// An uploaded file.
     MediaId,
-    /// An endpoint of a user that is told of events.
+    /// A webhook endpoint.
     WebhookId,
 }
 
 impl MediaId {
-    /// The smallest id that is made at this moment, by any process.
+    /// The smallest id that any process makes at this time.
     pub fn first_at(at: DateTime<Utc>) -> Self {
         Self((millis(at) << TAIL_BITS).clamp(1, END - 1))
     }
@@ -96,8 +91,8 @@ fn parse(text: &str) -> Option<u64> {
     (number < END).then_some(number)
 }
 
-/// Makes ids. Two processes may make the same one in the same millisecond
-/// (1 in 4,096), so every first write is conditional on the id being free.
+/// Makes ids. Two processes may make the same one in the same millisecond (1 in 4,096), so every
+/// first write is conditional on the id being free.
 #[derive(Clone, Debug)]
 pub struct Ids {
     clock: Clock,
@@ -105,7 +100,6 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Ids that grow with this clock.
     pub fn new(clock: Clock) -> Self {
         Self { clock, last: Arc::new(AtomicU64::new(0)) }
     }
@@ -125,7 +119,7 @@ impl Ids {
     }
 }
 
-/// Milliseconds since the epoch of ids; 0 before it.
+/// Milliseconds since [`EPOCH_MS`]; 0 before it.
 fn millis(at: DateTime<Utc>) -> u64 {
     u64::try_from(at.timestamp_millis() - EPOCH_MS).unwrap_or(0)
 }
@@ -141,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn first_id_of_a_moment_is_below_all_that_are_made_from_then_on() {
+    fn first_id_of_a_time_is_below_all_later_ids() {
         let made: MediaId = Ids::new(Clock::manual(noon())).fresh();
         assert!(MediaId::first_at(noon()) <= made);
         assert!(made < MediaId::first_at(noon() + chrono::TimeDelta::milliseconds(1)));
@@ -157,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_id_is_none() {
+    fn text_that_is_no_id_is_none() {
         for text in ["", "0", "01", "-1", "+1", "1.0", "abc", "9007199254740992", "99999999999999999999"] {
             assert_eq!(PostId::parse(text), None, "{text}");
         }
@@ -166,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_id_reads_back_what_it_shows(number in 1..END) {
+        fn displayed_id_parses_back(number in 1..END) {
             let id = PostId::new(number).unwrap();
             prop_assert_eq!(PostId::parse(&id.to_string()), Some(id));
         }

@@ -1,35 +1,29 @@
-//! The key by which a client marks a request that it may send again.
+//! The idempotency key of a request.
 
 use thiserror::Error;
 
 use crate::token;
 
-/// The value of an `Idempotency-Key` header. Belongs to a user and a route.
+/// The value of an `Idempotency-Key` header. Its scope is a user and a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyKey(String);
 
-/// Why a header's value cannot be a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidIdempotencyKey {
-    /// Nothing in it.
     #[error("may not be empty")]
     Empty,
     /// More than [`IdempotencyKey::MAX_CHARS`].
     #[error("may have at most 255 characters, this has {chars}")]
-    TooLong {
-        /// How many it has.
-        chars: usize,
-    },
-    /// Spaces, control characters, or letters beyond ASCII.
-    #[error("may have visible ASCII characters only, no spaces")]
+    TooLong { chars: usize },
+    /// Spaces, control characters, or characters beyond ASCII.
+    #[error("may contain only visible ASCII characters, no spaces")]
     NotVisible,
 }
 
 impl IdempotencyKey {
-    /// The most characters of a key.
     pub const MAX_CHARS: usize = 255;
 
-    /// A key as it stands in a header, whose bytes need not be text.
+    /// Parses the value of the header, whose bytes need not be text.
     pub fn parse(header: &[u8]) -> Result<Self, InvalidIdempotencyKey> {
         if header.is_empty() {
             return Err(InvalidIdempotencyKey::Empty);
@@ -43,7 +37,7 @@ impl IdempotencyKey {
         Ok(Self(header.iter().copied().map(char::from).collect()))
     }
 
-    /// What the store keeps instead of the key: clients may put anything in it.
+    /// Stored instead of the key, because clients may put anything into it.
     pub fn hash(&self) -> String {
         token::hash(&self.0)
     }
@@ -68,7 +62,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_keys_are_one_only_when_every_letter_is(one in "[!-~]{1,9}", other in "[!-~]{1,9}") {
+        fn keys_with_different_characters_have_different_hashes(one in "[!-~]{1,9}", other in "[!-~]{1,9}") {
             let hash = |raw: &str| IdempotencyKey::parse(raw.as_bytes()).unwrap().hash();
             prop_assert_eq!(hash(&one) == hash(&other), one == other);
         }

@@ -1,5 +1,6 @@
-//! What a post, a connection, a medium, a scope and a plan are: types that
-//! cannot be wrong, and the transitions between their states. No IO, no async.
+//! The rules of the service as types and pure functions: posts, connections, media, scopes and
+//! plans, and the transitions between their states. No I/O, no async. Read next: [`delivery`] and
+//! [`post`].
 
 pub mod access_token;
 pub mod backoff;

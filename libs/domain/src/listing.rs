@@ -7,25 +7,24 @@ use chrono::{DateTime, Utc};
 use crate::id::PostId;
 use crate::post::{Post, PostStatus};
 
-/// What posts are ordered by. Posts that are equal in it are ordered by id.
+/// The order of posts. Equal posts are ordered by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SortField {
-    /// The time at which they were created, which is the order of their ids.
+    /// The time of creation, which is also the order of ids.
     CreatedAt,
-    /// The time at which they go out. Drafts have none and come last.
+    /// The scheduled time. Drafts have none and come last.
     ScheduledAt,
 }
 
-/// Whether the earliest or the latest post comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The earliest first.
+    /// Ascending: the earliest first.
     Asc,
-    /// The latest first.
+    /// Descending: the latest first.
     Desc,
 }
 
-/// What decides where a post stands in a list.
+/// What determines the position of a post in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     scheduled_at: Option<DateTime<Utc>>,
@@ -38,38 +37,33 @@ impl From<&Post> for Position {
     }
 }
 
-/// Which posts are listed, in which order, and which page of them.
+/// A query for a page of posts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// Lists only posts with this status; `None` lists all.
     pub status: Option<PostStatus>,
-    /// What they are ordered by.
     pub sort: SortField,
-    /// Whether the earliest or the latest comes first.
     pub direction: Direction,
     /// The number of the page, from 1.
     pub page: u64,
-    /// How many posts a page has, from 1 to 100.
+    /// Posts on a page, from 1 to 100.
     pub per_page: u64,
 }
 
 impl Listing {
-    /// The largest page number. It is far beyond any user's last page, and the
-    /// offset that follows from it is still a number that a JavaScript client
-    /// reads exactly.
+    /// The largest page number. It is far beyond any user's last page, and the resulting offset is
+    /// still an integer that JavaScript represents exactly.
     pub const MAX_PAGE: u64 = 1_000_000_000;
 
-    /// How many posts come before the page.
+    /// The number of posts before the page.
     pub fn offset(&self) -> u64 {
         (self.page - 1) * self.per_page
     }
 
-    /// Whether a post is listed.
     pub fn fits(&self, post: &Post) -> bool {
         self.status.is_none_or(|it| it == post.status)
     }
 
-    /// Which of two posts comes first.
     pub fn order(&self, one: impl Into<Position>, other: impl Into<Position>) -> Ordering {
         let (one, other): (Position, Position) = (one.into(), other.into());
         let by_id = one.post_id.cmp(&other.post_id);
@@ -83,18 +77,18 @@ impl Listing {
         last.then(if self.direction == Direction::Desc { order.reverse() } else { order })
     }
 
-    /// How many posts the page has when there are `total` on all pages.
+    /// The number of posts on the page, when there are `total` on all pages.
     pub fn shown(&self, total: u64) -> u64 {
         total.saturating_sub(self.offset()).min(self.per_page)
     }
 
-    /// The number of the last page of `total` posts; at least 1.
+    /// The number of the last page; at least 1.
     pub fn last_page(&self, total: u64) -> u64 {
         total.div_ceil(self.per_page).max(1)
     }
 }
 
-/// How many posts a user has in each status.
+/// The number of a user's posts in each status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Counts {
@@ -106,7 +100,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How many are in this status, or how many there are when it is `None`.
+    /// The number of posts in this status, or of all posts for `None`.
     pub fn of(&self, status: Option<PostStatus>) -> u64 {
         match status {
             Some(PostStatus::Draft) => self.draft,
@@ -132,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_what_the_pages_before_it_leave() {
+    fn page_has_the_posts_after_the_previous_pages() {
         let listing =
             |page| Listing { status: None, sort: SortField::CreatedAt, direction: Direction::Desc, page, per_page: 3 };
         for (page, total, shown) in [(1, 0, 0), (1, 2, 2), (1, 3, 3), (1, 9, 3), (2, 3, 0), (2, 4, 1), (9, 4, 0)] {

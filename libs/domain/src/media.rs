@@ -1,5 +1,5 @@
-//! Pictures and videos: their types, how a type is recognised, how large a
-//! file may be, and how it is named.
+//! Images and videos: their types, how a type is recognized, how large a file may be, and how it is
+//! named.
 
 mod alt_text;
 mod attachment;

@@ -1,17 +1,15 @@
-//! Names that others chose, as they are shown beside our own words.
+//! Names from other parties, made safe to show next to our own text.
 
 use serde::{Deserialize, Serialize};
 
-/// The most characters of a username.
 pub const MAX_USERNAME_CHARS: usize = 100;
 
-/// The most bytes of a display name: 64 letters of any script as a person sees
-/// them, which is what platforms allow.
+/// 64 characters of any script as people see them, which is the limit of platforms.
 pub const MAX_DISPLAY_NAME_BYTES: usize = 640;
 
-/// Whether a character is no part of a name: a control, or a mark that turns
-/// the direction of the text around it. With such a mark one name can be made
-/// to look like another, and the words behind it to stand before it.
+/// Whether a character is removed from names: a control character, or a bidirectional formatting
+/// character. The latter can make one name look like another, and move the text after it in front
+/// of it.
 ///
 /// Source: UAX #9, section 2 (`Bidi_Control`); line and paragraph separators.
 pub fn is_mark(character: char) -> bool {
@@ -22,41 +20,39 @@ pub fn is_mark(character: char) -> bool {
         )
 }
 
-/// A username, cut and freed of marks; `None` when nothing is left.
+/// Removes marks and shortens a username; `None` when nothing is left.
 pub fn username(raw: &str) -> Option<String> {
     shown(raw, |_, chars| chars < MAX_USERNAME_CHARS)
 }
 
-/// A display name, cut and freed of marks; `None` when nothing is left.
+/// Removes marks and shortens a display name; `None` when nothing is left.
 pub fn display_name(raw: &str) -> Option<String> {
     shown(raw, |bytes, _| bytes <= MAX_DISPLAY_NAME_BYTES)
 }
 
-/// The most characters of what a client calls itself.
 pub const MAX_CLIENT_NAME_CHARS: usize = 60;
 
-/// What a client calls itself, shown to the person who decides about it.
+/// The name of an API client, shown to the user who approves it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ClientName(String);
 
-/// What is wrong with the name of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidClientName {
-    /// It has nothing but white space.
+    /// Only white space.
     #[error("may not be blank")]
     Blank,
-    /// It has more than [`MAX_CLIENT_NAME_CHARS`].
+    /// More than [`MAX_CLIENT_NAME_CHARS`].
     #[error("may have at most {MAX_CLIENT_NAME_CHARS} characters, this has {0}")]
     TooLong(usize),
-    /// It has a control or a mark of direction. It is refused and not freed of
-    /// it: a client knows its own name.
-    #[error("may not have control characters or marks of direction")]
+    /// A control or bidirectional formatting character. Refused and not removed, because a client
+    /// knows its own name.
+    #[error("may not contain control characters or bidirectional formatting characters")]
     Mark,
 }
 
 impl ClientName {
-    /// Reads a name as the client sent it. White space around it does not count.
+    /// Parses a name as the client sent it, without white space around it.
     pub fn parse(raw: &str) -> Result<Self, InvalidClientName> {
         let name = raw.trim();
         let chars = name.chars().count();
@@ -68,8 +64,8 @@ impl ClientName {
         }
     }
 
-    /// The same of a name that was not sent for this: cut and freed of marks;
-    /// `None` when nothing is left.
+    /// For a name that was not sent as a client name: removes marks and shortens it; `None` when
+    /// nothing is left.
     pub fn shown(raw: &str) -> Option<Self> {
         shown(raw, |_, chars| chars < MAX_CLIENT_NAME_CHARS).map(Self)
     }
@@ -79,8 +75,8 @@ impl ClientName {
     }
 }
 
-/// The characters of a name for which there is room: `fits` is asked with the
-/// bytes up to the end of each and with how many stand before it.
+/// The characters of a name up to a limit. `fits` receives the byte offset of the end of each
+/// character, and the number of characters before it.
 fn shown(raw: &str, fits: fn(usize, usize) -> bool) -> Option<String> {
     let mut name = String::new();
     for (before, character) in raw.chars().filter(|it| !is_mark(*it)).enumerate() {
@@ -100,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_shown_as_it_is_without_marks() {
+    fn name_is_unchanged_except_for_marks() {
         assert_eq!(display_name("Zoë 👩\u{200d}🚀 نور").as_deref(), Some("Zoë 👩\u{200d}🚀 نور"));
         assert_eq!(display_name(" \u{202e}live\u{2066}\u{0}\r\n ").as_deref(), Some("live"));
         assert_eq!(username("keeper@harbour.example").as_deref(), Some("keeper@harbour.example"));
@@ -116,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_told_what_is_wrong_with_its_name() {
+    fn invalid_client_name_has_a_specific_error() {
         assert_eq!(ClientName::parse("Planner für 船 ").unwrap().as_str(), "Planner für 船");
         assert!(ClientName::parse(&"ä".repeat(60)).is_ok());
         assert_eq!(ClientName::parse(&"ä".repeat(61)), Err(InvalidClientName::TooLong(61)));
@@ -138,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_platform_sends_is_bounded_and_without_marks(raw in any::<String>()) {
+        fn any_name_is_bounded_and_without_marks(raw in any::<String>()) {
             if let Some(name) = display_name(&raw) {
                 prop_assert!(name.len() <= MAX_DISPLAY_NAME_BYTES && !name.chars().any(is_mark));
             }

@@ -1,5 +1,4 @@
-//! Programs that ask for access by the authorization code of OAuth: who they
-//! are, where their users are sent back to, and what binds a code to them.
+//! OAuth clients that request access by authorization code: client ids, redirect URIs, and PKCE.
 
 mod challenge;
 mod client_id;
@@ -13,10 +12,10 @@ pub use resource::Resource;
 
 use url::{Host, Url};
 
-/// The longest address of a client, in bytes.
+/// The longest client id, in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// Whether a URL leads to a program on the machine of whoever opens it.
+/// Whether a URL leads to a program on the user's own machine.
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -26,10 +25,9 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// A URL that is written as it is meant: nothing in it is hidden, and nothing is
-/// sent that is no part of an address.
+/// Parses a URL that has no hidden or ambiguous parts: nothing that a parser would change or drop.
 fn plain(raw: &str) -> Option<Url> {
-    // A parser of URLs takes out what is not graphic.
+    // The URL parser drops characters that are not graphic.
     if MAX_BYTES < raw.len() || !raw.bytes().all(|it| it.is_ascii_graphic()) {
         return None;
     }

@@ -1,5 +1,4 @@
-//! What a post can say on one platform alone: the options of a target, and which
-//! of them a platform has.
+//! Options of targets, and which of them a platform has.
 
 mod spec;
 
@@ -9,24 +8,21 @@ use serde::{Deserialize, Serialize};
 
 pub use spec::{AddressForm, OptionKind, OptionSpec, Required, TextForm, Vocabulary, schema};
 
-/// The most options of a target.
+/// Of one target.
 pub const MAX_OPTIONS: usize = 30;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OptionValue {
-    /// Yes or no.
     Flag(bool),
-    /// A whole number.
     Number(i64),
-    /// Words, or one of several choices.
+    /// A text, or one of several choices.
     Text(String),
-    /// Several words.
     List(Vec<String>),
 }
 
 impl OptionValue {
-    /// How many bytes its texts have.
+    /// Total length of its texts.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -53,33 +49,31 @@ impl From<bool> for OptionValue {
 #[serde(transparent)]
 pub struct Options(BTreeMap<String, OptionValue>);
 
-/// The options of a target as a client names them.
+/// The options of a target in a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedOptions {
-    /// Those that have a value.
+    /// Options with a value.
     pub said: Options,
-    /// The names of those that are `null`. They are as if they were left out, but a
-    /// name that the platform does not have is a typing error with `null` too.
+    /// Names of options that are `null`. They count as absent, but a name that the platform does
+    /// not have is an error even with `null`.
     pub unsaid: BTreeSet<String>,
 }
 
 impl NamedOptions {
-    /// Every name, each once.
+    /// Every name, once.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.said.iter().map(|(name, _)| name).chain(self.unsaid.iter().map(String::as_str))
     }
 }
 
 impl Options {
-    /// Nothing is said.
     pub const NONE: &'static Self = &Self(BTreeMap::new());
 
-    /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All, by name.
+    /// In the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &OptionValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
@@ -88,7 +82,6 @@ impl Options {
         self.0.get(name)
     }
 
-    /// The words of one.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.get(name)? {
             OptionValue::Text(text) => Some(text),
@@ -96,7 +89,6 @@ impl Options {
         }
     }
 
-    /// The whole number that is given under this name.
     pub fn number(&self, name: &str) -> Option<i64> {
         match self.get(name)? {
             OptionValue::Number(number) => Some(*number),
@@ -104,7 +96,6 @@ impl Options {
         }
     }
 
-    /// Whether one is switched on or off.
     pub fn flag(&self, name: &str) -> Option<bool> {
         match self.get(name)? {
             OptionValue::Flag(flag) => Some(*flag),
@@ -112,7 +103,7 @@ impl Options {
         }
     }
 
-    /// The words that are given under this name, first to last; none of anything else.
+    /// Empty if the option is absent or not a list.
     pub fn list(&self, name: &str) -> &[String] {
         match self.get(name) {
             Some(OptionValue::List(texts)) => texts,
@@ -120,7 +111,7 @@ impl Options {
         }
     }
 
-    /// How many bytes its names and texts have.
+    /// Total length of its names and texts.
     pub fn bytes(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len() + value.bytes()).sum()
     }

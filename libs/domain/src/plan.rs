@@ -1,18 +1,18 @@
-//! What a user may use of a deployment.
+//! Plan limits of users.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of one plan. A limit that is absent means unlimited.
+/// The limits of one plan; `None` is unlimited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Plan {
-    /// Accounts connected at the same time.
+    /// Simultaneously connected accounts.
     pub max_connections: Option<u32>,
-    /// Posts scheduled at the same time.
+    /// Simultaneously scheduled posts.
     pub max_scheduled_posts: Option<u32>,
-    /// Whether pictures and videos can be uploaded.
+    /// Whether images and videos can be uploaded.
     pub media: bool,
 }
 
@@ -28,14 +28,13 @@ impl Default for Plan {
 pub struct Plans(BTreeMap<String, Plan>);
 
 impl Plans {
-    /// The plan that a user's record names. A name that the deployment does
-    /// not know is the plan `default`, which has no limits unless configured.
+    /// The plan with this name. Absent and unknown names mean the plan `default`, which has no
+    /// limits unless configured.
     pub fn named(&self, name: Option<&str>) -> Plan {
         name.and_then(|it| self.0.get(it)).or_else(|| self.0.get("default")).cloned().unwrap_or_default()
     }
 
-    /// Whether every plan has media. If so, no user's plan has to be looked up
-    /// for an upload.
+    /// Whether every plan permits media. If so, uploads need no look-up of the user's plan.
     pub fn all_have_media(&self) -> bool {
         self.0.values().all(|it| it.media)
     }

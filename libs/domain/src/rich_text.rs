@@ -1,8 +1,8 @@
-//! The links in a text, for networks whose clients find them and shorten what is
-//! shown of them, while the whole address stays beside the text.
+//! The links in a text, for networks whose clients detect links and shorten what is shown of them,
+//! while the full URL is sent separately.
 //!
-//! Length is counted and a post is written by the same function, so that what was
-//! counted is what goes out.
+//! One function counts the length and writes the post, so that the published text is the one
+//! that was counted.
 
 mod link;
 mod punctuation;
@@ -11,26 +11,25 @@ use std::ops::Range;
 
 pub use punctuation::is_punctuation;
 
-/// A text as people read it.
+/// A text as it is displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// With its links shortened.
     pub text: String,
-    /// Its links, first to last, none within another.
+    /// In order, without overlaps.
     pub links: Vec<Link>,
 }
 
-/// A part of a text that leads to a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it is in [`Shown::text`], or in the text of [`links`], in bytes.
+    /// Byte range in [`Shown::text`], or in the text of [`links`].
     pub range: Range<usize>,
-    /// The whole address, with its scheme.
+    /// The full URL, with its scheme.
     pub uri: String,
 }
 
 impl Shown {
-    /// How a text is shown.
+    /// How a text is displayed.
     pub fn of(written: &str) -> Self {
         let (mut text, mut links) = (String::with_capacity(written.len()), Vec::new());
         let mut end = 0;
@@ -46,14 +45,13 @@ impl Shown {
     }
 }
 
-/// The links of a text where they are written, whole, for networks that take text
-/// with markup.
+/// The links of a text at their original positions, for networks that accept text with markup.
 pub fn links(written: &str) -> Vec<Link> {
     link::find(written).map(|it| Link { range: it.range, uri: it.uri }).collect()
 }
 
-/// Whether something that leads somewhere may begin behind this text: at the start,
-/// behind white space or behind one of these characters.
+/// Whether a link, mention or tag may start after this text: at the start, after white space, or
+/// after one of these characters.
 pub fn begins_behind(before: &str, also: &[char]) -> bool {
     before.chars().next_back().is_none_or(|it| it.is_whitespace() || also.contains(&it))
 }
@@ -65,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_shortened_where_they_stand_and_nothing_else_is() {
+    fn only_links_are_shortened() {
         let shown = Shown::of("日本 (https://example.com/a/very/long/path/), example.org/b: http://example.net.");
 
         assert_eq!(shown.text, "日本 (example.com/a/very/long/...), example.org/b: example.net.");
@@ -82,7 +80,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn links_of_any_text_are_whole_words_in_order(
+        fn links_of_any_text_are_in_order_between_characters(
             text in "(\\PC|https://|http://|example\\.com|@|#|\\(|\\)|/|[ \n\u{3000}]|👩‍👧|é|。){0,40}"
         ) {
             let shown = Shown::of(&text);

@@ -1,4 +1,4 @@
-//! How the status of a post and its targets follows from its deliveries.
+//! The roll-up: the status of a post and its targets follows from its deliveries.
 
 use chrono::{DateTime, Utc};
 
@@ -7,8 +7,8 @@ use crate::failure::FailureClass;
 use crate::post::{Post, PostStatus, Target, TargetStatus};
 
 impl Post {
-    /// The post with the status that its deliveries give it. Deliveries of
-    /// another revision are ignored: the user has changed the post since.
+    /// Computes the status of the post from its deliveries. Deliveries of another revision are
+    /// ignored, because the user has changed the post since.
     #[must_use]
     pub fn rolled_up(&self, deliveries: &[Delivery], now: DateTime<Utc>) -> Self {
         let mut post = self.clone();
@@ -35,9 +35,10 @@ impl Post {
     }
 }
 
-/// Whether a post must be left alone: a call of one of its targets is in doubt,
-/// or ended in doubt, and a change of the post would make it once more; or some have ended and others are about to go out. One that met a setback and
-/// waits is not about to: its user may change the post, or take it back.
+/// Whether the post may not be changed. That is so if the outcome of a publish call of one of its
+/// targets is unknown, because a change could publish it twice; or if some targets have ended and
+/// others are about to be published. A target that waits after an error is not about to be: its
+/// user may change the post, or cancel it.
 fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
     let (mut has_ended, mut goes_on) = (false, false);
     for delivery in deliveries {
@@ -54,9 +55,8 @@ fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
 impl Target {
     fn tell(&mut self, delivery: &Delivery) {
         match &delivery.state {
-            // The delivery was read before it ended. In the meantime another
-            // worker has written its end into the post, and an end is never
-            // taken back.
+            // The delivery was read before it ended. In the meantime another worker has recorded
+            // its end in the post, and an end is final.
             State::Waiting if self.status.has_ended() => {}
             State::Waiting => {
                 self.status = if delivery.intent.is_some() { TargetStatus::Publishing } else { TargetStatus::Pending };

@@ -1,5 +1,5 @@
-//! What a platform accepts, as data: checked when a post is scheduled, stored
-//! with each connection, and shown to writers in its `meta`.
+//! The rules of a platform for posts, as data: checked when a post is scheduled, stored with each
+//! connection, and shown to users in its `meta`.
 
 mod counting;
 mod depending;
@@ -31,64 +31,61 @@ pub use post_rule::PostRule;
 pub use price::Price;
 pub use rule::Rule;
 
-/// What one account on one platform accepts.
+/// The rules for one account on one platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// The platform's name as people know it.
+    /// The name that users know.
     pub title: String,
     /// Each kind of rule at most once, in the order in which they are shown.
     #[serde(default, deserialize_with = "known")]
     pub rules: Vec<Rule>,
-    /// What holds besides where an option has one of some values.
+    /// Further rules that apply where an option has one of some values.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known")]
     pub depending: Vec<Depending>,
-    /// What a post costs whoever runs the deployment; `None` where it costs nothing.
+    /// What a post costs the operator; `None` if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }
 
-/// A rule that a target breaks.
+/// A rule that a target violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleViolation {
     /// The rule's [`Rule::id`].
     pub rule: &'static str,
-    /// The field of the target that is at fault: `content`, `media` or one of its
-    /// options.
+    /// The field of the target with the error: `content`, `media` or one of its options.
     pub field: Cow<'static, str>,
-    /// A message for the user that names the platform, the limit and the actual
-    /// figure.
+    /// A message for the user with the platform, the limit and the actual value.
     pub message: String,
 }
 
 impl Rules {
-    /// The rules of a platform with this name.
+    /// `title` is the platform's name.
     pub fn of(title: impl Into<String>, rules: impl Into<Vec<Rule>>) -> Self {
         Self { title: title.into(), rules: rules.into(), depending: Vec::new(), price: None }
     }
 
-    /// These rules, and further ones that hold only there.
+    /// Adds rules that apply only under this condition.
     #[must_use]
     pub fn and_where(mut self, when: When, rules: impl Into<Vec<Rule>>) -> Self {
         self.depending.push(Depending { when, rules: rules.into() });
         self
     }
 
-    /// These rules, where each post costs whoever runs the deployment so much.
+    /// Sets what each post costs the operator.
     #[must_use]
     pub fn priced(self, price: Price) -> Self {
         Self { price: Some(price), ..self }
     }
 
-    /// The rules for a post with these options, each with where it holds if it does
-    /// not hold always.
+    /// The rules for a post with these options, each with its condition; `None` if it always
+    /// applies.
     pub fn that_hold<'a>(&'a self, options: &'a Options) -> impl Iterator<Item = (&'a Rule, Option<&'a When>)> {
         let depending = self.depending.iter().filter(|it| it.when.holds(options));
         let depending = depending.flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
         self.rules.iter().map(|rule| (rule, None)).chain(depending)
     }
 
-    /// Every rule that a post with this text, these files and these options would
-    /// break.
+    /// Every rule that a post with this text, these files and these options would violate.
     pub fn breaches(&self, text: &PostText, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
         let of_rule = |(rule, when): (&Rule, Option<&When>)| {
             let (id, field, title) = (rule.id(), rule.field(options), &self.title);

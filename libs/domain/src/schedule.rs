@@ -1,52 +1,51 @@
-//! Instants as clients write and read them, and when a post may go out.
+//! Timestamps in the API's format, and the permitted times of a post.
 
 use chrono::{DateTime, Months, SecondsFormat, TimeDelta, Timelike, Utc};
 use thiserror::Error;
 
-/// An instant as the API shows it: UTC, milliseconds, `Z`.
+/// The API's format: UTC, milliseconds, `Z`.
 pub fn show(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Why an instant cannot be a post's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidSchedule {
-    /// It is not in the form of RFC 3339, has no offset, or is a leap second.
+    /// Not in the form of RFC 3339, without an offset, or a leap second.
     #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z")]
     NotAnInstant,
     /// Like [`InvalidSchedule::NotAnInstant`], for a post's time, which may also be [`NOW`].
     #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z, or now")]
     NoTime,
-    /// It is more than [`GRACE`] in the past.
-    #[error("is in the past; give a time from now on")]
+    /// More than [`GRACE`] in the past.
+    #[error("is in the past; use a later time")]
     Past,
-    /// It is further than [`HORIZON`] ahead.
-    #[error("is more than 5 years ahead; give an earlier time")]
+    /// More than [`HORIZON`] ahead.
+    #[error("is more than 5 years ahead; use an earlier time")]
     TooFar,
 }
 
-/// The word for "at once". A request with it says the same when it is sent again, and so can be
-/// sent again under its idempotency key.
+/// Publishes at once. A request with it means the same whenever it is sent, so it can be repeated
+/// under its idempotency key.
 pub const NOW: &str = "now";
 
-/// How far in the past a time may be to be taken as "at once".
+/// How far in the past a time may be to mean "now".
 pub const GRACE: TimeDelta = TimeDelta::minutes(5);
 
 /// How far ahead a post can be scheduled: five years.
 const HORIZON: Months = Months::new(5 * 12);
 
-/// Nanoseconds of a leap second, `23:59:60`, start here in chrono.
+/// In chrono, the nanoseconds of a leap second, `23:59:60`, start here.
 const LEAP_SECOND: u32 = 1_000_000_000;
 
-/// Reads an RFC 3339 instant with an offset, in whole milliseconds.
+/// Parses an RFC 3339 timestamp with an offset, truncated to milliseconds.
 pub fn parse_instant(raw: &str) -> Result<DateTime<Utc>, InvalidSchedule> {
-    // chrono also reads U+2212 as the sign of an offset.
+    // chrono also accepts U+2212 as the sign of an offset.
     let at = Some(raw).filter(|it| it.is_ascii()).and_then(|it| DateTime::parse_from_rfc3339(it).ok());
     let at = at.filter(|it| it.nanosecond() < LEAP_SECOND).ok_or(InvalidSchedule::NotAnInstant)?;
     DateTime::from_timestamp_millis(at.timestamp_millis()).ok_or(InvalidSchedule::NotAnInstant)
 }
 
-/// Reads the time at which a post is to go out: an instant, or [`NOW`].
+/// Parses the time of a post: a timestamp, or [`NOW`].
 pub fn parse_schedule(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidSchedule> {
     if raw == NOW {
         return Ok(now);
@@ -69,7 +68,7 @@ mod tests {
     use crate::testing::noon;
 
     #[test]
-    fn an_instant_without_an_offset_is_refused_not_guessed() {
+    fn timestamp_without_an_offset_is_refused() {
         for raw in ["2026-11-21T12:00:00", "2026-11-21", "noon", "1795262400", ""] {
             assert_eq!(parse_instant(raw), Err(InvalidSchedule::NotAnInstant), "{raw}");
         }
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn at_once_is_a_word() {
+    fn now_is_accepted_as_a_time() {
         assert_eq!(parse_schedule("now", noon()), Ok(noon()));
         assert_eq!(parse_schedule("Now", noon()), Err(InvalidSchedule::NoTime));
         assert_eq!(parse_instant("now"), Err(InvalidSchedule::NotAnInstant));

@@ -1,38 +1,30 @@
-//! What a token may do.
+//! Scopes of tokens.
 
 use serde::{Deserialize, Serialize};
 
-/// One permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scope {
-    /// Read one's own name and e-mail address.
     #[serde(rename = "user:read")]
     UserRead,
-    /// See connected accounts.
     #[serde(rename = "connections:read")]
     ConnectionsRead,
-    /// Connect and disconnect accounts.
     #[serde(rename = "connections:write")]
     ConnectionsWrite,
-    /// See posts.
     #[serde(rename = "posts:read")]
     PostsRead,
-    /// Create, change, schedule and delete posts.
     #[serde(rename = "posts:write")]
     PostsWrite,
-    /// Create, change and delete drafts, and nothing that goes out.
+    /// Create, change and delete drafts, without scheduling them.
     #[serde(rename = "posts:draft")]
     PostsDraft,
-    /// Upload pictures and videos.
     #[serde(rename = "media:write")]
     MediaWrite,
-    /// See, create, change and delete webhooks.
     #[serde(rename = "webhooks:write")]
     WebhooksWrite,
 }
 
 impl Scope {
-    /// Every scope, in the order in which they are shown.
+    /// All scopes, in the order in which they are shown.
     pub const ALL: [Self; 8] = [
         Self::UserRead,
         Self::ConnectionsRead,
@@ -44,7 +36,7 @@ impl Scope {
         Self::WebhooksWrite,
     ];
 
-    /// As clients write it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UserRead => "user:read",
@@ -58,7 +50,7 @@ impl Scope {
         }
     }
 
-    /// What it means, for the page on which a person approves it.
+    /// The text on the page on which a user approves it.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::UserRead => "Read your name and e-mail address",
@@ -66,9 +58,9 @@ impl Scope {
             Self::ConnectionsWrite => "Connect and disconnect accounts",
             Self::PostsRead => "See your posts",
             Self::PostsWrite => "Create, change, schedule and delete your posts",
-            Self::PostsDraft => "Create, change and delete your drafts, and publish nothing",
-            Self::MediaWrite => "Upload pictures and videos",
-            Self::WebhooksWrite => "Have your events sent to addresses of its choice",
+            Self::PostsDraft => "Create, change and delete your drafts, without publishing them",
+            Self::MediaWrite => "Upload images and videos",
+            Self::WebhooksWrite => "Send your events to any URL (webhooks)",
         }
     }
 
@@ -80,7 +72,6 @@ impl Scope {
         }
     }
 
-    /// Reads one.
     pub fn parse(raw: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == raw)
     }
@@ -92,23 +83,24 @@ impl Scope {
 pub struct Scopes(Vec<Scope>);
 
 impl Scopes {
-    /// Those asked for; none asked for means all.
+    /// The requested scopes; an empty request means all.
     pub fn of(asked: &[Scope]) -> Self {
         let all = Scope::ALL.into_iter();
         if asked.is_empty() { Self(all.collect()) } else { Self(all.filter(|it| asked.contains(it)).collect()) }
     }
 
-    /// Whether this one is among them.
+    /// Whether this scope was granted by name.
     pub fn has(&self, scope: Scope) -> bool {
         self.0.contains(&scope)
     }
 
-    /// Whether they permit what this one permits.
+    /// Whether the scopes permit what this one permits.
     pub fn permit(&self, scope: Scope) -> bool {
         self.has(scope) || scope.wider().is_some_and(|it| self.has(it))
     }
 
-    /// For a program that may write drafts and change nothing else: neither connections nor webhooks.
+    /// Restricts the scopes for a program that may write drafts and change nothing else: neither
+    /// connections nor webhooks.
     #[must_use]
     pub fn with_drafts_only(&self) -> Self {
         let drafts = |it| match it {
@@ -117,12 +109,11 @@ impl Scopes {
             other => Some(other),
         };
         let kept: Vec<_> = self.iter().filter_map(drafts).collect();
-        // Not `of`: nothing left must not become everything.
+        // Not `of`, because an empty result must not mean all scopes.
         Self(Scope::ALL.into_iter().filter(|it| kept.contains(it)).collect())
     }
 
-    /// What each means, for people. One that another among them includes is left
-    /// out.
+    /// Texts for users. A scope that another one includes is left out.
     pub fn meanings(&self) -> Vec<&'static str> {
         let said = self.iter().filter(|it| it.wider().is_none_or(|wider| !self.has(wider)));
         said.map(Scope::meaning).collect()
@@ -132,7 +123,7 @@ impl Scopes {
         self.0.iter().copied()
     }
 
-    /// As clients read them.
+    /// The values in the API.
     pub fn names(&self) -> Vec<&'static str> {
         self.iter().map(Scope::as_str).collect()
     }
@@ -148,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn posts_include_drafts_and_drafts_include_no_posts() {
+    fn posts_scope_includes_drafts_but_not_the_reverse() {
         let [posts, drafts] = [Scope::PostsWrite, Scope::PostsDraft].map(|it| Scopes::of(&[it]));
         assert!(posts.permit(Scope::PostsDraft) && posts.permit(Scope::PostsWrite));
         assert!(drafts.permit(Scope::PostsDraft) && !drafts.permit(Scope::PostsWrite));

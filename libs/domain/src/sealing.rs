@@ -1,21 +1,21 @@
-//! What a secret is sealed for.
+//! What a secret is encrypted for.
 
 use std::fmt;
 
-/// The kinds of secrets. Each is sealed under data keys of its own kind, and the
-/// role of a function names the kinds that it may open.
+/// The kinds of secrets. Each kind has its own data keys, and the role of a function lists the
+/// kinds that it may decrypt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SecretKind {
-    /// What servers gave to this deployment: apps, and keys of its own.
+    /// Secrets that servers issued to this deployment: registered apps, and its own keys.
     Vault,
-    /// What users granted at platforms.
+    /// Credentials that users granted at platforms.
     Grant,
-    /// What signs events.
+    /// Secrets that sign events.
     Webhook,
 }
 
 impl SecretKind {
-    /// As roles name it.
+    /// The value in roles.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Vault => "vault",
@@ -25,16 +25,15 @@ impl SecretKind {
     }
 }
 
-/// What one secret is sealed for: it opens under no other kind and no other name.
+/// The encryption context of one secret: it cannot be decrypted with another kind or name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealContext {
     pub kind: SecretKind,
-    /// Whose it is, such as `user:7/grant:mastodon`.
+    /// Identifies the secret, such as `user:7/grant:mastodon`.
     pub name: String,
 }
 
 impl SealContext {
-    /// A secret of this kind under this name.
     pub fn new(kind: SecretKind, name: impl fmt::Display) -> Self {
         Self { kind, name: name.to_string() }
     }

@@ -1,5 +1,4 @@
-//! Builders for tests: each starts from something valid, so that a test names
-//! only what it is about.
+//! Builders for tests: each starts from a valid value, so that a test names only what it is about.
 
 use std::sync::LazyLock;
 
@@ -19,8 +18,8 @@ use crate::user::User;
 use crate::validation_errors::ValidationErrors;
 use crate::webhook::{EndpointUrl, EventKind, WebhookDelivery, WebhookEndpoint, WebhookMessage};
 
-/// The one source of ids for all builders: two sources, each with a clock of
-/// its own, could give out the same id.
+/// The only source of ids for all builders: two sources, each with its own clock, could return the
+/// same id.
 static FRESH: LazyLock<Ids> = LazyLock::new(|| Ids::new(Clock::System));
 
 /// The time in tests.
@@ -28,7 +27,7 @@ pub fn noon() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).single().unwrap_or_default()
 }
 
-/// A source of ids whose clock stands at noon.
+/// Ids of a clock that stands at noon.
 pub fn ids() -> Ids {
     Ids::new(Clock::manual(noon()))
 }
@@ -37,7 +36,7 @@ pub fn a_user() -> User {
     User::new(FRESH.fresh::<UserId>(), "Test User", "user@example.com", noon())
 }
 
-/// Rules like the sandbox's.
+/// Similar to the sandbox's rules.
 pub fn rules() -> Rules {
     Rules::of(
         "Sandbox",
@@ -53,7 +52,6 @@ pub fn rules() -> Rules {
     )
 }
 
-/// A connected account.
 pub fn a_connection(user: &User) -> Connection {
     Connection {
         user_id: user.user_id,
@@ -77,12 +75,11 @@ pub fn a_connection(user: &User) -> Connection {
     }
 }
 
-/// Accounts as a request finds them.
+/// As a request finds them.
 pub fn accounts(connections: &[Connection]) -> Accounts {
     connections.iter().map(|it| (it.connection_id, it.clone())).collect()
 }
 
-/// A picture of so many bytes.
 pub fn an_attachment(size_bytes: u64) -> Attachment {
     Attachment {
         media_id: ids().fresh::<MediaId>(),
@@ -97,7 +94,7 @@ pub fn text(raw: &str) -> PostText {
     PostText::parse(raw).unwrap_or_else(|error| panic!("{raw:?}: {error}"))
 }
 
-/// A post as a client writes it, aimed at these accounts.
+/// A request for a post to these accounts.
 pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> NewPost {
     let targets = connections.iter().enumerate().map(|(index, it)| NewTarget::of(index, it.connection_id)).collect();
     NewPost {
@@ -115,7 +112,7 @@ pub fn a_post(user: &User, scheduled_at: Option<DateTime<Utc>>, connections: &[C
     Post::create(new, &[], user, &accounts(connections), &ids(), noon()).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
-/// A delivery due at noon, with nothing to prepare.
+/// Due at noon, with nothing to prepare.
 pub fn a_delivery() -> Delivery {
     let ids = ids();
     Delivery {
@@ -144,14 +141,14 @@ pub fn a_delivery() -> Delivery {
     }
 }
 
-/// An endpoint that is told of everything.
+/// Enabled for all events.
 pub fn an_endpoint() -> WebhookEndpoint {
     let url = EndpointUrl::parse("https://hooks.example/a").unwrap_or_else(|error| panic!("{error}"));
     let new = WebhookEndpoint::new(FRESH.fresh::<UserId>(), FRESH.fresh::<WebhookId>(), url, Vec::new(), None, noon());
     WebhookEndpoint { is_verified: true, ..new }
 }
 
-/// A notice to be tried at noon.
+/// Due at noon.
 pub fn a_notice() -> WebhookDelivery {
     let endpoint = an_endpoint();
     let id = format!("post.published:{}:1", endpoint.webhook_id);
@@ -161,15 +158,16 @@ pub fn a_notice() -> WebhookDelivery {
     WebhookDelivery::new(endpoint.user_id, endpoint.webhook_id, message, noon())
 }
 
-/// Numbers that look random and are the same in every run with the same seed.
+/// Pseudorandom numbers, the same in every run with the same seed.
 #[derive(Debug)]
 pub struct Dice(pub u64);
 
 impl Dice {
-    /// The next number, from 0 up to this one without it.
+    /// The next number, at least 0 and less than `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // The upper bits: the lower ones of such a generator repeat soon.
+        // The upper bits, because the lower ones of a linear congruential generator have short
+        // periods.
         usize::try_from(self.0 >> 33).unwrap_or_default() % end
     }
 }

@@ -1,21 +1,19 @@
-//! The words of a post.
+//! The text of a post.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The words of a post.
+/// The text of a post: not blank, otherwise exactly as written.
 ///
-/// Never blank, otherwise exactly as written. Platforms each have their own
-/// limit on top, see [`crate::rules`].
+/// Platforms have their own limits in addition, see [`crate::rules`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PostText(String);
 
-/// Why a text cannot be a post's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidText {
-    /// Nothing but white space.
-    #[error("may not be blank: write at least a word, a picture or video alone is not taken")]
+    /// Only white space.
+    #[error("may not be blank: add some text, because an image or video alone is not accepted")]
     Blank,
     /// More than [`PostText::MAX_CHARS`].
     #[error("may have at most 65,000 characters, this has {chars}")]
@@ -26,10 +24,9 @@ pub enum InvalidText {
 }
 
 impl PostText {
-    /// The most characters (Unicode code points) of a text.
+    /// In Unicode code points.
     pub const MAX_CHARS: usize = 65_000;
 
-    /// A text as a client wrote it.
     pub fn parse(raw: &str) -> Result<Self, InvalidText> {
         if raw.trim().is_empty() {
             return Err(InvalidText::Blank);
@@ -41,8 +38,8 @@ impl PostText {
         Ok(Self(raw.to_owned()))
     }
 
-    /// Stands where a text is missing, so that everything else about a request
-    /// can be checked; whoever uses it has noted the fault.
+    /// A placeholder for a missing text, so that the rest of a request can be validated. The caller
+    /// has already recorded the validation error.
     pub fn missing() -> Self {
         Self("(missing)".to_owned())
     }

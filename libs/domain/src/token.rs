@@ -1,4 +1,4 @@
-//! Random tokens, the one place where randomness comes from, and their hashes.
+//! Random tokens, the only source of randomness, and hashes of tokens.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,8 +8,7 @@ use sha2::{Digest, Sha256};
 /// Fills an array with random bytes.
 ///
 /// # Panics
-/// When the operating system has no randomness to give: nothing safe can be
-/// done without it.
+/// When the operating system has no randomness: nothing safe can be done without it.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     #[cfg(any(test, feature = "testing"))]
@@ -21,33 +20,33 @@ pub fn random_bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A random number, for jitter and the tail of an id.
+/// For jitter and the tail of an id.
 pub fn random_u32() -> u32 {
     u32::from_le_bytes(random_bytes())
 }
 
-/// A random number so large that no two draws are the same.
+/// Large enough that two draws are never equal in practice.
 pub fn random_u64() -> u64 {
     u64::from_le_bytes(random_bytes())
 }
 
-/// 256 random bits, in letters that are safe in URLs.
+/// 256 random bits, in characters that are safe in URLs.
 pub fn random_token() -> SecretString {
     URL_SAFE_NO_PAD.encode(random_bytes::<32>()).into()
 }
 
-/// What a log calls the token with this hash: enough to tell tokens apart, and
-/// of no use to whoever reads it.
+/// The name of a token in logs: enough to distinguish tokens, and useless to a reader who does not
+/// have them.
 pub fn short_id(hash: &str) -> &str {
     hash.get(..10).unwrap_or(hash)
 }
 
-/// The SHA-256 of a token in URL-safe base64: what the store keeps instead of it.
+/// The SHA-256 of a token in URL-safe base64, stored instead of it.
 pub fn hash(token: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(token.as_bytes()))
 }
 
-/// The code a person types: 8 letters without vowels or look-alikes.
+/// The user code of RFC 8628: 8 letters without vowels or look-alikes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserCode(String);
 
@@ -56,7 +55,7 @@ const CODE_LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 impl UserCode {
     pub fn random() -> Self {
         let letters = std::iter::from_fn(|| Some(random_bytes::<1>()[0]))
-            // 240 is the largest multiple of 20 in a byte: every letter is equally likely.
+            // 240 is the largest multiple of 20 in a byte, so every letter is equally likely.
             .filter(|it| *it < 240)
             .take(8)
             .map(|it| char::from(CODE_LETTERS[usize::from(it % 20)]))
@@ -64,15 +63,14 @@ impl UserCode {
         Self(letters)
     }
 
-    /// Reads what a person typed, in any case, with or without the dash and
-    /// spaces around it.
+    /// Parses user input in any case, with or without the dash and spaces around it.
     pub fn parse(typed: &str) -> Option<Self> {
         let letters: String = typed.trim().chars().filter(|it| *it != '-').map(|it| it.to_ascii_uppercase()).collect();
         let well_formed = letters.len() == 8 && letters.bytes().all(|it| CODE_LETTERS.contains(&it));
         well_formed.then_some(Self(letters))
     }
 
-    /// The key under which the store knows it.
+    /// The code's key in the store.
     pub fn hash(&self) -> String {
         hash(&self.0)
     }
@@ -84,7 +82,7 @@ impl std::fmt::Display for UserCode {
     }
 }
 
-/// A PKCE pair: the verifier we keep and the S256 challenge we send (RFC 7636).
+/// A PKCE pair (RFC 7636) with the method S256.
 pub struct Pkce {
     /// Kept until the code is exchanged.
     pub verifier: SecretString,
@@ -93,7 +91,6 @@ pub struct Pkce {
 }
 
 impl Pkce {
-    /// A random pair.
     pub fn random() -> Self {
         let verifier = random_token();
         let challenge = hash(verifier.expose_secret());
@@ -109,7 +106,7 @@ mod tests {
     use crate::test_rng::seed_randomness;
 
     #[test]
-    fn a_user_code_is_read_as_people_type_it() {
+    fn user_code_is_parsed_in_any_common_spelling() {
         let code = UserCode::parse("WDJB-MJHT").unwrap();
         assert_eq!(code.to_string(), "WDJB-MJHT");
         assert_eq!(UserCode::parse(" wdjbmjht "), Some(code));

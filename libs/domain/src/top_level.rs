@@ -1,14 +1,14 @@
-//! The top-level domains that there are. By them, a name without a scheme is a
-//! link or none: `example.com` is, `node.js` is not.
+//! The top-level domains. They decide whether a name without a scheme is a link: `example.com` is,
+//! `node.js` is not.
 
 /// The longest label of a domain in bytes (RFC 1035, section 2.3.4).
 const LONGEST: usize = 63;
 
-/// Whether this label, the last of a domain, is a top-level domain. It may be in
-/// any case, and in another script as it is written or as `xn--…`.
+/// Whether this label, the last of a domain, is a top-level domain. It may be in any case, and in
+/// another script as written or as `xn--…`.
 ///
-/// Source: the list of IANA, of which the crate `tld` has a new version with each
-/// change; `cargo update -p tld` renews it.
+/// Source: the list of IANA, of which the crate `tld` publishes a new version with each change;
+/// `cargo update -p tld` updates it.
 pub fn is_known(label: &str) -> bool {
     if LONGEST < label.len() {
         return false;
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_of_countries_and_of_everything_else_are_known_in_every_script() {
+    fn country_and_generic_domains_are_known_in_every_script() {
         for label in
             ["com", "COM", "de", "dev", "bayern", "museum", "xn--p1ai", "XN--P1AI", "рф", "РФ", "中国", "भारत", "한국"]
         {
@@ -49,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_label_is_answered(label in "\\PC{0,70}") {
+        fn any_label_is_checked_without_a_panic(label in "\\PC{0,70}") {
             let known = is_known(&label);
             prop_assert_eq!(known, is_known(&label.to_lowercase()));
         }

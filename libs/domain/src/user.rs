@@ -1,4 +1,4 @@
-//! A person who signed in.
+//! Users.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,27 +9,26 @@ use crate::id::UserId;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct User {
     pub user_id: UserId,
-    /// As the issuer last told it.
+    /// As the identity provider last reported it.
     pub name: String,
-    /// As the issuer last told it.
+    /// As the identity provider last reported it.
     pub email: String,
-    /// When they first signed in.
+    /// Time of the first sign-in.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// The name of a plan of the deployment.
+    /// The name of one of the deployment's plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// Thrown out by whoever runs the service: no token, session or sign-in of
-    /// theirs is accepted.
+    /// Set by the operator: no token, session or sign-in of the user is accepted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
-    /// When they last signed out everywhere: sessions from before are over.
+    /// When the user last signed out everywhere; older sessions are invalid.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "chrono::serde::ts_milliseconds_option")]
     pub signed_out_at: Option<DateTime<Utc>>,
 }
 
 impl User {
-    /// Somebody who signs in for the first time.
+    /// A user who signs in for the first time.
     pub fn new(user_id: UserId, name: impl Into<String>, email: impl Into<String>, created_at: DateTime<Utc>) -> Self {
         Self {
             user_id,
@@ -42,7 +41,7 @@ impl User {
         }
     }
 
-    /// Whether a session that began then is still good.
+    /// Whether a session that started then is still valid.
     pub fn accepts_session_of(&self, began_at: DateTime<Utc>) -> bool {
         !self.disabled && self.signed_out_at.is_none_or(|it| it < began_at)
     }

@@ -1,12 +1,11 @@
-//! What is wrong with a request, all of it at once.
+//! The validation errors of a request, all at once.
 
 use std::fmt::{self, Display, Write};
 
-/// Faults by field, in the order in which they were found.
+/// Validation errors by field, in the order in which they were found.
 ///
-/// Only the first [`FaultPlan::MAX_KEPT`] are kept, and of those what they repeat
-/// of the request is cut: an answer stays small whatever was sent. All are
-/// counted.
+/// Only the first [`ValidationErrors::MAX_KEPT`] are kept, and the parts of the request that they
+/// repeat are cut, so that a response is small whatever the request contains. All are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValidationErrors {
     kept: Vec<(String, String)>,
@@ -16,28 +15,26 @@ pub struct ValidationErrors {
 /// The most bytes of a field's name, written as JSON.
 const MAX_FIELD_BYTES: usize = 256;
 
-/// The most bytes of a message, written as JSON. With the names, fifty faults
-/// and the first of them once more stay below 64 KiB.
+/// The most bytes of a message, written as JSON. With the names, fifty errors and the first of them
+/// once more stay below 64 KiB.
 const MAX_MESSAGE_BYTES: usize = 900;
 
 impl ValidationErrors {
-    /// The most faults that are kept: nobody reads more.
+    /// More would not be read.
     pub const MAX_KEPT: usize = 50;
 
-    /// No faults yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A single fault.
     pub fn one(field: impl Display, message: impl Display) -> Self {
         let mut faults = Self::new();
         faults.add(field, message);
         faults
     }
 
-    /// Adds a fault. `message` continues the field's name: "may not be blank".
-    /// Neither is written out when there are enough faults already.
+    /// Adds an error. `message` continues the field's name: "may not be blank". Neither is
+    /// formatted after [`ValidationErrors::MAX_KEPT`] errors.
     pub fn add(&mut self, field: impl Display, message: impl Display) {
         self.count += 1;
         if self.kept.len() < Self::MAX_KEPT {
@@ -47,7 +44,7 @@ impl ValidationErrors {
         }
     }
 
-    /// Adds a fault whose message stands by itself.
+    /// Adds an error whose message is a sentence of its own.
     pub fn add_sentence(&mut self, field: impl Display, message: impl Display) {
         self.count += 1;
         if self.kept.len() < Self::MAX_KEPT {
@@ -55,26 +52,24 @@ impl ValidationErrors {
         }
     }
 
-    /// Adds all of another's.
     pub fn extend(&mut self, other: ValidationErrors) {
         self.count += other.count;
         let free = Self::MAX_KEPT - self.kept.len();
         self.kept.extend(other.kept.into_iter().take(free));
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Each fault that is kept: field, message.
+    /// The kept errors: field, message.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.kept.iter().map(|(field, message)| (field.as_str(), message.as_str()))
     }
 
-    /// The first fault, and how many more there are, kept or not.
+    /// The first error, and how many more there are, kept or not.
     pub fn summary(&self) -> String {
-        let first = self.kept.first().map_or("the request is not valid", |(_, message)| message);
+        let first = self.kept.first().map_or("the request is invalid", |(_, message)| message);
         match self.count {
             0 | 1 => first.to_owned(),
             2 => format!("{first} (and 1 more error)"),
@@ -82,13 +77,13 @@ impl ValidationErrors {
         }
     }
 
-    /// `value` when there are no faults.
+    /// Returns `value` if there are no errors.
     pub fn or<T>(self, value: T) -> Result<T, Self> {
         if self.is_empty() { Ok(value) } else { Err(self) }
     }
 }
 
-/// A text of at most `max` bytes of JSON. One that was cut ends in "…".
+/// A text of at most `max` bytes of JSON. A text that was cut ends in "…".
 fn cut(text: &impl Display, max: usize) -> String {
     let mut cut = Cut { text: String::new(), left: max - '…'.len_utf8() };
     if write!(cut, "{text}").is_err() {
@@ -97,8 +92,7 @@ fn cut(text: &impl Display, max: usize) -> String {
     cut.text
 }
 
-/// Takes as much of a text as there is room for, and refuses the rest, so that
-/// what writes it stops.
+/// Accepts text up to its limit and then returns an error, so that the formatting stops.
 struct Cut {
     text: String,
     left: usize,
@@ -107,8 +101,7 @@ struct Cut {
 impl Write for Cut {
     fn write_str(&mut self, more: &str) -> fmt::Result {
         for letter in more.chars() {
-            // The longest way to write it: JSON escapes control characters, and
-            // most have no short escape.
+            // The longest encoding: JSON escapes control characters, and most have no short escape.
             let bytes = match letter {
                 '"' | '\\' => 2,
                 _ if letter.is_control() => 6,
@@ -128,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_summary_names_the_first_and_counts_the_rest() {
+    fn summary_has_the_first_error_and_counts_the_rest() {
         let mut faults = ValidationErrors::one("content", "is required");
         assert_eq!(faults.summary(), "content is required");
         faults.add("media", "must be a list");
@@ -152,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_written_only_when_it_is_kept() {
+    fn message_is_formatted_only_if_it_is_kept() {
         struct Costly<'a>(&'a std::cell::Cell<u32>);
         impl Display for Costly<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,7 +170,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_they_repeat_fifty_faults_are_small(
+        fn fifty_errors_are_small_whatever_they_repeat(
             letters in proptest::collection::vec(any::<char>(), 1..4),
             times in 1_usize..60_000,
         ) {

@@ -1,13 +1,12 @@
-//! Addresses that others name, as they may be shown to people.
+//! Web addresses from other parties that may be shown to users.
 
 use crate::name::is_mark;
 
-/// The longest one, in bytes.
+/// In bytes.
 const MAX_BYTES: usize = 2048;
 
-/// Whether this can be shown to people as the address of a page or a picture:
-/// it leads to the web, has an end, and holds nothing that could be taken for
-/// something else.
+/// Whether this may be shown to users as the URL of a page or an image: http or https, bounded
+/// length, and no characters that could disguise it.
 pub fn is_web_address(address: &str) -> bool {
     let host = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
     host.is_some_and(|it| it.starts_with(|first: char| first.is_alphanumeric() || first == '['))
@@ -20,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_leads_to_the_web_and_has_an_end_is_shown_as_an_address() {
+    fn only_a_bounded_http_url_is_a_web_address() {
         for address in [
             "https://harbour.example/@boat/1",
             "http://harbour.example/avatar.png",

@@ -1,9 +1,8 @@
-//! Webhooks: endpoints of users that are told of their events, as the
-//! specification Standard Webhooks wants it.
+//! Webhooks: endpoints of users that receive their events, by the specification Standard Webhooks.
 //!
-//! An [`ReceivingServer`] is told of an event by a [`WebhookDelivery`]: one event to one
-//! endpoint, tried by a schedule until it is accepted.
-//! Source: standard-webhooks/standard-webhooks, `spec/standard-webhooks.md` 1.0.0.
+//! A [`WebhookDelivery`] is one event for one [`WebhookEndpoint`], attempted by a schedule until
+//! the endpoint accepts it. Source: standard-webhooks/standard-webhooks,
+//! `spec/standard-webhooks.md` 1.0.0.
 
 mod address;
 mod delivery;

@@ -24,7 +24,7 @@ pub(crate) fn of_status(status: u16) -> &'static str {
         }
         413 => "It is larger than 256 KiB. Files do not go into a post: use upload_media_from_url.",
         422 => {
-            "Something in the request is not valid; the message names each field and what it may be. Correct these \
+            "Something in the request is invalid; the message names each field and what it may be. Correct these \
              fields and call again: the same idempotency_key can be used."
         }
         428 => {

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use client::{Base, Client, Patience};
+use client::{Base, Client, RetryPolicy};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ impl Api {
         let router = Router::new().fallback(answer).with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let client = Client::new(reqwest::Client::new(), Base::parse(&origin).unwrap(), Some("token".into()));
-        Server::new(client.with_patience(Patience::NONE))
+        Server::new(client.with_retry_policy(RetryPolicy::NONE))
     }
 
     fn asked(&self) -> Vec<Asked> {

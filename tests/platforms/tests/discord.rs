@@ -297,8 +297,8 @@ fn username_that_discord_never_takes_is_refused_with_the_post() {
     for (username, expected) in [
         ("Lighthouse", None),
         ("Disco Rd", None),
-        ("The DISCORD Keeper", Some("may not contain \"discord\"; leave that word out")),
-        ("clydesdale", Some("may not contain \"clyde\"; leave that word out")),
+        ("The DISCORD Keeper", Some("may not contain \"discord\"; remove that word")),
+        ("clydesdale", Some("may not contain \"clyde\"; remove that word")),
     ] {
         let options: Options = [word("username", username)].into_iter().collect();
         let mut faults = ValidationErrors::new();
@@ -393,8 +393,8 @@ async fn what_is_too_large_is_told_before() {
         breaches.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
     assert_eq!(breaches(&[10 << 20, 10 << 20, 4 << 20]), Vec::<String>::new());
-    assert_eq!(breaches(&[11 << 20]), ["Discord takes images of at most 10 MiB, this has 11 MiB"]);
-    let told = "Discord takes images and videos of at most 24 MiB together, these have 25 MiB";
+    assert_eq!(breaches(&[11 << 20]), ["Discord accepts images of at most 10 MiB; this has 11 MiB"]);
+    let told = "Discord accepts images and videos of at most 24 MiB together; these have 25 MiB";
     assert_eq!(breaches(&[10 << 20, 10 << 20, 5 << 20]), [told]);
 
     // The largest that is let through, and one that is not.

@@ -90,7 +90,7 @@ async fn a_program_gets_what_its_user_approved_and_loses_it_when_revoked() {
     {
         assert!(page.text.contains(shown), "{shown}: {}", page.text);
     }
-    assert!(!page.text.contains("Upload pictures"), "{}", page.text);
+    assert!(!page.text.contains("Upload images"), "{}", page.text);
 
     let back = decide(&service, &asking, &session, "approve").await;
     assert!(back.as_str().starts_with(BACK), "{back}");

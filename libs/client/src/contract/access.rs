@@ -1,4 +1,4 @@
-//! The device flow, and whose a token is.
+//! The device flow, and the owner of a token.
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -6,49 +6,46 @@ use serde::{Deserialize, Serialize};
 use super::exposed;
 use crate::Timestamp;
 
-/// What a client asks for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DeviceCodeRequest {
-    /// What the token is to permit, like `posts:write`; `None` is everything.
+    /// The scopes to request, such as `posts:write`; `None` requests all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
-    /// What the client calls itself, for the person who approves it: 1 to 60 characters.
+    /// The client's name, shown to the user who approves it: 1 to 60 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_name: Option<String>,
 }
 
-/// The codes of a device that asks for access.
+/// The codes of a device authorization (RFC 8628).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DeviceAuthorization {
-    /// For the client alone: it is exchanged for the token.
+    /// Secret; the client exchanges it for the token.
     #[serde(serialize_with = "exposed")]
     pub device_code: SecretString,
-    /// For the user to type.
+    /// The code that the user types.
     pub user_code: String,
-    /// Where the user types it.
+    /// The page on which the user types the code.
     pub verification_uri: String,
-    /// The same with the code filled in.
+    /// `verification_uri` with the code filled in.
     pub verification_uri_complete: String,
-    /// Seconds until the codes end.
+    /// Seconds until the codes expire.
     pub expires_in: u64,
     /// Seconds to wait between two polls.
     pub interval: u64,
 }
 
-/// The code to exchange.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TokenRequest {
-    /// Of the [`DeviceAuthorization`].
+    /// From [`DeviceAuthorization`].
     #[serde(serialize_with = "exposed")]
     pub device_code: SecretString,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AccessTokenBody {
-    /// What every other request carries.
+    /// The token for all other requests.
     #[serde(serialize_with = "exposed")]
     pub access_token: SecretString,
-    /// Always `Bearer`.
     pub token_type: String,
     pub user: TokenUser,
 }
@@ -57,23 +54,23 @@ pub struct AccessTokenBody {
 pub struct TokenUser {
     /// A number, written as a string.
     pub id: String,
-    /// As the sign-in told it.
+    /// As the identity provider last reported it.
     pub name: String,
-    /// As the sign-in told it.
+    /// As the identity provider last reported it.
     pub email: String,
 }
 
-/// Whose a token is, and what it permits.
+/// The owner and the scopes of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
     /// A number, written as a string.
     pub id: String,
-    /// As the sign-in told it.
+    /// As the identity provider last reported it.
     pub name: String,
-    /// As the sign-in told it.
+    /// As the identity provider last reported it.
     pub email: String,
-    /// The first sign-in.
+    /// Time of the first sign-in.
     pub created_at: Timestamp,
-    /// What the token permits.
+    /// The scopes of the token.
     pub scopes: Vec<String>,
 }

@@ -1,162 +1,149 @@
-//! Platforms, and accounts on them.
+//! Platforms, and connected accounts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Timestamp;
 
-/// An account on a platform that the user connected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
-    /// Its id; kept when the account is connected again.
+    /// Stays the same when the account is reconnected.
     pub id: u64,
-    /// The platform.
+    /// The platform's name.
     pub provider: String,
-    /// The account's handle.
     pub username: Option<String>,
-    /// The account's name.
     pub display_name: Option<String>,
-    /// The URL of the account's picture.
+    /// URL of the account's picture.
     pub avatar: Option<String>,
-    /// Whether the account has to be connected again before it can publish.
+    /// Whether the user must reconnect the account before it can publish.
     pub needs_reconnection: bool,
-    /// When it was first connected.
+    /// Time of the first connection.
     pub created_at: Option<Timestamp>,
 }
 
-/// The accounts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionList {
-    /// Oldest first.
     pub data: Vec<Connection>,
 }
 
-/// A connection with what is known of it beyond its name.
+/// A connection with its metadata.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionDetails {
-    /// The account.
+    /// Facts about the grant, and the platform's rules for posts.
     #[serde(flatten)]
     pub connection: Connection,
-    /// The grant, and what the platform asks of a post.
     pub meta: Vec<MetaEntry>,
 }
 
-/// Something that is known of a connection, such as `max_text`.
+/// One fact about a connection, such as `max_text`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetaEntry {
     pub name: String,
-    /// A string, a number, a list of strings, or null; `yes` where it only matters that there is an entry.
+    /// A string, a number, a list of strings or null; `yes` where only the presence of the entry
+    /// matters.
     pub value: Value,
-    /// Where it holds, if it does not hold always.
+    /// The condition under which the entry applies; `None` if it always applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<RuleCondition>,
 }
 
-/// Where a rule holds.
+/// A condition on an option of the post.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleCondition {
-    /// In entries of a post with this option
+    /// The rule applies to entries of a post with this option
     pub option: String,
     pub is: Vec<Value>,
-    /// and in those without the option, if this is true.
+    /// and, if this is true, to entries without it.
     pub or_absent: bool,
 }
 
-/// A connect flow that has begun.
+/// A connect flow that has started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectionRequest {
-    /// Names this request.
+    /// Identifies the request when its status is polled.
     pub state_token: String,
-    /// The user is sent here.
+    /// The page to send the user to.
     pub authorization_url: String,
-    /// Seconds until the request expires.
     pub expires_in: u64,
-    /// How it goes on can be asked here.
+    /// The URL that returns the status of the request.
     pub poll_url: String,
 }
 
-/// How a connect flow stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ConnectionRequestStatus {
-    /// The user has not come back yet.
-    Pending {
-        /// Seconds until the request expires.
-        expires_in: u64,
-    },
-    /// The user or the platform refused; the page that the user sees says why.
+    /// The user has not finished yet.
+    Pending { expires_in: u64 },
+    /// The user or the platform refused; the page that the user sees shows the reason.
     Failed,
-    /// An account is connected.
+    /// An account was connected.
     Completed {
-        /// It; `None` when it was disconnected since.
+        /// `None` if the account was disconnected in the meantime.
         connection: Option<Connection>,
     },
 }
 
-/// The values that an option may have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChoiceList {
-    /// In the platform's order.
     pub data: Vec<Choice>,
 }
 
-/// A value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// For the option.
+    /// The value of the option.
     pub value: String,
-    /// For people.
+    /// The name that users know.
     pub label: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlatformList {
-    /// By name.
     pub data: Vec<Platform>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Platform {
-    /// As in [`Client::begin_connection`](crate::Client::begin_connection).
+    /// The name for [`Client::begin_connection`](crate::Client::begin_connection).
     pub name: String,
-    /// As people know it.
+    /// The name that users know.
     pub title: String,
-    /// What an operator needs to have it: `open`, `own_accounts`, `review` or `paid`.
+    /// What an operator needs in order to offer the platform: `open`, `own_accounts`, `review` or
+    /// `paid`.
     pub access: String,
-    /// Whether accounts of it can be connected here.
+    /// Whether accounts of the platform can be connected on this deployment.
     pub usable: bool,
-    /// What `options` of an entry of a post may say: a JSON Schema 2020-12.
+    /// The `options` that an entry of a post may have, as a JSON Schema 2020-12.
     pub options: Map<String, Value>,
-    /// What it asks of a post before an account is known.
+    /// Rules for posts that are known before an account is connected.
     pub rules: Vec<PlatformRule>,
-    /// What a person is asked for before the platform's own page.
+    /// The fields of the form that comes before the platform's own page.
     pub fields: Vec<PlatformField>,
 }
 
-/// Something that a platform asks of a post.
+/// One rule of a platform for posts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlatformRule {
     pub name: String,
-    /// A number or a list of strings; `yes` where it only matters that there is an entry.
+    /// A number or a list of strings; `yes` where only the presence of the entry matters.
     pub value: Value,
-    /// What a number counts.
+    /// The unit of a numeric value.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Where it holds, if it does not hold always.
+    /// The condition under which the rule applies; `None` if it always applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<RuleCondition>,
 }
 
-/// Something that a person is asked for.
+/// One field of the form that connects an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlatformField {
     pub name: String,
-    /// As it stands beside the field.
+    /// The label of the field.
     pub label: String,
-    /// What it could be.
+    /// An example value.
     pub example: String,
-    /// Whether what is typed is hidden.
+    /// Whether the input is hidden while it is typed.
     pub secret: bool,
-    /// Whether it may stay empty.
+    /// Whether the field may be empty.
     pub optional: bool,
 }

@@ -1,26 +1,25 @@
-//! Files for posts.
+//! Uploads.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What is to be uploaded or fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateMedium {
-    /// The type of the file, like `image/png`. Its first bytes must agree.
+    /// Such as `image/png`. Must agree with the first bytes of the file.
     pub mime_type: String,
-    /// The name of the file on the client's side.
+    /// The file's name on the client's side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// Where the service fetches the file.
+    /// The URL that the service fetches the file from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
-    /// The size of the file in bytes: the target then takes a file of exactly that size.
+    /// Size in bytes; the upload URL then accepts a file of exactly this size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
 }
 
-/// Where to upload to, or what was fetched.
+/// The upload URL, or the file that the service fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum MediumView {
@@ -40,13 +39,13 @@ impl MediumView {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PresignedUpload {
-    /// Takes one PUT of the file's bytes.
+    /// Accepts one PUT of the file's bytes.
     pub upload_url: String,
-    /// The headers that the PUT must send, exactly these.
+    /// The headers that the PUT must send, exactly as they are.
     pub upload_headers: BTreeMap<String, String>,
     /// The reference by which a post names the file.
     pub path: String,
-    /// Seconds for which `upload_url` is good.
+    /// Seconds until `upload_url` expires.
     pub expires_in: u64,
 }
 
@@ -54,10 +53,9 @@ pub struct PresignedUpload {
 pub struct FetchedMedium {
     /// The reference by which a post names the file.
     pub path: String,
-    /// A link to the file that works for an hour.
+    /// A link to the file, valid for an hour.
     pub url: String,
-    /// As declared, and as the first bytes say.
+    /// As declared; the first bytes of the file agree.
     pub mime_type: String,
-    /// In bytes.
     pub size: u64,
 }

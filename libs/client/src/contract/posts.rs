@@ -1,5 +1,3 @@
-//! Posts.
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -11,46 +9,41 @@ pub struct Post {
     pub id: u64,
     /// Grows with each change that the user makes.
     pub revision: u64,
-    /// What is said where an account's entry does not say otherwise.
+    /// The text of every entry in `platforms` without its own text.
     pub content: String,
-    /// Where it stands.
     pub status: PostStatus,
-    /// When it goes out; `None` for drafts.
+    /// When the post is published; `None` for drafts.
     #[serde(default)]
     pub scheduled_at: Option<Timestamp>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// Who wrote it.
     pub creator: Creator,
-    /// The accounts it is aimed at.
+    /// One entry for each account.
     pub platforms: Vec<PostPlatform>,
-    /// The files it carries.
+    /// The files of every entry in `platforms` without its own files.
     pub media: Vec<PostMedia>,
 }
 
-/// Where a post stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PostStatus {
-    /// It has no time.
+    /// Has no time.
     Draft,
-    /// It waits for its time.
+    /// Waits for its time.
     Scheduled,
-    /// It is going out.
+    /// Is being published.
     Publishing,
-    /// It is public everywhere.
+    /// Is public on every account.
     Published,
-    /// It has ended, and is not public everywhere.
+    /// Has ended, and is not public on every account.
     Failed,
-    /// What a later version of the service says.
+    /// A status that a later version of the service returns.
     #[serde(untagged)]
     Other(String),
 }
 
 impl PostStatus {
-    /// As the API writes it.
+    /// The value in the API.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Draft => "draft",
@@ -63,68 +56,63 @@ impl PostStatus {
     }
 }
 
-/// Who wrote a post.
+/// The user who wrote a post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Creator {
-    /// The user's id.
     pub id: u64,
-    /// The user's name.
     pub name: String,
 }
 
 /// One account that a post is aimed at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PostPlatform {
-    /// Of this entry.
+    /// The id of this entry.
     pub id: u64,
-    /// The connection.
+    /// The id of the connection.
     pub connected_account_id: u64,
     pub provider: String,
-    /// The account's handle.
+    /// The account's username.
     #[serde(default)]
     pub username: Option<String>,
-    /// The text that this account uses.
+    /// The text for this account.
     pub content: String,
-    /// The files that this account has in place of the post's.
+    /// The files for this account; `None` if it uses the post's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<PostMedia>>,
-    /// What is said on its platform alone.
+    /// Options of the account's platform.
     pub options: Map<String, Value>,
-    /// Where this entry stands.
     pub status: TargetStatus,
-    /// Since when it is public.
     #[serde(default)]
     pub published_at: Option<Timestamp>,
-    /// The platform's id of it.
+    /// The platform's id of the published post.
     #[serde(default)]
     pub platform_post_id: Option<String>,
-    /// Where people see it.
+    /// The URL of the published post.
     #[serde(default)]
     pub platform_post_url: Option<String>,
-    /// Why it is not public, and what to do.
+    /// Why the post is not public, and what the user can do.
     #[serde(default)]
     pub error_message: Option<String>,
 }
 
-/// Where one account's entry of a post stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetStatus {
-    /// Nothing went out yet.
+    /// Nothing was published yet.
     Pending,
-    /// It is going out.
+    /// Is being published.
     Publishing,
-    /// It is public.
+    /// Is public.
     Published,
-    /// It has ended and is not public, or nobody knows.
+    /// Has ended and is not known to be public.
     Failed,
-    /// What a later version of the service says.
+    /// A status that a later version of the service returns.
     #[serde(untagged)]
     Other(String),
 }
 
 impl TargetStatus {
-    /// As the API writes it.
+    /// The value in the API.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Pending => "pending",
@@ -136,17 +124,17 @@ impl TargetStatus {
     }
 }
 
-/// A picture or video of a post.
+/// An image or a video of a post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostMedia {
     pub id: u64,
-    /// Works for at least an hour.
+    /// Valid for at least an hour.
     pub url: String,
     /// `image` or `video`.
     pub file_type: String,
-    /// Like `image/png`.
+    /// Such as `image/png`.
     pub mime_type: String,
-    /// What it shows, as this post says it.
+    /// The alternative text of the file in this post.
     #[serde(default)]
     pub alt_text: Option<String>,
 }
@@ -155,35 +143,33 @@ pub struct PostMedia {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PostList {
     pub data: Vec<Post>,
-    /// Where the page stands.
     pub meta: PageMeta,
 }
 
-/// Where a page stands.
+/// The position of a page in the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageMeta {
-    /// The page asked for.
     pub current_page: u64,
     /// At least 1.
     pub last_page: u64,
-    /// How many posts a page has at most.
+    /// The most posts on a page.
     pub per_page: u64,
-    /// How many posts there are on all pages.
+    /// The number of posts on all pages.
     pub total: u64,
 }
 
-/// What a new post says, where it goes, when, and what it carries.
+/// The request body that creates a post.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewPost {
-    /// What is said where a platform's entry does not say otherwise.
+    /// The text of every entry in `platforms` without its own text.
     pub content: String,
-    /// Where it goes, each account once.
+    /// The accounts to publish to, each at most once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platforms: Option<Vec<NewPostPlatform>>,
-    /// When; `None` for a draft. Up to five minutes past means at once.
+    /// `None` for a draft. A time up to five minutes in the past means now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduled_at: Option<PostTime>,
-    /// Files, each once.
+    /// Each file at most once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<NewPostMedia>>,
 }
@@ -193,47 +179,45 @@ pub struct NewPost {
 pub struct NewPostPlatform {
     /// The id of a connection.
     pub connected_account_id: u64,
-    /// A text for this account alone.
+    /// A text for this account only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// The files of this account alone, in place of the post's.
+    /// Files for this account, instead of the post's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<NewPostMedia>>,
-    /// What is said on this account's platform alone.
+    /// Options of the account's platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Map<String, Value>>,
 }
 
-/// A file that a post carries: its path alone, or with words.
+/// A file of a post: its path, or its path with an alternative text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NewPostMedia {
-    /// The path that `POST /media` answered.
+    /// The path that `POST /media` returned.
     Path(String),
-    /// The same with what the file shows.
+    /// A file with an alternative text.
     Described(DescribedMedia),
 }
 
-/// A file, and what it shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DescribedMedia {
-    /// The path that `POST /media` answered.
+    /// The path that `POST /media` returned.
     pub path: String,
-    /// What it shows, for those who do not see it.
+    /// For people who cannot see the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alt_text: Option<String>,
 }
 
-/// What changes; what is `None` stays as it is.
+/// Changes to a post; a field that is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PostChanges {
-    /// Another text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Replaces the whole set; an entry for the same account keeps its id.
+    /// Replaces all entries; an entry for the same account keeps its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platforms: Option<Vec<NewPostPlatform>>,
-    /// Another time; `Some(None)` takes the post back to draft.
+    /// A new time; `Some(None)` takes the post back to draft.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub scheduled_at: Option<Option<PostTime>>,
     /// Replaces the whole list.
@@ -241,18 +225,18 @@ pub struct PostChanges {
     pub media: Option<Vec<NewPostMedia>>,
 }
 
-/// That a post would be scheduled.
+/// The response for a post that would be scheduled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Validation {
-    /// What may be mended before.
+    /// What the user may want to improve before scheduling.
     pub warnings: Vec<Warning>,
 }
 
 /// Something that no platform refuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Where in the body.
+    /// The path of the field in the request body.
     pub field: String,
-    /// What, for people.
+    /// The message for the user.
     pub message: String,
 }

@@ -1,4 +1,4 @@
-//! Endpoints that are told what happened.
+//! Webhook endpoints and their deliveries.
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -7,45 +7,40 @@ use serde_json::{Map, Value};
 use super::exposed;
 use crate::Timestamp;
 
-/// An endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
     pub id: u64,
-    /// Where messages are sent.
+    /// The URL that receives messages.
     pub url: String,
-    /// What it is told of; empty is everything.
+    /// The events that it receives; empty means all.
     pub events: Vec<String>,
-    /// Whether it receives events.
     pub status: WebhookStatus,
-    /// Whether it is told nothing.
+    /// Whether it receives nothing.
     pub disabled: bool,
-    /// Since when.
     #[serde(default)]
     pub disabled_at: Option<Timestamp>,
-    /// `owner`, `gone` (it answered 410) or `failing` (for five days).
+    /// `owner`, `gone` (it returned 410) or `failing` (for five days).
     #[serde(default)]
     pub disabled_reason: Option<String>,
-    /// Since when every attempt has failed.
+    /// Start of the current series of failed attempts; `None` after a success.
     #[serde(default)]
     pub failing_since: Option<Timestamp>,
-    /// Until when the secret before the last rotation signs too; `None` when only the newest one signs.
+    /// Until when the secret before the last rotation signs too; `None` when only the newest one
+    /// signs.
     #[serde(default)]
     pub previous_secret_until: Option<Timestamp>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it was last changed.
     pub updated_at: Timestamp,
 }
 
-/// Whether an endpoint receives events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookStatus {
-    /// It receives nothing, not even tests.
+    /// Receives nothing, not even tests.
     Disabled,
-    /// It receives tests. A 2xx to one of them enables it.
+    /// Receives tests. A 2xx response to one of them enables it.
     Unverified,
-    /// It receives events.
+    /// Receives events.
     Enabled,
     /// A status that this version does not know.
     #[serde(untagged)]
@@ -53,7 +48,7 @@ pub enum WebhookStatus {
 }
 
 impl WebhookStatus {
-    /// As the API writes it.
+    /// The value in the API.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Disabled => "disabled",
@@ -64,94 +59,87 @@ impl WebhookStatus {
     }
 }
 
-/// An endpoint with its secret, which is shown this once.
+/// A webhook endpoint with its secret, which the API returns only once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WebhookWithSecret {
-    /// The endpoint.
     #[serde(flatten)]
     pub webhook: Webhook,
-    /// What signatures are verified with: `whsec_…`.
+    /// Verifies signatures: `whsec_…`.
     #[serde(serialize_with = "exposed")]
     pub secret: SecretString,
 }
 
-/// The endpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookList {
     pub data: Vec<Webhook>,
 }
 
-/// A new endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewWebhook {
-    /// Where messages are sent: https, a public address.
+    /// An https URL with a public address.
     pub url: String,
-    /// What it is told of; `None` is everything.
+    /// The events that it receives; `None` means all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<String>>,
 }
 
-/// What changes; what is `None` stays as it is.
+/// Changes to a webhook endpoint; a field that is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookChanges {
-    /// Another address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Replaces the whole list; empty is everything.
+    /// Replaces the whole list; empty means all events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<String>>,
-    /// Whether it is told nothing.
+    /// Whether it receives nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
 }
 
-/// The key with which the deployment signs, besides each endpoint's secret.
+/// The deployment's key, which signs each message in addition to the endpoint's secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookKey {
     /// `whpk_…`
     pub public_key: String,
 }
 
-/// An event and what became of it at an endpoint.
+/// One event on its way to one endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WebhookDelivery {
-    /// The `webhook-id` that it is sent with, the same in every attempt.
+    /// The header `webhook-id`, the same in every attempt.
     pub id: String,
-    /// Like `post.published`.
+    /// Such as `post.published`.
     pub event: String,
-    /// Where it stands.
     pub status: DeliveryStatus,
-    /// When it happened.
     pub created_at: Timestamp,
-    /// When it is tried next.
+    /// `None` when there is no further attempt.
     #[serde(default)]
     pub next_attempt_at: Option<Timestamp>,
     /// The latest attempts, oldest first.
     pub attempts: Vec<WebhookAttempt>,
-    /// The beginning of what was last answered.
+    /// The beginning of the latest response body.
     #[serde(default)]
     pub last_answer: Option<String>,
-    /// What is sent.
+    /// The body of the message.
     pub payload: Map<String, Value>,
 }
 
-/// Where a delivery stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
-    /// It is tried again.
+    /// There will be another attempt.
     Waiting,
     /// The endpoint accepted it.
     Delivered,
-    /// It is not tried any more.
+    /// There are no more attempts.
     Failed,
-    /// What a later version of the service says.
+    /// A status that a later version of the service returns.
     #[serde(untagged)]
     Other(String),
 }
 
 impl DeliveryStatus {
-    /// As the API writes it.
+    /// The value in the API.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Waiting => "waiting",
@@ -162,33 +150,29 @@ impl DeliveryStatus {
     }
 }
 
-/// An attempt to deliver an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookAttempt {
     pub at: Timestamp,
-    /// The status that was answered.
+    /// The HTTP status; `None` if there was no response.
     #[serde(default)]
     pub status: Option<u16>,
-    /// Why there was no answer.
+    /// Why there was no response.
     #[serde(default)]
     pub error: Option<String>,
-    /// How long it took, in milliseconds.
     pub took_ms: u64,
 }
 
-/// The latest deliveries of a webhook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WebhookDeliveryList {
-    /// The newest first.
+    /// Newest first.
     pub data: Vec<WebhookDelivery>,
-    /// Where the list goes on.
     pub meta: WebhookDeliveriesMeta,
 }
 
-/// Where a list of deliveries goes on.
+/// The position of a page in a list of deliveries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookDeliveriesMeta {
-    /// What `before` says for the next ones; `None` at the end.
+    /// The value of `before` for the next page; `None` on the last page.
     #[serde(default)]
     pub next: Option<String>,
 }

@@ -1,17 +1,15 @@
-//! Makes values from the schemas of the API's document.
+//! Sample values from the schemas of the OpenAPI document.
 
 use serde_json::{Map, Value, json};
 
-/// The document as it is served.
 pub(crate) fn document() -> Value {
     serde_json::from_str(include_str!("../../../api/openapi.json")).unwrap()
 }
 
-/// An operation of the document.
 pub(crate) struct Operation {
     pub(crate) id: String,
     pub(crate) method: String,
-    /// With `{names}` of what stands there.
+    /// With `{names}` for path parameters.
     pub(crate) path: String,
     pub(crate) description: Value,
 }
@@ -31,12 +29,10 @@ pub(crate) fn operations() -> Vec<Operation> {
     paths.iter().flat_map(of).collect()
 }
 
-/// What a sample has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// Every property.
     Full,
-    /// Those alone that have to be there.
+    /// Required properties only.
     Required,
 }
 

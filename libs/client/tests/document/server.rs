@@ -1,4 +1,4 @@
-//! A server that takes what the API's document describes, and answers it.
+//! A server that accepts what the OpenAPI document describes, and responds with samples.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use client::{Base, Client, Patience};
+use client::{Base, Client, RetryPolicy};
 use serde_json::Value;
 
 use super::sample::{Operation, Size, document, of, operations};
@@ -32,10 +32,9 @@ impl Server {
 
     pub(crate) fn client(&self) -> Client {
         let client = Client::new(reqwest::Client::new(), Base::parse(&self.origin).unwrap(), Some("sp_test".into()));
-        client.with_patience(Patience::NONE)
+        client.with_retry_policy(RetryPolicy::NONE)
     }
 
-    /// The ids of the operations that were called.
     pub(crate) fn called(&self) -> Vec<String> {
         self.called.lock().unwrap().clone()
     }
@@ -63,8 +62,8 @@ async fn answer(State(called): State<Called>, request: Request) -> Response {
     }
 }
 
-/// Whether a request is for an operation. A name that is written out stands
-/// before one that may be anything, as in the document.
+/// Whether a request is for an operation. As in the document, a literal segment precedes a
+/// parameter.
 fn fits(operation: &Operation, method: &Method, path: &str) -> bool {
     let is_open = |part: &str| part.starts_with('{');
     let (wanted, given): (Vec<_>, Vec<_>) = (operation.path.split('/').collect(), path.split('/').collect());
@@ -75,7 +74,7 @@ fn fits(operation: &Operation, method: &Method, path: &str) -> bool {
         && (!written || operation.path == path)
 }
 
-/// What the document does not know in a request.
+/// What a request contains that the document does not describe.
 fn fault(operation: &Operation, uri: &Uri, body: &Bytes, headers: &HeaderMap) -> Option<String> {
     let document = document();
     let parameters = operation.description["parameters"].as_array().cloned().unwrap_or_default();

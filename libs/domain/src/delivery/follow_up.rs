@@ -1,6 +1,6 @@
-//! What follows a publication: a first comment, a place in a playlist. It is
-//! best effort. Whatever becomes of it, the post is published and looks so, and
-//! a call of which nobody knows how it ended is not made again.
+//! Follow-ups of a publication, such as a first comment or an entry in a playlist. They are best
+//! effort: whatever their outcome, the post counts as published, and a call with an unknown outcome
+//! is not repeated.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -8,49 +8,46 @@ use serde::{Deserialize, Serialize};
 use super::transitions::jittered;
 use super::{AttemptError, Delivery, NextStep, State};
 
-/// For how long after the publication, or after its post was told, what follows
-/// is tried.
+/// How long follow-ups are tried, after the publication or a deferred roll-up.
 pub const FOLLOW_UP_WINDOW: TimeDelta = TimeDelta::hours(1);
 
-/// How often each thing that follows is tried.
+/// Of each follow-up.
 const MAX_ATTEMPTS: u32 = 5;
-/// Between the first try and the second; four times as long each time after that.
+/// The wait before the second attempt; each further wait is four times as long.
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(30);
 
-/// What is still to be done after a publication.
+/// The follow-ups that are still to be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FollowUps {
-    /// By the platform's own names, the next one first. Never empty.
+    /// The platform's names of the follow-ups, in order. Never empty.
     pub names: Vec<String>,
-    /// What the first of them has reached, in the adapter's own form.
+    /// State of the first follow-up, in the adapter's own form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    /// How often the step of it that comes next is known to have had no effect.
+    /// How often the current step of the first follow-up is known to have had no effect.
     #[serde(default)]
     pub attempts: u32,
-    /// When a call for it was begun whose end is not known.
+    /// Start of a call for the first follow-up whose outcome is not known.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub call_begun_at: Option<DateTime<Utc>>,
-    /// When whatever is left is given up.
+    /// When the remaining follow-ups are given up.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub ends_at: DateTime<Utc>,
 }
 
 impl FollowUps {
-    /// The one that comes next.
     pub fn first_name(&self) -> &str {
         self.names.first().map_or("", String::as_str)
     }
 
-    /// What comes next: never the same call again while nobody knows how it ended.
+    /// A call with an unknown outcome is not repeated.
     pub(super) fn next_step(&self, now: DateTime<Utc>) -> NextStep {
         if self.call_begun_at.is_some() || self.ends_at <= now { NextStep::EndFollowUp } else { NextStep::FollowUp }
     }
 }
 
 impl Delivery {
-    /// The same with what follows its publication, if it is public. It is not
-    /// out of the due index before that has ended.
+    /// Adds follow-ups to a published delivery, which stays in the due index until they have ended.
     #[must_use]
     pub fn with_follow_ups(mut self, names: Vec<String>, now: DateTime<Utc>) -> Self {
         if matches!(self.state, State::Published(_)) && !names.is_empty() {
@@ -60,9 +57,8 @@ impl Delivery {
         self
     }
 
-    /// Held by one worker: a call for what follows is about to be made. It is
-    /// written before the call, so that whoever finds it later does not make it
-    /// again.
+    /// Takes the lease for a call of the first follow-up. Written before the call, so that another
+    /// worker that reads it later does not repeat the call.
     #[must_use]
     pub fn begin_follow_up(mut self, now: DateTime<Utc>) -> Self {
         if let Some(it) = &mut self.follow_ups {
@@ -71,7 +67,7 @@ impl Delivery {
         self.lease(now)
     }
 
-    /// One step of the first thing that follows is done; the next one comes then.
+    /// Records one step of the first follow-up; the next one is due at `at`.
     #[must_use]
     pub fn continue_follow_up(mut self, progress: String, at: DateTime<Utc>) -> Self {
         if let Some(it) = &mut self.follow_ups {
@@ -80,8 +76,8 @@ impl Delivery {
         self.wait_until(at, None)
     }
 
-    /// The first thing that follows is done, or it, or a call for it, failed. It
-    /// is tried again where the call is known to have had no effect, a few times.
+    /// Records the result of the first follow-up, or of a call for it. It is retried a few times if
+    /// the call is known to have had no effect.
     #[must_use]
     pub fn record_follow_up(mut self, ended: Result<(), &AttemptError>, now: DateTime<Utc>, jitter: u32) -> Self {
         let Some(it) = &mut self.follow_ups else { return self };
@@ -92,7 +88,7 @@ impl Delivery {
                 it.progress = None;
                 None
             }
-            // It is done, was done before, is refused, or its outcome is unknown.
+            // Done, done before, refused, or the outcome is unknown.
             _ => return self.end_follow_up(now),
         };
         let wait = jittered(FIRST_WAIT * (1 << (2 * it.attempts.min(MAX_ATTEMPTS))), jitter);
@@ -105,8 +101,7 @@ impl Delivery {
         self.wait_until(again_at, None)
     }
 
-    /// The first thing that follows is done with, however it ended; all of them,
-    /// when their time is over.
+    /// Ends the first follow-up, or all of them if their window is over.
     #[must_use]
     pub fn end_follow_up(mut self, now: DateTime<Utc>) -> Self {
         self.lease_expires_at = None;
@@ -117,7 +112,7 @@ impl Delivery {
         self
     }
 
-    /// Nothing that follows can be done any more: its account is gone.
+    /// Ends all follow-ups, because the account was disconnected.
     #[must_use]
     pub fn drop_follow_ups(mut self) -> Self {
         self.lease_expires_at = None;
@@ -151,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_comes_one_after_the_other_and_then_the_post_is_told() {
+    fn follow_ups_run_in_order_before_the_roll_up() {
         let delivery = published(&["comment", "playlist"]);
         assert_eq!(delivery.next_step(noon()), NextStep::FollowUp);
 
@@ -170,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_follows_what_is_not_public() {
+    fn unpublished_delivery_has_no_follow_ups() {
         let follows = |it: Delivery| it.with_follow_ups(vec!["comment".to_owned()], noon()).follow_ups;
 
         assert_eq!(follows(a_delivery()), None);
@@ -180,19 +175,19 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_which_nobody_knows_how_it_ended_is_not_made_again() {
+    fn follow_up_with_unknown_outcome_is_not_repeated() {
         let begun = published(&["comment", "playlist"]).begin_follow_up(noon());
         let unknown = AttemptError::Unknown { may_still_run: false, retry_at: None, reason: "no answer".to_owned() };
         assert_eq!(names(&begun.clone().record_follow_up(Err(&unknown), noon(), 0)), ["playlist"]);
 
-        // Its worker died.
+        // The worker died.
         let later = noon() + LEASE_DURATION;
         assert_eq!(begun.next_step(later), NextStep::EndFollowUp);
         assert_eq!(names(&begun.end_follow_up(later)), ["playlist"]);
     }
 
     #[test]
-    fn what_had_no_effect_is_tried_a_few_times_within_the_hour() {
+    fn follow_up_without_effect_is_retried_within_its_window() {
         let (mut delivery, mut now, mut tries) = (published(&["comment"]), noon(), 0);
         while delivery.next_step(now) == NextStep::FollowUp {
             tries += 1;
@@ -213,14 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_done_in_its_time_is_left() {
+    fn follow_ups_end_with_their_window() {
         let delivery = published(&["comment", "playlist"]);
         let late = noon() + FOLLOW_UP_WINDOW;
 
         assert_eq!(delivery.next_step(late), NextStep::EndFollowUp);
         assert_eq!(delivery.clone().end_follow_up(late).next_step(late), NextStep::RollUp);
         assert_eq!(delivery.clone().drop_follow_ups().next_step(noon()), NextStep::RollUp);
-        // A post that is told later has its hour after that.
+        // A deferred roll-up extends the window.
         let told_at = noon() + seconds(7_200);
         let told = delivery.defer_roll_up(told_at);
         assert_eq!((told.next_step(late), told.next_step(told_at)), (NextStep::Wait(told_at), NextStep::FollowUp));

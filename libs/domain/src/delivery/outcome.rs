@@ -1,83 +1,78 @@
-//! How calls to a platform end.
+//! Outcomes of calls to a platform.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::web_address::is_web_address;
 
-/// What the platform says of a public post.
+/// A public post, as its platform describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
-    /// The platform's id of it.
     pub platform_post_id: String,
-    /// When it became public.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub at: DateTime<Utc>,
-    /// Where people see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
 impl Published {
-    /// A public post whose link is not known.
     pub fn new(platform_post_id: impl Into<String>, at: DateTime<Utc>) -> Self {
         Self { platform_post_id: platform_post_id.into(), at, url: None }
     }
 
-    /// The same with where people see it, as the platform says. What is no link,
-    /// or an endless one, is left out.
+    /// Sets the URL that the platform returned. A value that is not a web address, or is too long,
+    /// is dropped.
     #[must_use]
     pub fn with_url(self, url: Option<String>) -> Self {
         Self { url: url.filter(|it| is_web_address(it)), ..self }
     }
 }
 
-/// Which delivery made a public post, as far as another one has to know.
+/// Which delivery made a public post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// The delivery that asks made it.
+    /// The delivery that asks.
     Ours,
-    /// Another delivery made it.
+    /// Another delivery.
     Others,
 }
 
-/// Why a call to a platform did not bring a public post.
+/// Why an attempt did not publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttemptError {
-    /// It does not want this post, and never will.
+    /// The platform will never accept this post.
     Refused {
-        /// The platform's words, for the user.
+        /// The platform's message, for the user.
         reason: String,
     },
-    /// It did nothing, and may later.
+    /// The platform did nothing, and may accept a later call.
     RetryLater {
-        /// Not before this, when it says so.
+        /// The earliest time of the next call, if the platform named one.
         retry_at: Option<DateTime<Utc>>,
         /// For the user.
         reason: String,
     },
-    /// It did nothing: the grant is gone.
+    /// The platform did nothing: the grant is invalid.
     Unauthorized {
         /// For the user.
         reason: String,
     },
-    /// It did nothing, because it no longer knows what was prepared: that is
-    /// to be prepared anew.
+    /// The platform did nothing, because the preparation has expired and has to be repeated.
     PreparationExpired {
         /// For the user.
         reason: String,
     },
-    /// It did nothing, because it has this post already. An earlier call published the post, so the post is looked up,
-    /// and no other call is made.
+    /// The platform did nothing, because it has this post already. An earlier call published the
+    /// post, so the post is looked up, and no other call is made.
     Duplicate {
         /// For the user.
         reason: String,
     },
-    /// Nobody knows whether it did something.
+    /// It is unknown whether the call took effect.
     Unknown {
-        /// Whether the platform may still be working on the call.
+        /// Whether the platform may still be processing the call.
         may_still_run: bool,
-        /// The time that the platform named: if the call had no effect, no other call is made before it.
+        /// The platform's own time: if the call had no effect, no other call is made before it.
         retry_at: Option<DateTime<Utc>>,
         /// For the user.
         reason: String,
@@ -85,7 +80,7 @@ pub enum AttemptError {
 }
 
 impl AttemptError {
-    /// Why, for the user.
+    /// The reason, for the user.
     pub fn into_reason(self) -> String {
         match self {
             Self::Refused { reason }
@@ -97,7 +92,6 @@ impl AttemptError {
         }
     }
 
-    /// The same with its reason in other words.
     #[must_use]
     pub fn map_reason(mut self, other: impl FnOnce(String) -> String) -> Self {
         match &mut self {
@@ -112,46 +106,45 @@ impl AttemptError {
     }
 }
 
-/// What the platform answers when it is asked about an open intent.
+/// The result of a look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// It is public.
     Found(Published),
-    /// A post that looks like it is public, and no delivery has claimed it. It
-    /// may still be another's, whose worker is about to claim it.
+    /// A public post matches, and no delivery has claimed it. It may belong to another delivery,
+    /// whose worker is about to claim it.
     Candidate(Published),
-    /// The platform does not list it. Once the call can no longer take effect, this permits another call. A list may
-    /// lag, so the outcome of the call stays unknown.
+    /// The platform does not list the post. Once the call can no longer take effect, this permits
+    /// another call. A list may lag, so the outcome of the call stays unknown.
     NotFound,
-    /// It is certainly not public: the call was never made, or the platform's own record of what the call was to publish
-    /// shows that it did not. Once the call can no longer take effect, this permits another call and settles the outcome.
+    /// The post is certainly not public: the call was never made, or the platform's own record of
+    /// what the call was to publish shows that it did not. Once the call can no longer take effect,
+    /// this permits another call and settles the outcome.
     NotPublished,
-    /// The platform took the call, and then did not want the post: processing it
-    /// failed, or somebody looked at it. It is not public and will not become so,
-    /// and sending it again would end the same way.
+    /// The platform accepted the call and refused the post later: processing failed, or a moderator
+    /// refused it. The post is not public and will not be, and another call would end in the same
+    /// way.
     Refused {
-        /// The platform's words, for the user.
+        /// The platform's message, for the user.
         reason: String,
     },
-    /// It cannot be said now; ask again.
+    /// Not known yet; look up again.
     Pending {
         /// For the user.
         reason: String,
     },
-    /// It cannot be said now: the grant is gone.
+    /// Not known yet: the grant is invalid.
     Unauthorized {
         /// For the user.
         reason: String,
     },
-    /// It can never be said.
+    /// The platform offers no way to look it up.
     Undeterminable {
-        /// Where the user can look.
+        /// Where the user can check.
         advice: String,
     },
 }
 
 impl Resolution {
-    /// The same with what it tells the user in other words.
     #[must_use]
     pub fn map_reason(mut self, other: impl FnOnce(String) -> String) -> Self {
         match &mut self {
@@ -167,19 +160,19 @@ impl Resolution {
     }
 }
 
-/// What has to be known of a platform before it is asked what became of a call.
+/// How look-ups of a platform are scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LookUpPolicy {
-    /// How long a call that was cut off may still take effect over there; before that,
-    /// "not there" is not believed.
+    /// How long a cut-off call may still take effect. Before that, [`Resolution::NotFound`] is not
+    /// conclusive.
     pub settle_time: TimeDelta,
-    /// Whether each look costs money. Then there are two for a call at most that find
-    /// nothing: one soon, and one when it can no longer take effect. After a
-    /// [`AttemptError::Duplicate`] the pause between two looks doubles each time.
+    /// Whether each look-up costs money. Then at most two look-ups of a call find nothing: one
+    /// soon, and one when the call can no longer take effect. After [`AttemptError::Duplicate`],
+    /// the wait between two look-ups doubles each time.
     pub is_billed: bool,
 }
 
-/// Looks that cost nothing.
+/// Look-ups that cost nothing.
 impl From<TimeDelta> for LookUpPolicy {
     fn from(settles: TimeDelta) -> Self {
         Self { settle_time: settles, is_billed: false }
@@ -192,7 +185,7 @@ mod tests {
     use crate::testing::noon;
 
     #[test]
-    fn what_is_no_link_is_left_out() {
+    fn invalid_url_of_a_post_is_dropped() {
         let seen = |url: &str| Published::new("1", noon()).with_url(Some(url.to_owned())).url;
 
         assert_eq!(seen("https://harbour.example/@boat/1").as_deref(), Some("https://harbour.example/@boat/1"));

@@ -1,5 +1,3 @@
-//! A delivery as its platform treats it.
-
 use proptest::prelude::*;
 
 use super::*;
@@ -30,7 +28,7 @@ fn a_delivery_waits_for_its_time() {
 }
 
 #[test]
-fn a_delivery_held_by_a_worker_is_left_alone_until_the_lease_ends() {
+fn leased_delivery_waits_until_the_lease_expires() {
     let delivery = a_delivery().open_intent(noon());
 
     assert_eq!(delivery.next_step(noon()), NextStep::Leased(noon() + LEASE_DURATION));
@@ -38,7 +36,7 @@ fn a_delivery_held_by_a_worker_is_left_alone_until_the_lease_ends() {
 }
 
 #[test]
-fn a_busy_platform_is_asked_again_after_the_first_wait() {
+fn retry_later_waits_for_the_first_back_off() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(busy()), noon(), 0);
 
     assert_eq!(delivery.next_step(noon() + FIRST_RETRY_WAIT - seconds(1)), NextStep::Wait(noon() + FIRST_RETRY_WAIT));
@@ -46,7 +44,7 @@ fn a_busy_platform_is_asked_again_after_the_first_wait() {
 }
 
 #[test]
-fn a_platform_can_make_us_wait_longer_but_not_shorter() {
+fn platform_can_lengthen_the_back_off_but_not_shorten_it() {
     let later = noon() + seconds(90);
     let asked = |retry_at| AttemptError::RetryLater { retry_at: Some(retry_at), reason: "busy".to_owned() };
     let settled = |retry_at| a_delivery().open_intent(noon()).record_publish(Err(asked(retry_at)), noon(), 0);
@@ -56,7 +54,7 @@ fn a_platform_can_make_us_wait_longer_but_not_shorter() {
 }
 
 #[test]
-fn an_unknown_outcome_is_never_sent_again_blindly() {
+fn unknown_outcome_is_looked_up_before_another_call() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
 
     assert_eq!(delivery.next_step(noon() + seconds(3600)), NextStep::LookUp);
@@ -64,7 +62,7 @@ fn an_unknown_outcome_is_never_sent_again_blindly() {
 }
 
 #[test]
-fn not_there_is_believed_only_when_the_call_can_no_longer_take_effect() {
+fn not_found_is_conclusive_after_the_settle_time() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     let asked = |at| delivery.clone().record_look_up(Resolution::NotFound, seconds(60), at, 0);
 
@@ -75,7 +73,7 @@ fn not_there_is_believed_only_when_the_call_can_no_longer_take_effect() {
 }
 
 #[test]
-fn after_an_answer_not_there_is_believed_at_once() {
+fn not_found_is_conclusive_at_once_after_a_response() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(false)), noon(), 0);
     let asked = delivery.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(2), 0);
 
@@ -83,7 +81,7 @@ fn after_an_answer_not_there_is_believed_at_once() {
 }
 
 #[test]
-fn what_cannot_be_known_ends_with_a_word_that_it_may_be_public() {
+fn undeterminable_outcome_fails_as_may_be_public() {
     let advice = || Resolution::Undeterminable { advice: "look at the account".to_owned() };
     let delivery = a_delivery().open_intent(noon()).record_look_up(advice(), seconds(60), noon(), 0);
 
@@ -108,7 +106,7 @@ fn busy_until(at: DateTime<Utc>) -> AttemptError {
 }
 
 #[test]
-fn a_time_beyond_the_day_extends_the_retrying() {
+fn platform_time_after_a_day_extends_the_retry_window() {
     let opens_at = noon() + RETRY_WINDOW + seconds(7_200);
     let waiting = a_delivery().open_intent(noon()).record_publish(Err(busy_until(opens_at)), noon(), 0);
 
@@ -118,7 +116,7 @@ fn a_time_beyond_the_day_extends_the_retrying() {
     let ends_at = opens_at + FINAL_RETRY_WINDOW;
     assert_eq!(waiting.next_step(ends_at), NextStep::GiveUp);
 
-    // Also when the platform then names a later one, and whatever was forgotten meanwhile.
+    // A later time and an expired preparation do not extend it again.
     let later = opens_at + seconds(3_600);
     let again = waiting.clone().open_intent(opens_at).record_publish(Err(busy_until(later)), opens_at, 0);
     assert_eq!((again.next_step(ends_at), again.next_step(later)), (NextStep::Wait(later), NextStep::Publish));
@@ -132,7 +130,7 @@ fn a_time_beyond_the_day_extends_the_retrying() {
         (anew.next_step(at), anew.record_preparation(None, None).next_step(at)),
         (NextStep::Prepare, NextStep::Publish)
     );
-    // An answer that is lost then is asked about as long as that.
+    // A lost response then is looked up until the same time.
     let unclear = || Resolution::Pending { reason: "down".to_owned() };
     let lost = waiting.open_intent(opens_at).record_publish(Err(unknown(false)), opens_at, 0);
     assert_eq!(lost.clone().record_look_up(unclear(), seconds(60), opens_at + seconds(2), 0).state, State::Waiting);
@@ -141,7 +139,7 @@ fn a_time_beyond_the_day_extends_the_retrying() {
 }
 
 #[test]
-fn a_time_that_is_too_far_or_our_own_extends_nothing() {
+fn later_or_own_time_does_not_extend_the_retry_window() {
     let ends_at = noon() + RETRY_WINDOW;
     let too_far = busy_until(noon() + EXTENDED_RETRY_WINDOW + seconds(1));
     assert_eq!(
@@ -153,14 +151,14 @@ fn a_time_that_is_too_far_or_our_own_extends_nothing() {
     let late = ends_at - seconds(10);
     assert_eq!(a_delivery().skip_publish(busy(), late, 0).gives_up_at(), ends_at);
     assert_eq!(a_delivery().open_intent(late).record_publish(Err(busy()), late, 1023).gives_up_at(), ends_at);
-    // What comes before the public call meets quotas, too.
+    // Quotas apply to preparation, too.
     let unprepared = Delivery { is_prepared: false, ..a_delivery() };
     let waiting = unprepared.fail_preparation(busy_until(ends_at), noon(), 0);
     assert_eq!(waiting.next_step(ends_at), NextStep::Prepare);
 }
 
 #[test]
-fn what_was_taken_and_then_refused_is_over_at_once() {
+fn refusal_after_acceptance_fails_at_once() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     let refused = Resolution::Refused { reason: "the video could not be processed".to_owned() };
     let ended = delivery.record_look_up(refused, seconds(60), noon() + seconds(2), 0);
@@ -171,7 +169,7 @@ fn what_was_taken_and_then_refused_is_over_at_once() {
 }
 
 #[test]
-fn a_lost_grant_is_looked_at_again_soon_and_then_rarely() {
+fn lost_grant_is_checked_soon_and_then_rarely() {
     let gone = || AttemptError::Unauthorized { reason: "connect the account again".to_owned() };
     let wait = |now: DateTime<Utc>| a_delivery().record_publish(Err(gone()), now, 0).next_step_at - now;
 
@@ -180,7 +178,7 @@ fn a_lost_grant_is_looked_at_again_soon_and_then_rarely() {
 }
 
 #[test]
-fn a_step_taken_in_time_leaves_the_due_index_alone() {
+fn step_taken_in_time_does_not_change_the_due_index() {
     let published =
         a_delivery().lease(noon()).open_intent(noon()).record_publish(Ok(published()), noon() + seconds(1), 0);
 
@@ -189,7 +187,7 @@ fn a_step_taken_in_time_leaves_the_due_index_alone() {
 }
 
 #[test]
-fn a_post_is_told_of_an_end_later_when_it_was_put_off_and_of_nothing_else() {
+fn only_an_ended_delivery_defers_its_roll_up() {
     let later = noon() + seconds(600);
     let ended = a_delivery().open_intent(noon()).record_publish(Ok(published()), noon(), 0).defer_roll_up(later);
 
@@ -200,7 +198,7 @@ fn a_post_is_told_of_an_end_later_when_it_was_put_off_and_of_nothing_else() {
 }
 
 #[test]
-fn what_the_tick_may_not_see_in_time_is_put_on_the_queue_by_its_writer() {
+fn imminent_step_is_queued_by_its_writer() {
     let delivery = a_delivery();
 
     assert!(delivery.is_imminent(noon() - ENQUEUE_WINDOW));
@@ -220,7 +218,7 @@ fn a_failed_preparation_is_never_unknown() {
 }
 
 #[test]
-fn what_has_gone_stale_is_prepared_anew_ever_more_rarely() {
+fn expired_preparation_is_repeated_with_longer_waits() {
     let stale = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
     let ready = Delivery { progress: Some("uploaded".to_owned()), ..a_delivery() };
     let once = ready.open_intent(noon()).record_publish(Err(stale()), noon(), 0);
@@ -236,7 +234,7 @@ fn what_has_gone_stale_is_prepared_anew_ever_more_rarely() {
 }
 
 #[test]
-fn what_goes_stale_before_a_public_call_is_not_begun_and_yet_waits_ever_longer() {
+fn preparation_that_expires_before_a_call_waits_longer_each_time() {
     let stale = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
     let unprepared = Delivery { is_prepared: false, ..a_delivery() };
     let once = unprepared.fail_preparation(stale(), noon(), 0);
@@ -255,7 +253,7 @@ fn what_goes_stale_before_a_public_call_is_not_begun_and_yet_waits_ever_longer()
 }
 
 #[test]
-fn only_a_call_in_doubt_may_have_had_an_effect() {
+fn only_a_call_with_unknown_outcome_may_have_published() {
     let nothing = || a_delivery().open_intent(noon());
     let gone = AttemptError::Unauthorized { reason: "revoked".to_owned() };
     let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
@@ -269,7 +267,7 @@ fn only_a_call_in_doubt_may_have_had_an_effect() {
     for in_doubt in [answered, died] {
         assert!(in_doubt.may_have_published() && in_doubt.intent.is_none());
         let anew = in_doubt.open_intent(noon()).record_publish(Err(busy()), noon(), 0).record_preparation(None, None);
-        assert!(anew.may_have_published(), "what came of an earlier call is as doubtful as before");
+        assert!(anew.may_have_published(), "the outcome of an earlier call is still unknown");
     }
 }
 
@@ -282,20 +280,20 @@ fn a_look_up_starts_at_the_first_call_whose_outcome_was_unknown() {
     let second = a_delivery().open_intent(noon()).record_publish(Err(busy()), noon(), 0).open_intent(at(5));
     assert_eq!(second.unknown_outcome_since(), Some(at(5)));
     let lost = second.record_publish(Err(unknown(true)), at(6), 0);
-    // The list is behind: the post of the second call is not in it.
+    // The list lags: the post of the second call is missing.
     let third = not_there(lost, 80).open_intent(at(81));
     assert_eq!(third.unknown_outcome_since(), Some(at(5)));
     let made_by_the_second = Published { at: at(6), ..published() };
     let found = third.record_look_up(Resolution::Found(made_by_the_second.clone()), seconds(60), at(90), 0);
     assert_eq!(found.state, State::Published(made_by_the_second));
-    assert_eq!(found.unknown_outcome_since(), None, "nothing is in doubt any more");
+    assert_eq!(found.unknown_outcome_since(), None, "no outcome is unknown");
 
     // The worker of the first call died.
     let second = not_there(a_delivery().open_intent(noon()), 99).open_intent(at(100));
     assert_eq!(second.unknown_outcome_since(), Some(noon()));
 }
 
-/// The first call is lost, and a look-up finds no post.
+/// The response of the first call is lost, and a look-up finds no post.
 fn not_found_after_a_lost_call() -> Delivery {
     let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     lost.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(80), 0)
@@ -318,7 +316,7 @@ fn refusal_after_an_unsettled_unknown_outcome_may_be_public() {
     let later = Resolution::Refused { reason: "not after all".to_owned() };
     let second = unlisted.clone().open_intent(at).record_publish(Err(unknown(false)), at, 0);
     assert_may_be_public(&second.record_look_up(later, seconds(60), at, 0), "not after all");
-    // A file has expired, and its successor is refused.
+    // A file has expired, and its replacement is refused.
     let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
     let expired = unlisted.open_intent(at).record_publish(Err(stale), at, 0);
     assert_may_be_public(&expired.fail_preparation(refused(), at, 0), "not polite enough");
@@ -357,9 +355,9 @@ fn proof_of_absence_settles_the_unknown_outcome() {
     assert_may_be_public(&absent.open_intent(at(99)).record_publish(Err(refused()), at(99), 0), "not polite enough");
 }
 
-/// The platform blocks the account for two hours, and does not say whether it took the post.
+/// The platform blocks the account for two hours, without confirming whether it accepted the post.
 #[test]
-fn time_that_the_platform_names_with_an_unknown_outcome_holds_the_next_call_back() {
+fn platform_time_with_unknown_outcome_delays_the_next_call() {
     let opens_at = noon() + seconds(7_200);
     let blocked =
         AttemptError::Unknown { may_still_run: false, retry_at: Some(opens_at), reason: "blocked".to_owned() };
@@ -377,7 +375,7 @@ fn duplicate() -> AttemptError {
 }
 
 #[test]
-fn a_duplicate_is_looked_up_until_its_time_is_over_and_not_sent_again() {
+fn duplicate_is_looked_up_until_the_retry_window_ends() {
     for asking in [LookUpPolicy::from(seconds(60)), LookUpPolicy { settle_time: seconds(60), is_billed: true }] {
         let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
         let mut now = noon() + seconds(80);
@@ -403,7 +401,7 @@ fn a_duplicate_is_looked_up_until_its_time_is_over_and_not_sent_again() {
 }
 
 #[test]
-fn a_duplicate_is_published_once_its_platform_lists_it() {
+fn duplicate_is_published_when_its_platform_lists_it() {
     let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     let at = noon() + seconds(80);
     let again = lost.record_look_up(Resolution::NotFound, seconds(60), at, 0).open_intent(at);
@@ -422,7 +420,7 @@ fn a_duplicate_is_published_once_its_platform_lists_it() {
 
 /// Preparation publishes nothing, so its errors never mean an unknown outcome.
 #[test]
-fn a_duplicate_of_preparation_is_tried_again() {
+fn duplicate_in_preparation_is_retried() {
     let delivery = Delivery { is_prepared: false, ..a_delivery() }.fail_preparation(duplicate(), noon(), 0);
 
     assert_eq!(delivery.next_step(delivery.next_step_at), NextStep::Prepare);
@@ -430,7 +428,7 @@ fn a_duplicate_of_preparation_is_tried_again() {
 }
 
 #[test]
-fn a_call_that_asking_may_have_made_again_is_given_its_time() {
+fn call_that_a_look_up_may_have_repeated_gets_its_settle_time() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     let unclear = |at| {
         let answer = Resolution::Pending { reason: "no answer".to_owned() };
@@ -444,7 +442,7 @@ fn a_call_that_asking_may_have_made_again_is_given_its_time() {
 }
 
 #[test]
-fn a_look_that_is_paid_is_repeated_once_when_nothing_can_come_any_more() {
+fn billed_look_up_is_repeated_once_after_the_settle_time() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     let (first_at, settles) = (noon() + FIRST_LOOK_UP_WAIT, seconds(60));
     let not_there = |looks| delivery.clone().record_look_up(Resolution::NotFound, looks, first_at, 0).next_step_at;
@@ -464,7 +462,7 @@ enum Fact {
 }
 
 #[test]
-fn what_looks_like_it_is_believed_when_no_other_has_claimed_it_for_long_enough() {
+fn candidate_is_accepted_when_unclaimed_for_long_enough() {
     let seen = |delivery: Delivery, id: &str, now| {
         let there = Published::new(id.to_owned(), now);
         delivery.record_look_up(Resolution::Candidate(there), seconds(60), now, 0)
@@ -488,11 +486,11 @@ fn what_looks_like_it_is_believed_when_no_other_has_claimed_it_for_long_enough()
     assert!(!under_way.accepts_candidate(&published(), long, noon() + CANDIDATE_WAIT));
     assert!(under_way.accepts_candidate(&published(), long, noon() + PUBLISH_CALL_DELAY + long));
 
-    // Another delivery has claimed the first, and now this is the one: anew.
+    // Another delivery has claimed the first, and now this is the candidate: the wait starts again.
     let second_at = first_at + CANDIDATE_WAIT;
     let delivery = seen(delivery, "p2", second_at);
     assert!(!believes(&delivery, "p2", second_at));
-    // Being asked in vain in between loses nothing.
+    // A look-up without a result in between does not restart the wait.
     let unclear = Resolution::Pending { reason: "down".to_owned() };
     let delivery =
         seen(delivery.record_look_up(unclear, seconds(60), second_at + seconds(9), 0), "p2", second_at + seconds(20));
@@ -500,7 +498,7 @@ fn what_looks_like_it_is_believed_when_no_other_has_claimed_it_for_long_enough()
 }
 
 #[test]
-fn no_clock_makes_a_post_earlier_than_its_call_or_later_than_now() {
+fn published_at_is_clamped_between_call_start_and_now() {
     let now = noon() + seconds(3);
     for (told, at) in [(-3600, noon()), (0, noon()), (2, noon() + seconds(2)), (3600, now)] {
         let told = Published { at: noon() + seconds(told), ..published() };
@@ -515,7 +513,7 @@ fn no_clock_makes_a_post_earlier_than_its_call_or_later_than_now() {
 }
 
 #[test]
-fn what_is_unclear_is_asked_again_when_the_call_can_no_longer_take_effect() {
+fn pending_look_up_is_repeated_after_the_settle_time() {
     let settles = seconds(60);
     let mut delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 1023);
     let mut now = noon();
@@ -537,12 +535,11 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
 }
 
 proptest! {
-    /// Whatever happens: an unfinished delivery is always in the due index,
-    /// and the public call is never begun while another may have succeeded, nor
-    /// after its platform said that it has the post. One whose call was only not
-    /// found never fails as if it were certainly not public.
+    /// Invariants: an unfinished delivery is always in the due index; no publish call starts while
+    /// an earlier one may have succeeded, or after the platform refused the post as a duplicate;
+    /// and a delivery whose call was only not found never fails as certainly not public.
     #[test]
-    fn a_delivery_is_never_lost_and_never_sent_into_the_unknown(facts in facts(), jitter: u32) {
+    fn delivery_is_never_lost_and_never_published_twice(facts in facts(), jitter: u32) {
         let mut now = noon() - seconds(100);
         let mut delivery = a_delivery();
         let (mut may_be_public, mut is_duplicate, mut was_not_found) = (false, false, false);

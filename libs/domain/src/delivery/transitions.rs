@@ -1,4 +1,4 @@
-//! The transitions: the only way in which a delivery changes.
+//! Transitions of a delivery: each returns the new state. They are the only way to change one.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -9,41 +9,41 @@ use super::{
     Resolution, State,
 };
 
-/// How often the pause between two look-ups doubles: up to 512 s.
+/// How often the wait between two look-ups doubles: up to 512 s.
 const MOST_DOUBLINGS: u32 = 8;
 
-/// Like [`MOST_DOUBLINGS`], where look-ups are billed: about fifteen in a day.
+/// Like [`MOST_DOUBLINGS`], where look-ups are billed: about fifteen a day.
 const MOST_PAID_DOUBLINGS: u32 = 16;
 
 /// The note while a platform refuses a post as a duplicate and does not list it.
-const NOT_LISTED: &str = "The platform refused the post as a duplicate, and does not list it yet. Look at the account \
+const NOT_LISTED: &str = "The platform refused the post as a duplicate, but does not list it yet. Check the account \
                           before you post it again.";
 
-/// Precedes the reason of a failure after a publish call with an unknown outcome that no look-up settled.
+/// Precedes the reason of a failure after a publish call with an unknown outcome that no look-up
+/// settled.
 const UNSETTLED: &str = "The post may be public: the outcome of an earlier attempt is unknown. Look at the account before \
                          you send it again. The last attempt:";
 
 impl Delivery {
-    /// The same, marked as written anew. Every transition is written by a swap
-    /// with what was read, and of two swaps one loses by this number. It is a
-    /// random one, so that a writer who did not hear the answer recognises its
-    /// own write, and never takes another's for it.
+    /// Sets the id of the next write. The store replaces a delivery only while it has the
+    /// `write_id` that was read, so of two concurrent writers one fails. The id is random, so that
+    /// a writer that lost the response recognizes its own write and never mistakes another's for
+    /// it.
     #[must_use]
     pub fn with_write_id(mut self, write_id: u64) -> Self {
         self.write_id = write_id;
         self
     }
 
-    /// Held by one worker, for preparation or to ask the platform.
+    /// Takes the lease for preparation or a look-up.
     #[must_use]
     pub fn lease(mut self, now: DateTime<Utc>) -> Self {
         self.lease_expires_at = Some(now + LEASE_DURATION);
         self
     }
 
-    /// Held by one worker, with an intent: the public call is about to be made.
-    /// It is written before the call, so that whoever finds it later knows that
-    /// the call may have been made, and asks the platform.
+    /// Takes the lease and records the intent of a publish call. Written before the call, so that
+    /// another worker that reads it later knows that the call may have been made, and looks it up.
     #[must_use]
     pub fn open_intent(mut self, now: DateTime<Utc>) -> Self {
         self.attempts += 1;
@@ -61,8 +61,8 @@ impl Delivery {
         self.lease(now)
     }
 
-    /// Preparation got this far; `again_at` is when it can go on, `None` when
-    /// nothing is left to prepare.
+    /// Records a step of the preparation. `again_at` is when it can continue; `None` when it is
+    /// complete.
     #[must_use]
     pub fn record_preparation(mut self, progress: Option<String>, again_at: Option<DateTime<Utc>>) -> Self {
         self.progress = progress;
@@ -73,13 +73,13 @@ impl Delivery {
         self.wait_until(next_step_at, None)
     }
 
-    /// A step before the public call met a setback: nothing is public.
+    /// Records an error before the publish call: nothing is public.
     #[must_use]
     pub fn fail_preparation(self, setback: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
         let mut counted = self;
         counted.attempts += 1;
         let setback = match setback {
-            // Nothing that comes before the public call can make a post public.
+            // No call before the publish call can make a post public.
             AttemptError::Duplicate { reason } | AttemptError::Unknown { reason, .. } => {
                 AttemptError::RetryLater { retry_at: None, reason }
             }
@@ -88,9 +88,9 @@ impl Delivery {
         counted.record_publish(Err(setback), now, jitter)
     }
 
-    /// The public call has ended, or its connection is known not to work.
+    /// Records how the publish call ended, or that the connection cannot be used.
     ///
-    /// A platform can make us wait longer than we would, never shorter.
+    /// A platform can lengthen our back-off, never shorten it.
     #[must_use]
     pub fn record_publish(mut self, attempt: Result<Published, AttemptError>, now: DateTime<Utc>, jitter: u32) -> Self {
         let wait = self.back_off(jitter);
@@ -138,8 +138,8 @@ impl Delivery {
         }
     }
 
-    /// The platform could not even be called. An open intent stays open: that
-    /// nobody can be asked says nothing of how the last call ended.
+    /// Records that the platform could not be called. An open intent stays open, because this says
+    /// nothing about the outcome of the last call.
     #[must_use]
     pub fn skip_publish(self, setback: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
         if self.intent.is_some() {
@@ -156,7 +156,7 @@ impl Delivery {
         }
     }
 
-    /// The platform was asked about the open intent.
+    /// Records the result of a look-up of the open intent.
     #[must_use]
     pub fn record_look_up(
         mut self,
@@ -166,7 +166,7 @@ impl Delivery {
         jitter: u32,
     ) -> Self {
         let LookUpPolicy { settle_time: settles, is_billed: are_paid } = asking.into();
-        // Also where its worker died and nobody had said so yet.
+        // Also covers a worker that died before it could record the unknown outcome.
         self.unknown_since = self.unknown_outcome_since();
         let ends_at = self.gives_up_at();
         let Some(intent) = &mut self.intent else { return self };
@@ -175,10 +175,11 @@ impl Delivery {
         let most_doublings = if intent.is_duplicate && are_paid { MOST_PAID_DOUBLINGS } else { MOST_DOUBLINGS };
         let look_again = now + jittered(FIRST_LOOK_UP_WAIT * (1 << intent.look_ups.min(most_doublings)), jitter);
         let look_again = if intent.at + PUBLISH_CALL_DELAY + settles <= now {
-            // From here on the adapter may have made the same call again by itself.
+            // From here on, the adapter may have repeated the same call.
             look_again.max(now + settles)
         } else if now < certain_at {
-            // Whatever can be decided is, as soon as the call can no longer take effect.
+            // Look up again as soon as the call can no longer take effect: then the result is
+            // conclusive.
             look_again.min(certain_at).max(now + FIRST_LOOK_UP_WAIT)
         } else {
             look_again
@@ -199,7 +200,7 @@ impl Delivery {
                 intent.candidate = Some(seen);
                 self.wait_until(
                     believed_at.max(now + FIRST_LOOK_UP_WAIT),
-                    Some("A post like this one is there. Making sure that no other post made it.".to_owned()),
+                    Some("The account shows a post that looks like this one. Checking that it is this one.".to_owned()),
                 )
             }
             Resolution::NotPublished | Resolution::NotFound if certain_at <= now => {
@@ -208,13 +209,13 @@ impl Delivery {
                 }
                 self.intent = None;
                 let wait = self.back_off(jitter);
-                // The time for asking has already passed as waiting.
+                // The time spent on look-ups counts as waiting.
                 let again_at = now.max(certain_at + wait.min(FIRST_RETRY_WAIT)).max(retry_at.unwrap_or(now));
-                self.try_again(again_at, "The last attempt did not arrive. Trying again.".to_owned(), now)
+                self.try_again(again_at, "The last attempt published nothing. Trying again.".to_owned(), now)
             }
             Resolution::NotPublished | Resolution::NotFound => self.wait_until(
                 if are_paid { certain_at } else { look_again.min(certain_at) }.max(now + FIRST_LOOK_UP_WAIT),
-                Some("Waiting to be sure that the last attempt did not arrive.".to_owned()),
+                Some("It is not yet known whether the last attempt published the post. Checking again.".to_owned()),
             ),
             Resolution::Refused { reason } => {
                 self.settle_call();
@@ -225,7 +226,7 @@ impl Delivery {
                 self.failed(reason, FailureClass::MayBePublic)
             }
             Resolution::Pending { reason } | Resolution::Unauthorized { reason } => {
-                // A wait beyond the end would only make the end late.
+                // A wait beyond the retry window would only delay its end.
                 self.wait_until(look_again.min(ends_at.max(now + settles)), Some(reason))
             }
             Resolution::Undeterminable { advice } => {
@@ -235,27 +236,29 @@ impl Delivery {
         }
     }
 
-    /// Its step is not taken now, because too many are being taken for the same
-    /// user or host. That is no attempt: whatever is known of it stays so.
+    /// Postpones the step because of the limits of the user or the host. This is no attempt, so
+    /// everything else stays.
     #[must_use]
     pub fn reschedule(self, now: DateTime<Utc>, jitter: u32) -> Self {
         let wait = ((now - self.publish_at).abs() / 2).clamp(FIRST_POSTPONEMENT, MAX_POSTPONEMENT);
-        let note = "Many of your posts are being sent, or its server is slow. It goes out as soon as there is room.";
+        let note = "Waiting: many of your posts are being published, or the server is slow. Trying again.";
         let note = (self.state == State::Waiting).then(|| note.to_owned());
         self.wait_until(now + jittered(wait, jitter), note)
     }
 
-    /// Its time is over.
+    /// Ends the delivery after its retry window.
     #[must_use]
     pub fn give_up(self) -> Self {
-        let last = self.note.clone().unwrap_or_else(|| "It could not be sent.".to_owned());
+        let last = self.note.clone().unwrap_or_else(|| "The post could not be sent.".to_owned());
         let hours = (self.gives_up_at() - self.publish_at).num_hours();
-        let reason = format!("Given up {hours} hours after its time; give the post a new one to try again. {last}");
+        let reason = format!(
+            "Not published within {hours} hours of the scheduled time. Reschedule the post to try again. {last}"
+        );
         self.failed(reason, FailureClass::GivenUp)
     }
 
-    /// It has ended, and its post is told later: in an hour of many posts the
-    /// public calls come first. What follows it comes after that.
+    /// Defers the roll-up to `at`: under load, publish calls have priority. Follow-ups run after
+    /// it.
     #[must_use]
     pub fn defer_roll_up(mut self, at: DateTime<Utc>) -> Self {
         if self.state != State::Waiting {
@@ -267,22 +270,23 @@ impl Delivery {
         self
     }
 
-    /// It has ended and its post says so: nobody needs to look any more.
+    /// Removes the ended and rolled-up delivery from the due index.
     #[must_use]
     pub fn finish_roll_up(mut self) -> Self {
         self.due_at = None;
         self
     }
 
-    /// Clamps the platform's timestamp to the range from the first call that may have
-    /// made the post to now.
+    /// Clamps the platform's timestamp to the range from the first call that may have made the post
+    /// to now.
     fn published(self, published: Published, now: DateTime<Utc>) -> Self {
         let begun_at = self.unknown_outcome_since().unwrap_or(published.at);
         let at = published.at.min(now).max(begun_at);
         self.ended(State::Published(Published { at, ..published }))
     }
 
-    /// The open call certainly had no effect. An earlier one may have had, and may have been for other uploads.
+    /// The open call certainly had no effect. An earlier one may have had, and may have been for
+    /// other uploads.
     fn settle_call(&mut self) {
         if self.unknown_since == self.intent.as_ref().map(|it| it.at) {
             self.unknown_since = None;
@@ -313,7 +317,7 @@ impl Delivery {
             let noted = Self { note: Some(reason), ..self };
             return noted.give_up();
         }
-        // A wait beyond the end would only make the end late.
+        // A wait beyond the retry window would only delay its end.
         self.wait_until(at.min(ends), Some(reason))
     }
 
@@ -325,7 +329,7 @@ impl Delivery {
         self
     }
 
-    /// Whether a time that the platform named extends the retrying.
+    /// Whether the platform's own time extends the retry window.
     fn opens_late(&self, at: DateTime<Utc>) -> bool {
         self.gives_up_at() <= at && at <= self.publish_at + EXTENDED_RETRY_WINDOW
     }
@@ -336,7 +340,7 @@ impl Delivery {
     }
 }
 
-/// The wait and up to a quarter more, so that many do not come back at once.
+/// Lengthens the wait by up to a quarter, so that many deliveries do not come back at once.
 pub(super) fn jittered(wait: TimeDelta, jitter: u32) -> TimeDelta {
     wait + wait / 4 * i32::try_from(jitter % 1024).unwrap_or(0) / 1024
 }

@@ -1,20 +1,18 @@
-//! What a picture or video shows, in words.
+//! Alternative texts.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What a picture or video shows, in words, for those who do not see it. As it
-/// was written: platforms each have their own limit on top, see
-/// [`Rule::MaxAltText`](crate::rules::Rule::MaxAltText).
+/// The alternative text of an image or video, exactly as written. Platforms have their own limits
+/// in addition, see [`Rule::MaxAltText`](crate::rules::Rule::MaxAltText).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AltText(String);
 
-/// Why a text is no alternative text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidAltText {
-    /// Nothing but white space.
-    #[error("may not be blank; leave it out where there is nothing to say")]
+    /// Only white space.
+    #[error("may not be blank; leave it out if the file needs no description")]
     Blank,
     /// More than [`AltText::MAX_CHARS`].
     #[error("may have at most 10,000 characters, this has {chars}")]
@@ -25,10 +23,9 @@ pub enum InvalidAltText {
 }
 
 impl AltText {
-    /// The most characters (Unicode code points).
+    /// In Unicode code points.
     pub const MAX_CHARS: usize = 10_000;
 
-    /// A text as a client wrote it.
     pub fn parse(raw: &str) -> Result<Self, InvalidAltText> {
         let chars = raw.chars().count();
         if Self::MAX_CHARS < chars {
@@ -50,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_stays_as_it_was_written_and_is_neither_blank_nor_endless() {
+    fn alt_text_is_kept_unchanged_and_has_limits() {
         let longest = "ä".repeat(AltText::MAX_CHARS);
         assert_eq!(AltText::parse(&longest).unwrap().as_str(), longest);
         assert_eq!(AltText::parse(" A boat.\n").unwrap().as_str(), " A boat.\n");

@@ -1,4 +1,4 @@
-//! Pictures made from other pictures: within which bounds, and where they are.
+//! Images derived from uploads: their bounds, and their keys in the bucket.
 
 use std::fmt::{self, Write};
 
@@ -8,50 +8,48 @@ use sha2::{Digest, Sha256};
 use super::{MediaPath, MimeType, Pixels, Ratio};
 use crate::id::UserId;
 
-/// What a platform takes of a picture.
+/// What a platform accepts of an image.
 ///
-/// Requests of an older version, which knows the first two alone, are still read.
+/// Requests of an older version, which have the first two fields only, are still read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PictureBounds {
-    /// The largest file.
     pub max_bytes: u64,
     /// The longest side, in pixels.
     pub max_side: u32,
-    /// The types of file.
     #[serde(default, skip_serializing_if = "PictureTypes::are_usual")]
     pub types: PictureTypes,
-    /// How wide it is for its height, where borders are to make it so.
+    /// The aspect ratios beyond which white borders are added; `None` adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub borders: Option<Borders>,
 }
 
-/// What a picture is written as.
+/// The type of a derived image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PictureTypes {
     /// JPEG, or PNG where that is better.
     #[default]
     JpegOrPng,
-    /// JPEG alone, with white behind what is transparent.
+    /// JPEG only; transparent areas become white.
     Jpeg,
 }
 
-/// White borders around a picture that is too narrow or too wide.
+/// White borders around an image that is too narrow or too wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Borders {
-    /// The narrowest that needs none.
+    /// The narrowest image without borders.
     pub min: Ratio,
-    /// The widest that needs none.
+    /// The widest image without borders.
     pub max: Ratio,
 }
 
 impl PictureBounds {
-    /// So many bytes, and a side of so many pixels, as a JPEG or PNG.
+    /// At most `max_bytes` and a side of `max_side` pixels, as a JPEG or PNG.
     pub const fn new(max_bytes: u64, max_side: u32) -> Self {
         Self { max_bytes, max_side, types: PictureTypes::JpegOrPng, borders: None }
     }
 
-    /// The same as a JPEG alone.
+    /// Restricts the type to JPEG.
     #[must_use]
     pub const fn jpeg(self) -> Self {
         Self { types: PictureTypes::Jpeg, ..self }
@@ -62,7 +60,7 @@ impl PictureBounds {
         Self { borders: Some(borders), ..self }
     }
 
-    /// Whether a picture of this type and size needs no change, as far as these tell.
+    /// Whether an image of this type and size needs no change, as far as these two determine it.
     pub fn are_met_by(&self, mime_type: MimeType, pixels: Pixels) -> bool {
         let is_of_types = match self.types {
             PictureTypes::JpegOrPng => matches!(mime_type, MimeType::Jpeg | MimeType::Png),
@@ -71,7 +69,7 @@ impl PictureBounds {
         is_of_types && pixels.width.max(pixels.height) <= self.max_side && self.canvas(pixels) == pixels
     }
 
-    /// The size of a picture with its borders.
+    /// The size of an image with its borders.
     pub fn canvas(&self, pixels: Pixels) -> Pixels {
         self.borders.map_or(pixels, |it| it.around(pixels))
     }
@@ -85,8 +83,7 @@ impl PictureTypes {
 }
 
 impl Borders {
-    /// The size of a picture with its borders: the smallest that is wide enough, and not
-    /// too wide.
+    /// The size of an image with its borders: the smallest that is within the ratios.
     fn around(self, pixels: Pixels) -> Pixels {
         let Pixels { width, height } = pixels;
         if self.min.is_missed_by(pixels) {
@@ -99,27 +96,25 @@ impl Borders {
     }
 }
 
-/// A picture to be made: this file within these bounds.
+/// A request for a derived image: this file within these bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PictureRequest {
-    /// What was uploaded. It never changes.
+    /// The uploaded file, which never changes.
     pub file: MediaPath,
-    /// What is to come of it.
     pub bounds: PictureBounds,
 }
 
-/// The key of the result of a [`PictureRequest`] in the bucket: `derived/{user}/{hash}`.
-/// It follows from the request, so that the function that asks and the function that
-/// answers agree.
+/// The key of a [`PictureRequest`]'s result in the bucket: `derived/{user}/{hash}`. It follows from
+/// the request, so that the function that asks and the function that responds agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DerivedPath {
     user: UserId,
-    /// The first half of a SHA-256, to keep public addresses short.
+    /// The first half of a SHA-256, to keep public URLs short.
     hash: [u8; 16],
 }
 
 impl DerivedPath {
-    /// The user whose file it was made of.
+    /// The owner of the uploaded file.
     pub const fn user(self) -> UserId {
         self.user
     }
@@ -137,15 +132,15 @@ impl DerivedPath {
     }
 }
 
-/// What a file is made with. Another number makes every picture anew.
+/// Part of the hash: a new number makes every image again.
 const EDITION: u32 = 1;
 
 impl PictureRequest {
-    /// Where its answer is.
+    /// The key of the result.
     pub fn answered_at(&self) -> DerivedPath {
         let PictureBounds { max_bytes, max_side, types, borders } = self.bounds;
         let mut asked = format!("{EDITION}\n{}\n{max_bytes}\n{max_side}", self.file);
-        // Said only where it is not as it always was, so that older answers are found.
+        // Included only where it differs from the default, so that older results are found.
         if types == PictureTypes::Jpeg {
             asked.push_str("\njpeg");
         }
@@ -174,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_file_and_bounds_are_answered_at_one_place_and_others_elsewhere() {
+    fn derived_key_depends_on_file_and_bounds() {
         let asked = request("media/7/42.png", 1_000_000, 4_000);
         let place = asked.answered_at().to_string();
 
@@ -194,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_reads_back_as_it_was_sent() {
+    fn request_deserializes_back() {
         let asked = request("media/7/42.webp", 1, 2);
         let sent = serde_json::to_string(&asked).unwrap();
         assert_eq!(sent, r#"{"file":"media/7/42.webp","bounds":{"max_bytes":1,"max_side":2}}"#);
@@ -206,9 +201,9 @@ mod tests {
         assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), further);
     }
 
-    /// Pictures that were made by an earlier version are used.
+    /// Images that were made by an earlier version are used.
     #[test]
-    fn what_was_always_asked_is_answered_where_it_always_was() {
+    fn derived_key_of_an_older_request_is_unchanged() {
         let asked = request("media/7/42.png", 1_000_000, 4_000);
         let hash = Sha256::digest("1\nmedia/7/42.png\n1000000\n4000");
         assert_eq!(asked.answered_at().hash, hash[..16]);
@@ -224,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn borders_make_a_picture_just_wide_or_tall_enough() {
+    fn borders_extend_an_image_to_the_nearest_ratio() {
         let bounds = PictureBounds::new(1, 10_000).with_borders(BORDERS);
         let canvas = |width, height| {
             let Pixels { width, height } = bounds.canvas(Pixels { width, height });
@@ -244,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_that_meets_its_bounds_needs_no_change() {
+    fn image_within_its_bounds_needs_no_change() {
         let bounds = PictureBounds::new(1, 100);
         let meets =
             |bounds: PictureBounds, mime_type, width, height| bounds.are_met_by(mime_type, Pixels { width, height });

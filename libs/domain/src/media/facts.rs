@@ -1,21 +1,20 @@
-//! What a file says of itself: how large it is on a screen, how long it runs.
+//! Properties read from a file: dimensions, duration, frame rate, codec.
 
 use serde::{Deserialize, Serialize};
 
-/// What a file says of itself, as far as it could be read without decoding it.
-/// A platform may find otherwise, and what is not known is not checked.
+/// Properties read from a file without decoding it. A platform may determine others, and unknown
+/// ones are not checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// As it is shown: turned where the file says so.
+    /// As displayed, after the rotation that the file states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pixels: Option<Pixels>,
     /// Of a video, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Of a video, on average, in thousandths of a frame per second.
+    /// Average frame rate of a video, in thousandths of a frame per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub milli_frames_per_second: Option<u32>,
-    /// What the pictures of a video are coded with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codec: Option<VideoCodec>,
 }
@@ -23,30 +22,26 @@ pub struct Facts {
 /// Width and height in pixels, neither of them 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pixels {
-    /// From left to right.
     pub width: u32,
-    /// From top to bottom.
     pub height: u32,
 }
 
-/// What the pictures of a video are coded with.
+/// The codec of a video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VideoCodec {
-    /// H.264, also called AVC: what every platform takes.
+    /// H.264, also called AVC: what every platform accepts.
     H264,
     /// H.265, also called HEVC.
     Hevc,
-    /// VP9.
     Vp9,
-    /// AV1.
     Av1,
     #[serde(other)]
     Other,
 }
 
 impl VideoCodec {
-    /// As people call it.
+    /// The name that users know.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::H264 => "H.264",
@@ -59,7 +54,7 @@ impl VideoCodec {
 }
 
 impl Pixels {
-    /// Those of a file; `None` where one side is 0.
+    /// `None` where one side is 0.
     pub fn of(width: u32, height: u32) -> Option<Self> {
         (0 < width && 0 < height).then_some(Self { width, height })
     }
@@ -68,7 +63,7 @@ impl Pixels {
         u64::from(self.width) * u64::from(self.height)
     }
 
-    /// The same, lying on their side.
+    /// Rotated by 90 degrees: width and height swapped.
     #[must_use]
     pub fn turned(self) -> Self {
         Self { width: self.height, height: self.width }

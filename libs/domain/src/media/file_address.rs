@@ -1,9 +1,8 @@
-//! Addresses of the service's own under which anybody can read one file for a while, for
-//! platforms that fetch files themselves.
+//! Public URLs of files, valid for a limited time, for platforms that fetch files themselves.
 //!
-//! An address is short and has no query, because Meta refuses long ones and those of object
-//! storage unseen. It names the file and the time at which it ends, and proves both with a
-//! MAC, so that nothing is stored for it: a file that is deleted ends its addresses.
+//! A URL is short and has no query, because Meta refuses long URLs and those of object storage
+//! without fetching them. The path names the file and the expiry and has a MAC of both, so that
+//! nothing is stored for it. Deleting a file ends its URLs.
 
 use std::fmt;
 
@@ -17,10 +16,10 @@ use super::{DerivedPath, MediaPath, MimeType};
 use crate::id::UserId;
 use crate::token::random_bytes;
 
-/// The characters of a MAC: 132 bits of the 256, in URL-safe base64.
+/// Characters of a MAC: 132 bits of the 256, in URL-safe base64.
 const MAC_LENGTH: usize = 22;
 
-/// The secret with which addresses are made and verified. It never prints.
+/// The secret that signs and verifies URLs. `Debug` does not show it.
 #[derive(Clone)]
 pub struct FileKey(Key);
 
@@ -30,10 +29,9 @@ pub struct FileKey(Key);
 pub struct ShortFileSecret;
 
 impl FileKey {
-    /// The characters of the shortest secret.
     pub const MIN_LENGTH: usize = 32;
 
-    /// The key that an operator set. Its bytes are those of the text.
+    /// The secret that an operator set. Its bytes are those of the text.
     pub fn new(secret: &str) -> Result<Self, ShortFileSecret> {
         if secret.len() < Self::MIN_LENGTH {
             return Err(ShortFileSecret);
@@ -41,7 +39,7 @@ impl FileKey {
         Ok(Self(Key::new(HMAC_SHA256, secret.as_bytes())))
     }
 
-    /// A key for as long as this process runs.
+    /// A key that is valid as long as this process runs.
     pub fn random() -> Self {
         Self(Key::new(HMAC_SHA256, &random_bytes::<32>()))
     }
@@ -62,9 +60,8 @@ impl fmt::Debug for FileKey {
 /// A file that a platform can fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublicFile {
-    /// As the user uploaded it.
     Original(MediaPath),
-    /// A picture that was made of it.
+    /// An image that was derived from an upload.
     Derived(DerivedPath, MimeType),
 }
 
@@ -77,7 +74,6 @@ impl PublicFile {
         }
     }
 
-    /// The type that its extension says.
     pub const fn mime_type(&self) -> MimeType {
         match self {
             Self::Original(path) => path.mime(),
@@ -109,13 +105,12 @@ impl PublicFile {
     }
 }
 
-/// An address: `/files/{MAC}/{end}/{user}/{name}.{extension}`, where the end is in seconds
-/// since 1970. The function in `infra/edge.yaml` reads the same addresses.
+/// The path `/files/{MAC}/{end}/{user}/{name}.{extension}`, where the end is in seconds since 1970.
+/// The function in `infra/edge.yaml` parses the same paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileAddress {
-    /// What is read there.
     pub file: PublicFile,
-    /// When the address ends, in whole seconds.
+    /// In whole seconds.
     pub expires_at: DateTime<Utc>,
 }
 
@@ -123,7 +118,7 @@ impl FileAddress {
     /// The start of every path.
     pub const PREFIX: &str = "/files/";
 
-    /// No path is as long as this, so a longer text is refused unread.
+    /// Every path is shorter, so a longer text is refused unread.
     pub const MAX_BYTES: usize = 120;
 
     /// The path below the service's origin.
@@ -136,9 +131,8 @@ impl FileAddress {
         format!("{}/{}", self.expires_at.timestamp(), self.file.name())
     }
 
-    /// Reads a path exactly as it was requested: not decoded, with its query if it has one.
-    /// `None` for one that was not made with this key, is written in any other way, or has
-    /// ended.
+    /// Verifies a path exactly as it was requested: not decoded, with its query if it has one.
+    /// `None` if it was not made with this key, has another spelling, or has expired.
     pub fn verify(path: &str, key: &FileKey, now: DateTime<Utc>) -> Option<Self> {
         if Self::MAX_BYTES < path.len() {
             return None;
@@ -184,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_short_and_ends_in_the_extension() {
+    fn path_is_short_and_ends_in_the_extension() {
         let path = in_an_hour(original("media/7/42.mp4")).path(&key());
         assert!(path.starts_with("/files/") && path.ends_with("/7/42.mp4"), "{path}");
 
@@ -196,7 +190,8 @@ mod tests {
 
     #[test]
     fn the_mac_is_the_documented_one() {
-        // printf 1790000000/7/42.png | openssl dgst -sha256 -hmac 0123456789abcdef0123456789abcdef -binary
+        // printf 1790000000/7/42.png | openssl dgst -sha256 -hmac 0123456789abcdef0123456789abcdef
+        // -binary
         let address = FileAddress {
             file: original("media/7/42.png"),
             expires_at: DateTime::from_timestamp(1_790_000_000, 0).unwrap(),
@@ -205,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_opens_its_file_until_it_ends() {
+    fn path_is_valid_until_it_expires() {
         for file in [
             original("media/7/42.png"),
             original("media/7/42.mov"),
@@ -224,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_end_or_key_needs_another_mac() {
+    fn mac_covers_file_expiry_and_key() {
         let path = in_an_hour(original("media/7/42.png")).path(&key());
         let [mac, end] = [path[7..29].to_owned(), path[30..40].to_owned()];
         let other = FileKey::new("another secret of 32 characters.").unwrap();
@@ -243,9 +238,9 @@ mod tests {
         }
     }
 
-    /// Not even a text that carries the right MAC opens a file that the service does not write so.
+    /// Even a text with a valid MAC opens no file if the service would not write it like this.
     #[test]
-    fn a_signed_text_that_names_no_file_is_refused() {
+    fn signed_text_that_is_no_path_is_refused() {
         let end = (noon() + TimeDelta::hours(1)).timestamp();
         for name in [
             "7/../8/42.png",
@@ -277,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_does_not_print_and_a_short_secret_is_none() {
+    fn key_is_not_shown_and_short_secret_is_refused() {
         assert_eq!(format!("{:?}", key()), "FileKey(..)");
         let short = FileKey::new(&SECRET[1..]).unwrap_err();
         assert!(short.to_string().contains("at least 32 characters"), "{short}");
@@ -300,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_made_is_read(file in files(), seconds in 1_i64..1 << 32) {
+        fn created_path_verifies(file in files(), seconds in 1_i64..1 << 32) {
             let expires_at = DateTime::from_timestamp(seconds, 0).unwrap();
             let (address, key) = (FileAddress { file, expires_at }, FileKey::random());
             let path = address.path(&key);
@@ -310,9 +305,9 @@ mod tests {
             prop_assert_eq!(FileAddress::verify(&path, &FileKey::random(), noon()), None);
         }
 
-        /// One spelling: a change of any character opens nothing.
+        /// There is one spelling: a change of any character makes a path invalid.
         #[test]
-        fn an_address_with_another_character_is_refused(
+        fn path_with_a_changed_character_is_refused(
             file in files(), at in any::<proptest::sample::Index>(), other in any::<char>(), insert in any::<bool>(),
         ) {
             let address = in_an_hour(file);

@@ -1,14 +1,11 @@
-//! The name a file has on the user's side.
-
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The name a file has on the user's side. It is never used as a path.
+/// The file's name on the user's side. It is never used as a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Filename(String);
 
-/// Why a text cannot be the name of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidFilename {
     /// More than [`Filename::MAX_CHARS`].
@@ -17,16 +14,15 @@ pub enum InvalidFilename {
         /// Unicode code points of the text.
         chars: usize,
     },
-    /// It contains line breaks or other control characters.
+    /// Line breaks or other control characters.
     #[error("may not contain control characters")]
     Control,
 }
 
 impl Filename {
-    /// The most characters (Unicode code points) of a name.
+    /// In Unicode code points.
     pub const MAX_CHARS: usize = 255;
 
-    /// Reads a name as a client wrote it.
     pub fn parse(raw: &str) -> Result<Self, InvalidFilename> {
         let chars = raw.chars().count();
         if Self::MAX_CHARS < chars {
@@ -38,7 +34,6 @@ impl Filename {
         Ok(Self(raw.to_owned()))
     }
 
-    /// The name as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,18 +1,17 @@
-//! What a picture says of itself, read without decoding it. Every length in a
-//! file is checked against what is there, so that the cost of a file is that
-//! of its bytes.
+//! Properties of an image, read without decoding it. Every length in a file is checked against the
+//! bytes that are there, so that the cost is proportional to the size of the file.
 
 use super::jpeg::Outline;
 use super::{MimeType, png, webp};
 
-/// From so much of a picture its size is read. A JPEG may have its metadata
-/// before it, and most have less.
+/// Bytes from the start of an image that are read for its size. A JPEG may have more metadata
+/// before the size, but most have less.
 pub const HEADER_BYTES: usize = 64 << 10;
 
 impl MimeType {
-    /// Width and height in pixels, as a picture of this type that begins with
-    /// these bytes says; `None` when it does not, or is none that can be made
-    /// to fit. [`HEADER_BYTES`] are enough for most.
+    /// Width and height in pixels, from the first bytes of an image of this type; `None` when they
+    /// do not contain the size, or when the image cannot be made to fit. [`HEADER_BYTES`] are
+    /// enough for most files.
     pub fn picture_size(self, first_bytes: &[u8]) -> Option<(u32, u32)> {
         match self {
             Self::Jpeg => self.matches(first_bytes).then(|| Outline::of(first_bytes).size).flatten(),
@@ -22,9 +21,8 @@ impl MimeType {
         }
     }
 
-    /// Whether a file of this type holds one still picture and nothing that
-    /// would tell more than it: no place, camera, comment or preview, and
-    /// nothing behind its end. Only a JPEG or PNG is ever found to.
+    /// Whether a file of this type contains one still image and nothing else: no location, camera,
+    /// comment or preview, and nothing after its end. True only for some JPEG and PNG files.
     pub fn is_bare_picture(self, bytes: &[u8]) -> bool {
         match self {
             Self::Jpeg => Outline::of(bytes).is_bare,
@@ -45,7 +43,7 @@ mod tests {
         [&[0xFF, marker], &length[..], content].concat()
     }
 
-    /// A JPEG of 300 × 200 pixels, without any that could be shown.
+    /// A JPEG of 300 × 200 pixels, without image data.
     fn jpeg(more: &[u8], behind: &[u8]) -> Vec<u8> {
         let frame = [8, 0, 200, 1, 44, 3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0];
         [
@@ -69,7 +67,7 @@ mod tests {
         [&length[..], &named, &crc32fast::hash(&named).to_be_bytes()].concat()
     }
 
-    /// A PNG of 300 × 200 pixels, without any.
+    /// A PNG of 300 × 200 pixels, without image data.
     fn png(more: &[u8], behind: &[u8]) -> Vec<u8> {
         let header = [&300_u32.to_be_bytes()[..], &200_u32.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
         let parts = [chunk("IHDR", &header), more.to_vec(), chunk("IDAT", b"pixels"), chunk("IEND", b"")].concat();
@@ -90,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_says_how_large_it_is() {
+    fn image_size_is_read_from_the_header() {
         assert_eq!(MimeType::Jpeg.picture_size(&jpeg(b"", b"")), Some((300, 200)));
         assert_eq!(MimeType::Png.picture_size(&png(b"", b"")), Some((300, 200)));
         for file in webps() {
@@ -102,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_picture_with_nothing_beside_it_is_bare() {
+    fn only_an_image_without_extra_data_is_bare() {
         let profile = segment(0xE2, b"ICC_PROFILE\0\x01\x01a profile");
         for more in [&b""[..], &profile] {
             assert!(MimeType::Jpeg.is_bare_picture(&jpeg(more, b"")));
@@ -135,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_off_or_is_damaged_is_not_bare() {
+    fn truncated_or_damaged_image_is_not_bare() {
         for (mime, whole) in [(MimeType::Jpeg, jpeg(b"", b"")), (MimeType::Png, png(b"", b""))] {
             for length in 0..whole.len() {
                 assert!(!mime.is_bare_picture(&whole[..length]), "{mime:?} {length}");
@@ -152,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_bring_the_readers_down(
+        fn any_bytes_are_read_without_a_panic(
             mime in proptest::sample::select(MimeType::ALL.to_vec()),
             start in proptest::sample::select(vec![
                 Vec::new(), jpeg(b"", b""), png(b"", b""), webps()[0].clone(), webps()[1].clone(), webps()[2].clone(),

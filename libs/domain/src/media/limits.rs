@@ -1,4 +1,4 @@
-//! How large a file may be.
+//! Limits of file sizes.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,25 +8,25 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// The largest picture that a platform fetches from an address of the service's own. A
-/// function on Lambda serves it in a response of at most 6 MB, in base64, which takes a
-/// third more. No such platform shows more detail: Meta scales pictures down.
+/// The largest image that a platform fetches from the service's own URL. A function on Lambda
+/// serves it in a response of at most 6 MB, in base64, which takes a third more. No such platform
+/// shows more detail: Meta scales images down.
 pub const MAX_FETCHED_PICTURE_BYTES: u64 = 4 * MIB;
 
 /// The largest files, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MediaLimits {
-    /// Pictures other than GIFs.
+    /// Images other than GIFs.
     pub image: u64,
     pub gif: u64,
     pub video: u64,
-    /// Videos that we fetch. They pass through a function, which has less time
-    /// than a user's own upload.
+    /// Videos that the service fetches. They pass through a function, which has less time than a
+    /// user's own upload.
     pub fetched_video: u64,
-    /// All files together of one user that are not part of a published post.
+    /// Total size of a user's files that are not part of a published post.
     pub user_bytes: u64,
-    /// How many those may be.
+    /// Number of a user's files that are not part of a published post.
     pub user_files: u64,
 }
 
@@ -44,7 +44,7 @@ impl Default for MediaLimits {
 }
 
 impl MediaLimits {
-    /// The largest file of this type, uploaded by the user or fetched by us.
+    /// The limit for this type; `fetched` if the service fetches the file.
     pub fn max_bytes(&self, mime: MimeType, fetched: bool) -> u64 {
         match (mime, mime.file_type()) {
             (MimeType::Gif, _) => self.gif,
@@ -55,10 +55,10 @@ impl MediaLimits {
     }
 }
 
-/// A size as people read it: `20 MiB`, `1.5 GiB`, `17 bytes`.
+/// A size for people: `20 MiB`, `1.5 GiB`, `17 bytes`.
 ///
-/// A fraction is rounded up, so that a file one byte over a limit does not
-/// read as large as the limit.
+/// A fraction is rounded up, so that a file one byte over a limit does not look as large as the
+/// limit.
 pub fn human_size(bytes: u64) -> String {
     let (unit, name) = match bytes {
         1 => return "1 byte".to_owned(),

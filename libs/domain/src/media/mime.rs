@@ -1,44 +1,37 @@
-//! The types of files, and how the first bytes of a file tell its type.
+//! The types of files, and how the first bytes of a file determine its type.
 
 use serde::{Deserialize, Serialize};
 
-/// How many bytes from the start of a file are needed to recognise its type.
+/// Bytes from the start of a file that are needed to recognize its type.
 pub const SNIFF_BYTES: usize = 32;
 
-/// The type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MimeType {
-    /// A JPEG picture.
     #[serde(rename = "image/jpeg")]
     Jpeg,
-    /// A PNG picture.
     #[serde(rename = "image/png")]
     Png,
-    /// A GIF, moving or not.
+    /// Animated or not.
     #[serde(rename = "image/gif")]
     Gif,
-    /// A `WebP` picture.
     #[serde(rename = "image/webp")]
     Webp,
-    /// An MP4 video.
     #[serde(rename = "video/mp4")]
     Mp4,
-    /// A `QuickTime` video.
     #[serde(rename = "video/quicktime")]
     Quicktime,
 }
 
-/// What a file is to a reader of a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileType {
-    /// A picture, GIFs included.
+    /// Includes GIFs.
     Image,
     Video,
 }
 
 impl FileType {
-    /// The name of the kind, as clients read it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Image => "image",
@@ -48,10 +41,10 @@ impl FileType {
 }
 
 impl MimeType {
-    /// Every type, in the order in which they are shown.
+    /// All types, in the order in which they are shown.
     pub const ALL: [Self; 6] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
 
-    /// The name of the type, as clients write it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",
@@ -63,13 +56,12 @@ impl MimeType {
         }
     }
 
-    /// Reads a type, which has to be written exactly as [`MimeType::as_str`]
-    /// does.
+    /// Parses a type that is written exactly like [`MimeType::as_str`].
     pub fn parse(raw: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == raw)
     }
 
-    /// The extension of a file's name, without the dot. Each type has its own.
+    /// The file name extension, without the dot. Each type has its own.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Jpeg => "jpg",
@@ -86,7 +78,6 @@ impl MimeType {
         Self::ALL.into_iter().find(|it| it.extension() == extension)
     }
 
-    /// What it is to a reader of a post.
     pub const fn file_type(self) -> FileType {
         match self {
             Self::Jpeg | Self::Png | Self::Gif | Self::Webp => FileType::Image,
@@ -94,8 +85,8 @@ impl MimeType {
         }
     }
 
-    /// The type of a file that starts with these bytes; `None` when it is not
-    /// one of [`MimeType::ALL`]. [`SNIFF_BYTES`] bytes are always enough.
+    /// The type of a file with these first bytes; `None` when it is not one of [`MimeType::ALL`].
+    /// [`SNIFF_BYTES`] bytes are always enough.
     pub fn sniff(first_bytes: &[u8]) -> Option<Self> {
         match first_bytes {
             [0xFF, 0xD8, 0xFF, ..] => Some(Self::Jpeg),
@@ -106,27 +97,26 @@ impl MimeType {
         }
     }
 
-    /// Whether a file that starts with these bytes is of this type.
+    /// Whether a file with these first bytes has this type.
     pub fn matches(self, first_bytes: &[u8]) -> bool {
         Self::sniff(first_bytes) == Some(self)
     }
 }
 
-/// The type of an MP4 or `QuickTime` file. Such a file is a sequence of boxes:
-/// four bytes of length, four bytes of name, and content. In newer files, the
-/// first box names the brand, which tells the type.
+/// The type of an MP4 or `QuickTime` file. Such a file is a sequence of boxes: four bytes of
+/// length, four bytes of name, and content. In newer files, the first box names the brand, which
+/// determines the type.
 fn first_box(first_bytes: &[u8]) -> Option<MimeType> {
     let (length, rest) = first_bytes.split_first_chunk::<4>()?;
     let (name, content) = rest.split_first_chunk::<4>()?;
-    // A length covers its box's head, so 2 to 7 are impossible. 0 means "until
-    // the end of the file", and 1 means "the length follows in eight bytes".
+    // The length includes the header of the box, so 2 to 7 are impossible. 0 means "until the end
+    // of the file", and 1 means "the length follows in eight bytes".
     if (2..8).contains(&u32::from_be_bytes(*length)) {
         return None;
     }
     match name {
         b"ftyp" => brand(*content.first_chunk()?),
-        // Older QuickTime files have no brand and start with one of these
-        // boxes.
+        // Older QuickTime files have no brand and start with one of these boxes.
         b"moov" | b"mdat" | b"wide" | b"free" | b"skip" | b"pnot" => Some(MimeType::Quicktime),
         _ => None,
     }
@@ -135,8 +125,8 @@ fn first_box(first_bytes: &[u8]) -> Option<MimeType> {
 fn brand(brand: [u8; 4]) -> Option<MimeType> {
     match &brand {
         b"qt  " => Some(MimeType::Quicktime),
-        // The same container also holds pictures (HEIF, AVIF, Canon's raw
-        // format) and sound, which are not videos.
+        // This container also holds images (HEIF, AVIF, Canon's raw format) and audio, which
+        // are not videos.
         b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"hevx" | b"hevm" | b"hevs" | b"mif1" | b"mif2" | b"msf1"
         | b"avif" | b"avis" | b"crx " | b"M4A " | b"M4B " | b"M4P " => None,
         _ => Some(MimeType::Mp4),
@@ -158,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_is_recognised_by_its_first_bytes_and_no_other_matches() {
+    fn every_type_is_recognized_by_its_first_bytes_only() {
         let samples = [
             (MimeType::Jpeg, b"\xFF\xD8\xFF\xE0\x00\x10JFIF".to_vec()),
             (MimeType::Png, b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR".to_vec()),
@@ -181,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_of_ours_is_not_recognised() {
+    fn unsupported_type_is_not_recognized() {
         let samples: [&[u8]; 9] = [
             b"",
             b"GIF88a",
@@ -199,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_ends_too_early_is_not_recognised() {
+    fn truncated_file_is_not_recognized() {
         let whole = boxed(b"ftyp", b"isom");
         for length in 0..whole.len() {
             assert_eq!(MimeType::sniff(&whole[..length]), None, "{length}");
@@ -207,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_is_written_the_same_way_everywhere() {
+    fn type_has_one_spelling() {
         for mime in MimeType::ALL {
             assert_eq!(MimeType::parse(mime.as_str()), Some(mime));
             assert_eq!(serde_json::to_value(mime).unwrap(), mime.as_str());
@@ -233,7 +223,7 @@ mod tests {
         }
 
         #[test]
-        fn any_rest_of_a_picture_is_still_that_picture(
+        fn later_bytes_of_an_image_do_not_change_its_type(
             rest in proptest::collection::vec(any::<u8>(), 0..64),
         ) {
             prop_assert!(MimeType::Webp.matches(&[webp(), rest].concat()));

@@ -1,4 +1,4 @@
-//! The reference by which posts name a file, which is also its key in the store.
+//! The reference by which posts name a file, which is also its key in the bucket.
 
 use std::fmt;
 
@@ -10,8 +10,7 @@ use crate::id::{MediaId, UserId};
 
 /// `media/{user}/{media id}.{ext}`.
 ///
-/// A file has exactly one path: a text is read only when it is written exactly
-/// as this type writes it.
+/// A file has exactly one path: parsing accepts only the spelling that this type writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MediaPath {
@@ -20,21 +19,18 @@ pub struct MediaPath {
     mime: MimeType,
 }
 
-/// A text that is not the path of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("is not a path that POST /media returned")]
 pub struct InvalidMediaPath;
 
 impl MediaPath {
-    /// No path is as long as this, so a longer text is refused unread.
+    /// Every path is shorter, so a longer text is refused unread.
     pub const MAX_BYTES: usize = 100;
 
-    /// The path of this file.
     pub const fn new(user: UserId, media: MediaId, mime: MimeType) -> Self {
         Self { user, media, mime }
     }
 
-    /// Reads a path as a client wrote it.
     pub fn parse(raw: &str) -> Result<Self, InvalidMediaPath> {
         Self::read(raw).ok_or(InvalidMediaPath)
     }
@@ -52,17 +48,15 @@ impl MediaPath {
         })
     }
 
-    /// What the paths of all files of a user start with.
+    /// The prefix of the paths of all files of a user.
     pub fn folder(user: UserId) -> String {
         format!("media/{user}/")
     }
 
-    /// The user the file belongs to.
     pub const fn user(self) -> UserId {
         self.user
     }
 
-    /// The id of the file.
     pub const fn media(self) -> MediaId {
         self.media
     }
@@ -100,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_tells_owner_file_and_type() {
+    fn path_contains_owner_file_and_type() {
         let path = MediaPath::parse("media/7/42.mov").unwrap();
         assert_eq!((path.user().get(), path.media().get()), (7, 42));
         assert_eq!(path.mime(), MimeType::Quicktime);
@@ -153,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_path_reads_back_what_it_shows(
+        fn displayed_path_parses_back(
             user in 1_u64..1 << 53,
             media in 1_u64..1 << 53,
             mime in proptest::sample::select(MimeType::ALL.to_vec()),
@@ -164,7 +158,7 @@ mod tests {
         }
 
         #[test]
-        fn what_reads_shows_as_it_was_written(
+        fn parsed_path_is_displayed_unchanged(
             raw in "media/[0-9]{1,3}/[0-9]{1,3}\\.(jpe?g|png|gif|webp|mp4|mov)",
         ) {
             if let Ok(path) = MediaPath::parse(&raw) {

@@ -1,10 +1,10 @@
-//! The chunks that a PNG file is made of, read without unpacking a pixel.
-//! Source: the PNG specification, third edition, chapters 5 and 11.
+//! The chunks of a PNG file, read without decompressing a pixel. Source: the PNG specification,
+//! third edition, chapters 5 and 11.
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1A\n";
 
-/// The chunks that a still picture and its colours need. Others are text,
-/// times, places, and the pictures of a film.
+/// The chunks that a still image and its colors need. Others are text, times, locations, and frames
+/// of an animation.
 const OF_THE_PICTURE: [&[u8; 4]; 12] =
     [b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT", b"bKGD", b"pHYs"];
 
@@ -17,8 +17,7 @@ pub(super) fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     Some(size).filter(|(width, height)| 0 < *width && 0 < *height)
 }
 
-/// Whether a file is whole, undamaged, and holds a still picture and nothing
-/// else.
+/// Whether a file is complete, undamaged, and contains a still image and nothing else.
 pub(super) fn is_bare(bytes: &[u8]) -> bool {
     let Some(mut rest) = bytes.strip_prefix(SIGNATURE) else { return false };
     while let Some((length, after)) = rest.split_first_chunk::<4>() {

@@ -1,9 +1,8 @@
-//! Reading what a file says of itself, from as little of it as there is to it.
+//! Probing a file: reading its properties from as few bytes as possible.
 //!
-//! Nothing is read here: whoever has the file brings the parts that are asked
-//! for, one after the other. What a file says is believed as far as it goes, and
-//! the cost of a file is that of the parts that were brought: how many those may
-//! be, their bringer decides.
+//! This module performs no I/O. The caller reads the parts that are requested, one after the other.
+//! The file's own statements are used without verification. The cost is that of the parts that were
+//! read, and the caller limits their number.
 
 mod exif;
 mod jpeg;
@@ -14,42 +13,41 @@ use std::ops::Range;
 
 use super::{Facts, MimeType, Pixels};
 
-/// How much is asked for at once: the heads of most files are smaller.
+/// The size of a requested part: the headers of most files are smaller.
 pub const PART_BYTES: usize = 64 << 10;
 
-/// A file of which parts were read.
+/// A file of which some parts were read.
 #[derive(Clone, Debug)]
 pub struct Parts {
     size_bytes: u64,
     parts: Vec<(u64, Vec<u8>)>,
 }
 
-/// Why something of a file cannot be told.
+/// Why a property of a file is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Gap {
     /// This part has to be read first.
     Missing(Range<u64>),
-    /// The file does not say it, or not as the format wants it.
+    /// The file does not contain it, or not in a valid form.
     Unsaid,
 }
 
 impl Parts {
-    /// A file that large, of which the beginning was read.
+    /// A file of this size, of which the beginning was read.
     pub fn of(size_bytes: u64, first_bytes: Vec<u8>) -> Self {
         Self { size_bytes, parts: vec![(0, first_bytes)] }
     }
 
-    /// Brings another part, which begins here.
+    /// Adds a part that starts at `start`.
     pub fn bring(&mut self, start: u64, bytes: Vec<u8>) {
         self.parts.push((start, bytes));
     }
 
-    /// What the file says of itself; or which part of it has to be brought
-    /// first. It is never larger than [`PART_BYTES`], and lies within the file.
+    /// The properties of the file.
     ///
     /// # Errors
-    /// The part that is missing. A file that is damaged or strange has no error
-    /// but fewer facts.
+    /// The part that has to be read first: at most [`PART_BYTES`], within the file. A file that is
+    /// damaged or unusual is no error, and has fewer properties.
     pub fn facts(&self, mime: MimeType) -> Result<Facts, Range<u64>> {
         let found = match mime {
             MimeType::Jpeg => jpeg::pixels(self).map(pixels),
@@ -65,12 +63,11 @@ impl Parts {
         }
     }
 
-    /// What is known of it without any further part.
+    /// The properties that are known without further parts.
     pub fn facts_so_far(&self, mime: MimeType) -> Facts {
         self.facts(mime).unwrap_or_default()
     }
 
-    /// These bytes of the file.
     fn get(&self, start: u64, length: usize) -> Result<&[u8], Gap> {
         let end = start.checked_add(length as u64).filter(|it| *it <= self.size_bytes).ok_or(Gap::Unsaid)?;
         let brought = self.parts.iter().find_map(|(first, bytes)| {
@@ -81,8 +78,8 @@ impl Parts {
             return Ok(brought);
         }
         let whole = start.saturating_add(PART_BYTES as u64).min(self.size_bytes).max(end);
-        // Longer than what is ever asked for, or what came was shorter than what
-        // was asked for: it would be asked for without end.
+        // Longer than any requested part, or the part was shorter than requested: it would be
+        // requested forever.
         let is_hopeless = PART_BYTES < length || self.parts.iter().any(|(first, _)| *first == start);
         Err(if is_hopeless { Gap::Unsaid } else { Gap::Missing(start..whole) })
     }

@@ -1,4 +1,4 @@
-//! How wide a picture is for its height.
+//! Aspect ratios.
 
 use std::fmt;
 
@@ -12,34 +12,32 @@ use super::Pixels;
 pub struct Ratio(u32);
 
 impl Ratio {
-    /// So many hundredths of the height.
     pub const fn hundredths(width: u32) -> Self {
         Self(width)
     }
 
-    /// How many hundredths of the height.
     pub const fn in_hundredths(self) -> u32 {
         self.0
     }
 
-    /// The least width that is not narrower, for this height.
+    /// The smallest width for this height that is not narrower.
     pub(crate) fn width_of(self, height: u32) -> u32 {
         let width = (u64::from(self.0) * u64::from(height)).div_ceil(100);
         u32::try_from(width).unwrap_or(u32::MAX)
     }
 
-    /// The least height with which this width is not wider.
+    /// The smallest height for this width that is not wider.
     pub(crate) fn height_of(self, width: u32) -> u32 {
         let height = (u64::from(width) * 100).div_ceil(u64::from(self.0.max(1)));
         u32::try_from(height).unwrap_or(u32::MAX)
     }
 
-    /// Whether pixels are wider.
+    /// Whether the image is wider.
     pub(crate) fn is_exceeded_by(self, pixels: Pixels) -> bool {
         u64::from(self.0) * u64::from(pixels.height) < u64::from(pixels.width) * 100
     }
 
-    /// Whether pixels are narrower.
+    /// Whether the image is narrower.
     pub(crate) fn is_missed_by(self, pixels: Pixels) -> bool {
         u64::from(pixels.width) * 100 < u64::from(self.0) * u64::from(pixels.height)
     }

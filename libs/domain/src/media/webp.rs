@@ -1,4 +1,4 @@
-//! How large a `WebP` file says it is. Source: RFC 9649, 2.4 to 2.7.
+//! The size of a `WebP` file. Source: RFC 9649, 2.4 to 2.7.
 
 /// Width and height in pixels, of a file or the beginning of one.
 pub(super) fn size(bytes: &[u8]) -> Option<(u32, u32)> {
@@ -6,8 +6,7 @@ pub(super) fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     let (name, content) = chunk.split_first_chunk::<4>()?;
     let content = content.get(4..)?;
     let size = match name {
-        // A tag of three bytes and a start code; the upper two bits of a side
-        // say how it is to be scaled.
+        // A tag of three bytes and a start code; the upper two bits of a side are its scale.
         b"VP8 " => {
             let [w0, w1, h0, h1] = *content.get(6..)?.first_chunk()?;
             (little([w0, w1 & 0x3F, 0]), little([h0, h1 & 0x3F, 0]))

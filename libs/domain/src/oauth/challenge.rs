@@ -1,26 +1,24 @@
-//! What binds a code to the program that asked for it (PKCE, RFC 7636).
+//! PKCE (RFC 7636), which binds a code to the client that requested it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::token;
 
-/// The SHA-256 of a secret that the client keeps until it has the code, in
-/// URL-safe base64: the method `S256`, the only one that is taken.
+/// The SHA-256 of the verifier, in URL-safe base64: method `S256`, the only supported one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Challenge(String);
 
-/// The characters of a SHA-256 in base64 without padding.
+/// Characters of a SHA-256 in base64 without padding.
 const CHARS: usize = 43;
 
 impl Challenge {
-    /// Reads one.
     pub fn parse(raw: &str) -> Option<Self> {
         let is_hash = raw.len() == CHARS && raw.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it));
         is_hash.then(|| Self(raw.to_owned()))
     }
 
-    /// Whether this is the secret that it was made of: 43 to 128 characters.
+    /// Whether the challenge was made of this verifier (43 to 128 characters).
     pub fn is_met_by(&self, verifier: &str) -> bool {
         let is_verifier = (43..=128).contains(&verifier.len())
             && verifier.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._~".contains(&it));
@@ -37,7 +35,7 @@ mod tests {
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
     #[test]
-    fn a_challenge_is_met_by_its_verifier_alone() {
+    fn challenge_matches_only_its_verifier() {
         let challenge = Challenge::parse(CHALLENGE).unwrap();
         assert!(challenge.is_met_by(VERIFIER));
         for other in [CHALLENGE, "", &VERIFIER[1..], &format!("{VERIFIER}="), &"x".repeat(129)] {
@@ -48,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hash_is_no_challenge() {
+    fn challenge_that_is_no_hash_is_refused() {
         for raw in ["", VERIFIER.get(1..).unwrap(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM", &"x".repeat(44)] {
             assert_eq!(Challenge::parse(raw), None, "{raw}");
         }

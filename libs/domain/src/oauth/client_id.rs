@@ -1,5 +1,3 @@
-//! The id of a client: the address of the document that describes it.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -7,10 +5,10 @@ use url::Url;
 
 use super::{is_loopback, plain};
 
-/// The id of a client: the address of the document that describes it.
+/// The id of a client: the URL of the document that describes it. At most 1,024 bytes.
 ///
-/// Written in the one way that its parts can be written in, so that two are the
-/// same client exactly when they are the same text. At most 1,024 bytes.
+/// Only the normalized spelling is accepted, so that two ids are equal exactly when their texts
+/// are.
 ///
 /// Source: OAuth Client ID Metadata Document, section 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,8 +16,8 @@ use super::{is_loopback, plain};
 pub struct ClientId(Url);
 
 impl ClientId {
-    /// Reads one. http is an address of this very machine: whether it may be
-    /// called at all is decided where calls are made.
+    /// Accepts http for this machine only; whether it may be called is decided where calls are
+    /// made.
     pub fn parse(raw: &str) -> Option<Self> {
         let url = plain(raw)?;
         let is_encrypted = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
@@ -27,12 +25,12 @@ impl ClientId {
         is_id.then_some(Self(url))
     }
 
-    /// Where the document is.
+    /// The URL of the document.
     pub fn url(&self) -> &Url {
         &self.0
     }
 
-    /// The server that vouches for the client: what can be believed of it.
+    /// The server that vouches for the client: the only part that users can trust.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
@@ -48,7 +46,7 @@ impl TryFrom<String> for ClientId {
     type Error = &'static str;
 
     fn try_from(raw: String) -> Result<Self, Self::Error> {
-        Self::parse(&raw).ok_or("not the address of a client's document")
+        Self::parse(&raw).ok_or("not a valid client id")
     }
 }
 
@@ -63,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_the_address_of_a_document_written_in_one_way() {
+    fn client_id_is_a_url_in_normalized_form() {
         for id in ["https://app.example/oauth/client.json", "https://app.example:8443/c", "http://127.0.0.1:9/c"] {
             assert_eq!(ClientId::parse(id).unwrap().to_string(), id);
         }

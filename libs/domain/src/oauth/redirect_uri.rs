@@ -1,28 +1,25 @@
-//! Where the browser is sent back to with a code.
+//! Redirect URIs of OAuth clients.
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{is_loopback, plain};
 
-/// Where the browser is sent back to with a code: a page by https, or a program
-/// on the person's own machine. Kept as it was written, because it is compared
-/// by its text.
+/// An https page, or a program on the user's own machine. Stored as written, because it is compared
+/// as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RedirectUri(String);
 
 impl RedirectUri {
-    /// Reads one.
     pub fn parse(raw: &str) -> Option<Self> {
         let url = plain(raw)?;
         let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
         is_safe.then(|| Self(raw.to_owned()))
     }
 
-    /// Whether a client that registered this one may be answered at the other.
-    /// A program on the person's machine takes any port that is free (RFC 8252,
-    /// section 7.3); all else is the same text.
+    /// Whether a client that registered this URI may use `asked`. A program on the user's machine
+    /// uses any free port (RFC 8252, section 7.3); everything else has to be equal.
     pub fn permits(&self, asked: &Self) -> bool {
         if self == asked {
             return true;
@@ -33,7 +30,7 @@ impl RedirectUri {
         }
     }
 
-    /// Whether it leads to a program on the person's own machine.
+    /// Whether it leads to a program on the user's own machine.
     pub fn is_loopback(&self) -> bool {
         Url::parse(&self.0).is_ok_and(|it| is_loopback(&it))
     }
@@ -43,19 +40,19 @@ impl RedirectUri {
         Url::parse(&self.0).ok().and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// As it was written.
+    /// As written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// With these parameters behind those that it has.
+    /// Adds query parameters to those that it has.
     pub fn with(&self, parameters: &[(&str, &str)]) -> String {
         match Url::parse(&self.0) {
             Ok(mut url) => {
                 url.query_pairs_mut().extend_pairs(parameters);
                 url.into()
             }
-            // It was read before, so it is one.
+            // It was parsed before, so it is valid.
             Err(_) => self.0.clone(),
         }
     }
@@ -79,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_sent_back_by_https_or_to_their_own_machine() {
+    fn redirect_uri_is_https_or_loopback() {
         for raw in ["https://app.example/back", "http://127.0.0.1:33418/", "http://[::1]/x", "http://localhost:1/x"] {
             assert_eq!(uri(raw).as_str(), raw);
         }
@@ -98,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_port_of_a_program_on_the_own_machine_is_free() {
+    fn only_the_port_of_a_loopback_uri_may_differ() {
         assert!(uri("http://127.0.0.1/back").permits(&uri("http://127.0.0.1:50000/back")));
         assert!(uri("http://localhost:1/back?a=1").permits(&uri("http://localhost:2/back?a=1")));
         assert!(uri("http://[::1]/back").permits(&uri("http://[::1]:2/back")));
@@ -121,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_keeps_the_parameters_that_are_there() {
+    fn existing_query_parameters_are_kept() {
         let answer = uri("https://app.example/back?a=1").with(&[("code", "x y"), ("iss", "https://b.example")]);
         assert_eq!(answer, "https://app.example/back?a=1&code=x+y&iss=https%3A%2F%2Fb.example");
     }

@@ -1,4 +1,4 @@
-//! What an access token may be used at (RFC 8707).
+//! Resource indicators of access tokens (RFC 8707).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
-    /// The whole service: the API, called directly and through the tools.
+    /// The whole service: the API, called directly and through the MCP tools.
     #[default]
     Service,
     /// The API, called directly.
     Api,
-    /// The tools of assistants, and the API through them.
+    /// The MCP tools, and the API through them.
     Mcp,
 }
 
 impl Resource {
     const ALL: [Self; 3] = [Self::Service, Self::Api, Self::Mcp];
 
-    /// Its path below the origin of the service.
+    /// The path below the origin of the service.
     pub fn path(self) -> &'static str {
         match self {
             Self::Service => "",
@@ -27,15 +27,14 @@ impl Resource {
         }
     }
 
-    /// Reads the address of a resource of the service at `origin`, with or
-    /// without a slash at its end.
+    /// Parses the URL of a resource of the service at `origin`, with or without a trailing slash.
     pub fn parse(origin: &str, address: &str) -> Option<Self> {
         let path = address.strip_prefix(origin)?;
         let path = path.strip_suffix('/').unwrap_or(path);
         Self::ALL.into_iter().find(|it| it.path() == path)
     }
 
-    /// Whether a token for this resource is good for the other one, too.
+    /// Whether a token for this resource is valid for the other one, too.
     pub fn includes(self, other: Self) -> bool {
         self == Self::Service || self == other
     }
@@ -46,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resource_is_one_of_three_addresses_of_the_service() {
+    fn resource_is_one_of_three_urls_of_the_service() {
         let parse = |address: &str| Resource::parse("https://a.example", address);
         for (path, resource) in [("", Resource::Service), ("/api/v1", Resource::Api), ("/mcp", Resource::Mcp)] {
             assert_eq!(parse(&format!("https://a.example{path}")), Some(resource));
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_token_for_the_service_is_good_for_another_resource() {
+    fn only_a_service_token_includes_other_resources() {
         for one in Resource::ALL {
             for other in Resource::ALL {
                 assert_eq!(one.includes(other), one == other || one == Resource::Service, "{one:?} {other:?}");

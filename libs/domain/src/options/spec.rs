@@ -1,4 +1,4 @@
-//! Which options a platform has, and what their values may be.
+//! Declaration of a platform's options, their validation and their JSON Schema.
 
 mod form;
 
@@ -13,99 +13,88 @@ use super::{OptionValue, Options};
 use crate::suggestion::suggest;
 use crate::validation_errors::ValidationErrors;
 
-/// An option of a platform.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
-    /// Its name in requests. A name means the same on every platform.
+    /// The name in requests. It has the same meaning on every platform.
     pub name: &'static str,
-    /// What it does, in a sentence for users.
+    /// A sentence for users.
     pub about: &'static str,
-    /// What its value may be.
     pub kind: OptionKind,
-    /// Whether a scheduled post has to have it.
+    /// Whether a scheduled post must have it.
     pub required: Required,
-    /// An option without which it says nothing.
+    /// An option without which this one has no effect.
     pub needs: Option<&'static str>,
-    /// An option that cannot be given beside it.
+    /// An option that cannot be combined with this one.
     pub not_with: Option<&'static str>,
 }
 
-/// Whether a scheduled post has to have an option.
+/// Whether a scheduled post must have an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Required {
-    /// It may be left out.
     Never,
     Always,
-    /// It has to where another option has one of some values.
+    /// Required where another option has one of these values.
     When {
-        /// The other option.
         option: &'static str,
-        /// Its values.
         is: &'static [&'static str],
     },
 }
 
-/// What the value of an option may be.
+/// The type of an option's value.
 #[derive(Clone, Copy, Debug)]
 pub enum OptionKind {
-    /// Words, of at most so many characters.
     Text {
-        /// Unicode code points.
+        /// The longest text, in Unicode code points.
         max: usize,
     },
-    /// A text that contains none of certain words, in upper or lower case.
+    /// A text without certain words, in upper or lower case.
     TextWithout {
-        /// The longest, in Unicode code points.
+        /// The longest text, in Unicode code points.
         max: usize,
-        /// The words that it may not contain, in lower-case ASCII.
+        /// The excluded words, in lower-case ASCII.
         words: &'static [&'static str],
     },
     OneOf(&'static [&'static str]),
-    /// A whole number.
     Number {
-        /// The least.
         min: i64,
-        /// The greatest.
         max: i64,
     },
-    /// A value of a list that the platform has for the account: a board, a channel.
-    /// Only the platform says whether there is such a value.
+    /// A value from a list that the platform has for the account, such as a board or a channel.
+    /// Only the platform knows whether the value exists.
     Choice {
         /// The longest value, in Unicode code points.
         max: usize,
     },
-    /// A list of words, such as tags.
+    /// A list of texts, such as tags.
     Texts {
-        /// How many there may be.
+        /// The most entries.
         most: usize,
-        /// The longest, in Unicode code points.
+        /// The longest entry, in Unicode code points.
         max: usize,
     },
-    /// A list of words among which people choose, such as the answers of a poll: no two
-    /// of them the same.
+    /// A list of distinct texts, such as the answers of a poll.
     Ballot {
-        /// How many there have to be.
+        /// The fewest entries.
         least: usize,
-        /// How many there may be.
+        /// The most entries.
         most: usize,
-        /// The longest, in Unicode code points.
+        /// The longest entry, in Unicode code points.
         max: usize,
     },
-    /// Words of one form, such as the id of something.
+    /// A text of one form, such as an id.
     TextOf(&'static TextForm),
-    /// A list of words of one form, such as names of people: no two of them the same.
+    /// A list of distinct texts of one form, such as usernames.
     TextsOf {
-        /// How many there may be.
+        /// The most entries.
         most: usize,
         form: &'static TextForm,
     },
-    /// `true` or `false`.
     Flag,
-    /// The tag of a language (BCP 47), such as `de` or `pt-BR`.
+    /// A language tag (BCP 47), such as `de` or `pt-BR`.
     Language,
-    /// An address that begins with one of these, such as `https://`.
+    /// A URL that starts with one of these, such as `https://`.
     Address(&'static [&'static str]),
-    /// An address of one form, such as that of a post.
+    /// A URL of one form, such as that of a post.
     AddressOf(&'static AddressForm),
 }
 
@@ -117,7 +106,7 @@ impl OptionKind {
 }
 
 impl OptionSpec {
-    /// An option that may be left out.
+    /// An optional option.
     pub const fn new(name: &'static str, kind: OptionKind, about: &'static str) -> Self {
         Self { name, about, kind, required: Required::Never, needs: None, not_with: None }
     }
@@ -127,35 +116,35 @@ impl OptionSpec {
         Self { required: Required::Always, ..self }
     }
 
-    /// It has to be given where another option has one of these values.
+    /// Required where another option has one of these values.
     #[must_use]
     pub const fn required_when(self, option: &'static str, is: &'static [&'static str]) -> Self {
         Self { required: Required::When { option, is }, ..self }
     }
 
-    /// It says something about another option, and is given beside that one alone.
+    /// Has no effect without the other option.
     #[must_use]
     pub const fn needs(self, option: &'static str) -> Self {
         Self { needs: Some(option), ..self }
     }
 
-    /// It cannot be given beside another option.
+    /// Cannot be combined with the other option.
     #[must_use]
     pub const fn not_with(self, option: &'static str) -> Self {
         Self { not_with: Some(option), ..self }
     }
 
-    /// Why it does not go with what else is given, to follow its name.
+    /// The error if it does not go with the other options; continues its name.
     fn misfit(&self, given: &Options) -> Option<String> {
         let is_given = |it: &&str| given.get(it).is_some();
         if let Some(other) = self.needs.filter(|it| !is_given(it)) {
-            return Some(format!("says nothing without {other}; give that one too, or leave it out"));
+            return Some(format!("has no effect without {other}; add {other} or remove this option"));
         }
         let other = self.not_with.filter(is_given)?;
-        Some(format!("and {other} cannot be in one post; leave one of them out"))
+        Some(format!("and {other} cannot be used in one post; remove one of them"))
     }
 
-    /// Why it is missing, to follow its name; `None` where it may be.
+    /// The error if it is required and missing; continues its name.
     fn missing(&self, platform: &str, given: &Options) -> Option<String> {
         match self.required {
             Required::Never => None,
@@ -167,7 +156,7 @@ impl OptionSpec {
         }
     }
 
-    /// What its value may be, in JSON Schema 2020-12.
+    /// The JSON Schema 2020-12 of its value.
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
             OptionKind::Text { max } | OptionKind::Choice { max } => text_schema(max),
@@ -207,7 +196,7 @@ impl OptionSpec {
         schema
     }
 
-    /// What is wrong with a value, to follow the option's name.
+    /// The error in a value; continues the option's name.
     fn fault(&self, value: &OptionValue) -> Option<String> {
         match (self.kind, value) {
             (OptionKind::Text { max } | OptionKind::Choice { max }, OptionValue::Text(text)) => {
@@ -217,7 +206,7 @@ impl OptionSpec {
                 fault_of_text(text, max).or_else(|| {
                     let lower = text.to_lowercase();
                     let word = words.iter().find(|it| lower.contains(**it))?;
-                    Some(format!("may not contain \"{word}\"; leave that word out"))
+                    Some(format!("may not contain \"{word}\"; remove that word"))
                 })
             }
             (OptionKind::Texts { most, max }, OptionValue::List(texts)) => fault_of_list(texts, most, max),
@@ -226,7 +215,7 @@ impl OptionSpec {
                     return Some(format!("needs at least {least} entries, this has {}", texts.len()));
                 }
                 let has_twins = texts.iter().map(|it| it.trim()).collect::<BTreeSet<_>>().len() < texts.len();
-                let twins = || has_twins.then(|| "may have no entry twice".to_owned());
+                let twins = || has_twins.then(|| "may not contain an entry twice".to_owned());
                 fault_of_list(texts, most, max).or_else(twins)
             }
             (OptionKind::TextsOf { most, form }, OptionValue::List(texts)) => fault_of_forms(texts, most, form),
@@ -247,10 +236,8 @@ impl OptionSpec {
             (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
             (OptionKind::Number { min, max }, _) => Some(format!("must be a whole number from {min} to {max}")),
             (OptionKind::Flag, _) => Some("must be true or false".to_owned()),
-            (OptionKind::Language, _) => Some("must be the tag of a language, such as en or pt-BR".to_owned()),
-            (OptionKind::Address(starts), _) => {
-                Some(format!("must be an address that begins with {}", starts.join(" or ")))
-            }
+            (OptionKind::Language, _) => Some("must be a language tag, such as en or pt-BR".to_owned()),
+            (OptionKind::Address(starts), _) => Some(format!("must be a URL that starts with {}", starts.join(" or "))),
             (OptionKind::AddressOf(form), _) => Some(form.told()),
         }
     }
@@ -260,13 +247,14 @@ fn text_schema(max: usize) -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"})
 }
 
-/// A pattern for texts that contain one of these words in any case. Patterns of JSON Schema have no flags.
+/// A pattern for texts that contain one of these words in any case. Patterns of JSON Schema have no
+/// flags.
 fn any_case(words: &[&str]) -> String {
     let letter = |it: char| format!("[{}{it}]", it.to_ascii_uppercase());
     words.iter().map(|it| it.chars().map(letter).collect::<String>()).collect::<Vec<_>>().join("|")
 }
 
-/// Why a text is invalid, to follow the option's name.
+/// The error in a text; continues the option's name.
 fn fault_of_text(text: &str, max: usize) -> Option<String> {
     let chars = text.chars().count();
     if text.trim().is_empty() {
@@ -275,7 +263,7 @@ fn fault_of_text(text: &str, max: usize) -> Option<String> {
     (max < chars).then(|| format!("may have at most {max} characters, this has {chars}"))
 }
 
-/// What is wrong with a list of words of one form, to follow the option's name.
+/// The error in a list of texts of one form; continues the option's name.
 fn fault_of_forms(texts: &[String], most: usize, form: &TextForm) -> Option<String> {
     if most < texts.len() {
         return Some(format!("may have at most {most} entries, this has {}", texts.len()));
@@ -284,29 +272,29 @@ fn fault_of_forms(texts: &[String], most: usize, form: &TextForm) -> Option<Stri
         return Some(format!("{}, entry {} does not", form.told(), wrong + 1));
     }
     let has_twins = texts.iter().collect::<BTreeSet<_>>().len() < texts.len();
-    has_twins.then(|| "may have no entry twice".to_owned())
+    has_twins.then(|| "may not contain an entry twice".to_owned())
 }
 
-/// What is wrong with a list of words, to follow the option's name.
+/// The error in a list of texts; continues the option's name.
 fn fault_of_list(texts: &[String], most: usize, max: usize) -> Option<String> {
     if most < texts.len() {
         return Some(format!("may have at most {most} entries, this has {}", texts.len()));
     }
     if texts.iter().any(|it| it.trim().is_empty()) {
-        return Some("may have no blank entry".to_owned());
+        return Some("may not contain blank entries".to_owned());
     }
     let longest = texts.iter().map(|it| it.chars().count()).max().unwrap_or_default();
     (max < longest).then(|| format!("may have entries of at most {max} characters, the longest of these has {longest}"))
 }
 
-/// What [`is_language`] takes, as a pattern.
+/// [`is_language`] as a pattern.
 const LANGUAGE: &str =
     "^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*$";
 
-/// The longest tag of a language (RFC 5646, section 4.4.1).
+/// The longest language tag (RFC 5646, section 4.4.1).
 const MAX_LANGUAGE: usize = 35;
 
-/// These options as a JSON Schema 2020-12 of the object that has them.
+/// The options as a JSON Schema 2020-12 of an object.
 pub fn schema(options: &[OptionSpec]) -> Value {
     let properties: Map<_, _> = options.iter().map(|it| (it.name.to_owned(), it.schema())).collect();
     let always = options.iter().filter(|it| it.required == Required::Always);
@@ -337,9 +325,8 @@ pub fn schema(options: &[OptionSpec]) -> Value {
     schema
 }
 
-/// Whether this is a well-formed tag of a language, with its script, its region and
-/// variants where they are given (RFC 5646, section 2.1). Extensions are not taken:
-/// no platform knows what to do with one.
+/// Whether this is a well-formed language tag, optionally with script, region and variants (RFC
+/// 5646, section 2.1). Extensions are not accepted, because no platform supports them.
 fn is_language(tag: &str) -> bool {
     let letters = |it: &&str, count: usize| it.len() == count && it.bytes().all(|it| it.is_ascii_alphabetic());
     let is_region = |it: &&str| letters(it, 2) || it.len() == 3 && it.bytes().all(|it| it.is_ascii_digit());
@@ -359,12 +346,12 @@ fn is_language(tag: &str) -> bool {
 pub struct Vocabulary(Arc<[(&'static str, &'static [OptionSpec])]>);
 
 impl Vocabulary {
-    /// These, by the names of platforms.
+    /// By the names of platforms.
     pub fn of(platforms: impl IntoIterator<Item = (&'static str, &'static [OptionSpec])>) -> Self {
         Self(platforms.into_iter().collect())
     }
 
-    /// All, by the names of platforms.
+    /// By the names of platforms.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &'static [OptionSpec])> {
         self.0.iter().copied()
     }
@@ -373,8 +360,8 @@ impl Vocabulary {
         self.0.iter().find(|(it, _)| *it == platform).map_or(&[], |(_, options)| options)
     }
 
-    /// Notes each name that this platform does not have. `field` is the path of
-    /// the options.
+    /// Adds an error for each name that this platform does not have. `field` is the path of the
+    /// options.
     pub fn check_names<'n>(
         &self,
         platform: &str,
@@ -393,7 +380,8 @@ impl Vocabulary {
         }
     }
 
-    /// Notes each value that this platform does not take, and what is missing.
+    /// Adds an error for each value that this platform does not accept, and for each missing
+    /// option.
     pub fn check_values(&self, platform: &str, given: &Options, field: &str, faults: &mut ValidationErrors) {
         for spec in self.options(platform) {
             let fault = match given.get(spec.name) {

@@ -1,43 +1,41 @@
-//! Which posts a caller may write.
+//! The authority of a caller over posts.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Post, PostStatus};
 use crate::scope::{Scope, Scopes};
 
-/// Which posts a caller may write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Authority {
-    /// All of the user's.
+    /// All posts of the user.
     #[default]
     Posts,
-    /// Drafts, which stay drafts.
+    /// Drafts only, without scheduling them.
     Drafts,
 }
 
 impl Authority {
-    /// What these scopes give, of a caller who has one of the two.
+    /// From the scopes of a caller who has `posts:write` or `posts:draft`.
     pub fn of(scopes: &Scopes) -> Self {
         if scopes.has(Scope::PostsWrite) { Self::Posts } else { Self::Drafts }
     }
 
-    /// Whether it is enough for a post that is scheduled, or that a user wants to
-    /// schedule.
+    /// Whether it permits writing a scheduled post, and scheduling a post.
     pub const fn schedules(self) -> bool {
         matches!(self, Self::Posts)
     }
 
-    /// Whether it is enough to change or delete this post.
+    /// Whether it permits changing and deleting this post.
     pub fn covers(self, post: &Post) -> bool {
         self.schedules() || post.status == PostStatus::Draft
     }
 }
 
 impl Post {
-    /// Whether it is scheduled only with an [`IfMatch`](super::IfMatch) that names its revision. A
-    /// caller who may not schedule wrote it, and could replace it between the moment at which its
-    /// user reads it and the moment at which it is scheduled.
+    /// Whether the post can be scheduled only with an [`IfMatch`](super::IfMatch) that names its
+    /// revision. A caller who may not schedule wrote it, and could replace it between the moment at
+    /// which its user reads it and the moment at which it is scheduled.
     pub fn is_scheduled_by_revision(&self) -> bool {
         self.status == PostStatus::Draft && self.written_by == Authority::Drafts
     }

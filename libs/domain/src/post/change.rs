@@ -1,4 +1,4 @@
-//! How a user creates and changes a post, and what is not allowed.
+//! Creating and changing posts, and the validation of both.
 
 use chrono::{DateTime, Utc};
 
@@ -13,8 +13,8 @@ use crate::user::User;
 use crate::validation_errors::ValidationErrors;
 
 impl Post {
-    /// A new post: a draft, or scheduled when it has a time. `files` are those
-    /// that it names, as they were found; others it will not carry.
+    /// A new draft, or a scheduled post if it has a time. `files` are the files that the request
+    /// names, as found in the store; other files are not attached.
     pub fn create(
         new: NewPost,
         files: &[Attachment],
@@ -48,8 +48,8 @@ impl Post {
         faults.or(post)
     }
 
-    /// The post after a user's changes. `added` are the files that they name
-    /// beside those that it has, as they were found.
+    /// Applies a user's changes. `added` are the files that the request names, as found in the
+    /// store, in addition to those that the post has.
     pub fn change(
         &self,
         changes: Changes,
@@ -73,8 +73,7 @@ impl Post {
         let has_text = changes.text.is_some();
         if let Some(text) = changes.text {
             for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
-                // This target was published with the old text, so it keeps that
-                // text as its own.
+                // The target was published with the old text, which it keeps as its own.
                 target.text.get_or_insert_with(|| self.text.clone());
             }
             post.text = text;
@@ -110,8 +109,8 @@ impl Post {
         faults.or(post.finished_if_all_public())
     }
 
-    /// `needs_credentials` says which connections must not need reconnection. A post that waits for
-    /// reconnection can be changed, so those of its own targets may.
+    /// `needs_credentials` selects the connections that must not need reconnection. A post that
+    /// waits for reconnection can be changed, so those of its current targets may.
     fn scheduled(
         mut self,
         at: DateTime<Utc>,
@@ -120,16 +119,15 @@ impl Post {
         needs_credentials: impl Fn(ConnectionId) -> bool,
         faults: &mut ValidationErrors,
     ) -> Self {
-        // When targets were named but cannot be used, that is a fault already.
+        // If the request named targets that cannot be used, there is an error already.
         let none_named = faults.iter().all(|(field, _)| !field.starts_with("platforms"));
         if self.targets.is_empty() && none_named {
             faults.add_sentence("platforms", "a scheduled post needs at least one account in platforms");
         }
         let (text, media) = (self.text.clone(), self.media.clone());
         for (index, target) in self.targets.iter_mut().enumerate() {
-            // The place of a target can differ from its place in the request,
-            // because entries that cannot be used were left out. Messages need
-            // the latter.
+            // The index of a target can differ from its index in the request, because entries that
+            // cannot be used were left out. Messages need the latter.
             let named = named.iter().find(|it| it.connection_id == target.connection_id);
             let index = named.map_or(index, |it| it.index);
             let account = accounts.get(&target.connection_id);
@@ -162,7 +160,7 @@ impl Post {
         if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
             faults.add_sentence(
                 "scheduled_at",
-                "a post of which a part is public cannot go back to draft; give a new scheduled_at to try the rest again",
+                "a post that is public on some accounts cannot go back to draft; set a new scheduled_at to retry the others",
             );
         }
         for target in &mut self.targets {
@@ -203,8 +201,8 @@ impl Post {
         }
     }
 
-    /// Checks the size of all texts. The error is on the field that `largest` names: the largest text
-    /// of the request.
+    /// Checks the size of all texts. The error is on the field that `largest` returns: the largest
+    /// text of the request.
     fn check_size(&self, largest: impl FnOnce() -> Option<String>, faults: &mut ValidationErrors) {
         let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
         let texts = overrides.chain([&self.text]).map(PostText::as_str);
@@ -222,8 +220,8 @@ impl Post {
         }
     }
 
-    /// A failed post whose failed targets were removed is published: all that
-    /// is left of it is public.
+    /// A failed post whose failed targets were removed is published, because every remaining target
+    /// is public.
     fn finished_if_all_public(mut self) -> Self {
         if self.is_all_public() {
             self.status = PostStatus::Published;

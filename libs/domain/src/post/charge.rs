@@ -1,4 +1,4 @@
-//! What the targets of a post take of their user's budgets, and what they give back.
+//! Charges of targets to their user's budgets, and their release.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::failure::FailureClass;
 use crate::id::TargetId;
 
 impl Post {
-    /// The post with what its targets take of the budgets: nothing of a draft, and what
-    /// they took before where it is not scheduled.
+    /// Charges the targets to the budgets. Drafts are not charged; targets that are not scheduled
+    /// keep their charge.
     #[must_use]
     pub fn charged(mut self, accounts: &Accounts, budgets: &Budgets, now: DateTime<Utc>) -> Self {
         let month = Month::of(self.scheduled_at.map_or(now, |it| it.max(now)));
@@ -35,12 +35,12 @@ impl Post {
 }
 
 impl Target {
-    /// Whether what it took is spent: it is public, or may be.
+    /// Whether the charge is final: the target is public, or may be.
     fn is_spent(&self) -> bool {
         self.status == TargetStatus::Published || self.failure == Some(FailureClass::MayBePublic)
     }
 
-    /// Gives back what it took where it has certainly not become public.
+    /// Releases the charge if the target is certainly not public.
     pub(crate) fn free_unless_spent(&mut self) {
         if !self.is_spent() {
             self.charge = None;
@@ -48,8 +48,8 @@ impl Target {
     }
 }
 
-/// How the counts of a user change when a post is written over another. What is spent is
-/// not given back, and not counted again while its target stays as it is.
+/// The changes of a user's counts when one version of a post replaces another. A final charge is
+/// not released, and is not counted again while its target stays the same.
 pub fn changes(before: Option<&Post>, after: Option<&Post>) -> BTreeMap<BudgetKey, Change> {
     let (before, after) = (charged_targets(before), charged_targets(after));
     let mut changes = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The condition that a request puts on the post that it changes.
+//! The condition of a request that changes a post.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ pub enum IfMatch {
 }
 
 impl IfMatch {
-    /// The condition that the post still has this revision.
+    /// Matches this revision only.
     pub fn revision(revision: u64) -> Self {
         Self::Revisions(BTreeSet::from([revision]))
     }
 
-    /// Reads the header's value. A value that is neither `*` nor a list of entity tags matches
-    /// no post: by the RFC, such a condition is false.
+    /// Parses the header. A value that is neither `*` nor a list of entity tags matches no post,
+    /// because by the RFC such a condition is false.
     pub fn parse(value: &[u8]) -> Self {
         match value.trim_ascii() {
             b"*" => Self::Any,
@@ -27,12 +27,11 @@ impl IfMatch {
         }
     }
 
-    /// Whether the condition holds for the post.
     pub fn matches(&self, post: &Post) -> bool {
         *self == Self::Any || self.names(post)
     }
 
-    /// Whether it names the post's revision, which `*` does not.
+    /// Whether the condition names the post's revision, which `*` does not.
     pub fn names(&self, post: &Post) -> bool {
         matches!(self, Self::Revisions(revisions) if revisions.contains(&post.revision))
     }
@@ -45,8 +44,8 @@ impl Post {
     }
 }
 
-/// The revisions in a list of entity tags; `None` if it is no such list. A weak tag never
-/// matches, and a tag that is no revision cannot, so both are left out.
+/// The revisions in a list of entity tags; `None` if it is no such list. A weak tag never matches,
+/// and a tag that is no revision cannot, so both are left out.
 fn revisions(list: &[u8]) -> Option<BTreeSet<u64>> {
     let mut revisions = BTreeSet::new();
     let mut rest = list;
@@ -73,7 +72,7 @@ fn revisions(list: &[u8]) -> Option<BTreeSet<u64>> {
     }
 }
 
-/// The revision that a tag stands for. Tags are compared byte by byte, so `007` is not 7.
+/// The revision of a tag. Tags are compared byte by byte, so `007` is not 7.
 fn revision(tag: &[u8]) -> Option<u64> {
     let revision: u64 = std::str::from_utf8(tag).ok()?.parse().ok()?;
     (revision.to_string().as_bytes() == tag).then_some(revision)
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_tags_matches_nothing() {
+    fn invalid_list_of_tags_matches_nothing() {
         for value in
             ["", "7", "'7'", r#""7"#, r#"7""#, r#""7" "8""#, r#""7", x"#, r#""7", *"#, r#"*, "7""#, r#"w/"7""#, ","]
         {
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn any_revision_is_no_named_revision() {
+    fn wildcard_names_no_revision() {
         let post = a_post(&a_user(), None, &[]);
         assert!(!IfMatch::Any.names(&post));
         assert!(IfMatch::revision(post.revision).names(&post));

@@ -1,4 +1,4 @@
-//! What a client asks for: a new post, or changes to one.
+//! Requests for a new post and for changes of one.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,17 @@ use crate::options::NamedOptions;
 use crate::text::PostText;
 use crate::validation_errors::ValidationErrors;
 
-/// A file as a client names it.
+/// A file in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedMedium {
-    /// Its place in the request, for messages about faults.
+    /// The path of the field, for messages.
     pub field: String,
-    /// Its reference.
     pub path: MediaPath,
-    /// What it shows.
     pub alt_text: Option<AltText>,
 }
 
 impl NamedMedium {
-    /// The file, if it is among these, with the words that are given here.
+    /// Finds the file in `files`, and attaches it with the alternative text of this request.
     pub fn among<'f>(&self, files: impl IntoIterator<Item = &'f Attachment>) -> Option<Attachment> {
         let is_it = |it: &&Attachment| it.media_id == self.path.media() && it.mime_type == self.path.mime();
         let found = files.into_iter().find(is_it)?;
@@ -32,29 +30,29 @@ impl NamedMedium {
     }
 }
 
-/// A target as a client names it.
+/// A target in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTarget {
-    /// Its index in the request, for messages about faults.
+    /// The index in the request, for messages.
     pub index: usize,
-    /// The account.
     pub connection_id: ConnectionId,
-    /// The text for this target alone.
+    /// The text for this target only.
     pub text: Option<PostText>,
-    /// The files of this target alone, in place of the post's.
+    /// Files for this target only, instead of the post's.
     pub media: Option<Vec<NamedMedium>>,
-    /// What is said on its platform alone.
+    /// Options of its platform.
     pub options: NamedOptions,
 }
 
 impl NewTarget {
-    /// This account, with nothing of its own.
+    /// A target without its own text, files and options.
     pub fn of(index: usize, connection_id: ConnectionId) -> Self {
         Self { index, connection_id, text: None, media: None, options: NamedOptions::default() }
     }
 }
 
-/// The field of the largest text of a request, in bytes: a content, an option, or what a file shows.
+/// The field of the largest text of a request, in bytes: a content, an option, or an alternative
+/// text.
 pub(super) fn largest_text(text: Option<&PostText>, targets: &[NewTarget], media: &[NamedMedium]) -> Option<String> {
     let mut texts: Vec<_> = text.map(|it| (it.as_str().len(), "content".to_owned())).into_iter().collect();
     texts.extend(alt_texts(media));
@@ -72,38 +70,36 @@ fn alt_texts(media: &[NamedMedium]) -> impl Iterator<Item = (usize, String)> {
     media.iter().filter_map(|it| Some((it.alt_text.as_ref()?.as_str().len(), format!("{}.alt_text", it.field))))
 }
 
-/// A post as a client writes it.
+/// A request for a new post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPost {
-    /// The text of every target that has none of its own.
+    /// The text of every target without its own text.
     pub text: PostText,
-    /// The accounts that it goes to, each once.
+    /// Each account at most once.
     pub targets: Vec<NewTarget>,
-    /// When it goes out; `None` for a draft.
+    /// `None` for a draft.
     pub scheduled_at: Option<DateTime<Utc>>,
-    /// The files of every target that has none of its own.
+    /// The files of every target without its own files.
     pub media: Vec<NamedMedium>,
-    /// What its caller may write.
     pub authority: Authority,
-    /// What was wrong with the request as it was read. No post comes of it then.
+    /// Errors found while the request was parsed. If there are any, no post is created.
     pub faults: ValidationErrors,
 }
 
-/// What a client changes in a post. `None` leaves a field unchanged.
+/// A request for changes of a post. `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     pub text: Option<PostText>,
-    /// The accounts that it goes to, in place of all it had.
+    /// Replaces all targets.
     pub targets: Option<Vec<NewTarget>>,
-    /// When it goes out; `Some(None)` makes it a draft again.
+    /// A new time; `Some(None)` makes the post a draft again.
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
-    /// Its pictures and videos, in place of all it had.
+    /// Replaces all files.
     pub media: Option<Vec<NamedMedium>>,
-    /// What its caller may write.
     pub authority: Authority,
-    /// What was wrong with the request as it was read. No post comes of it then.
+    /// Errors found while the request was parsed. If there are any, nothing is changed.
     pub faults: ValidationErrors,
 }
 
-/// The accounts that a request names, as far as they belong to its user.
+/// The connections that a request names, as far as they belong to its user.
 pub type Accounts = BTreeMap<ConnectionId, Connection>;

@@ -1,27 +1,26 @@
-//! The status of a post, and the status of each of its targets.
+//! The status of a post, and of each of its targets.
 
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PostStatus {
-    /// Stored, and not to be published.
     Draft,
-    /// To be published at its time, or past it once what stands in its way is
-    /// gone. Nothing of it is in doubt.
+    /// Will be published at its time, or later once the current error is resolved. No outcome is
+    /// unknown.
     Scheduled,
-    /// Being published, or it is not known whether a call took effect.
+    /// Being published, or the outcome of a publish call is unknown.
     Publishing,
     /// Public on every target.
     Published,
-    /// Ended, without being known to be public on every target.
+    /// Ended, and not known to be public on every target.
     Failed,
 }
 
 impl PostStatus {
     pub const ALL: [Self; 5] = [Self::Draft, Self::Scheduled, Self::Publishing, Self::Published, Self::Failed];
 
-    /// The name of the status, as clients write it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -32,13 +31,12 @@ impl PostStatus {
         }
     }
 
-    /// Reads a status as clients write it.
+    /// Parses the value in the API.
     pub fn parse(raw: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == raw)
     }
 
-    /// Whether an account cannot be disconnected while a post with this status
-    /// goes to it.
+    /// Whether accounts of a post with this status cannot be disconnected.
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Scheduled | Self::Publishing)
     }
@@ -49,16 +47,15 @@ impl PostStatus {
 pub enum TargetStatus {
     /// Certainly not public.
     Pending,
-    /// A public call was begun, and how it ended is not known.
+    /// A publish call was started, and its outcome is unknown.
     Publishing,
-    /// Public.
     Published,
-    /// Ended without being known to be public.
+    /// Ended, and not known to be public.
     Failed,
 }
 
 impl TargetStatus {
-    /// The name of the status, as clients read it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -68,7 +65,7 @@ impl TargetStatus {
         }
     }
 
-    /// Whether nothing more happens to the target unless its user asks for it.
+    /// Whether the target stays as it is unless its user changes the post.
     pub const fn has_ended(self) -> bool {
         matches!(self, Self::Published | Self::Failed)
     }

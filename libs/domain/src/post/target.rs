@@ -15,54 +15,47 @@ use crate::options::Options;
 use crate::text::PostText;
 use crate::validation_errors::ValidationErrors;
 
-/// One account that a post is aimed at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// Our id of the target. It stays the same as long as the post goes to this
-    /// account.
+    /// Stays the same as long as the post has a target for this account.
     pub target_id: TargetId,
-    /// The account.
     pub connection_id: ConnectionId,
-    /// The account's platform. It is copied here, so that it can still be shown
-    /// after the account was disconnected.
+    /// The platform's name, copied so that it can be shown after the account was disconnected.
     pub provider: String,
-    /// The account's handle, copied for the same reason.
+    /// The account's username, copied for the same purpose.
     pub username: Option<String>,
-    /// The text for this target alone, or the one that it went out with.
+    /// The text for this target only, or the text that was published.
     pub text: Option<PostText>,
-    /// The files for this target alone.
+    /// The files for this target only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<Attachment>>,
-    /// What is said on its platform alone.
+    /// Options of its platform.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
-    /// How far publishing has got for this target.
     pub status: TargetStatus,
-    /// When it became public.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub published_at: Option<DateTime<Utc>>,
-    /// The platform's id of the published post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_post_id: Option<String>,
-    /// Where people see it.
+    /// URL of the published post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_post_url: Option<String>,
-    /// Why it is not public.
+    /// Why the target is not public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// Why it failed, for programs; `None` unless it has.
+    /// Set exactly while the status is failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureClass>,
     /// Whether it is counted among its connection's pending targets.
     #[serde(default)]
     pub marked: bool,
-    /// What it takes of its user's budget, where its platform has one.
+    /// The charge to its user's budget; `None` if its platform has no budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charge: Option<Charge>,
 }
 
 impl Target {
-    /// Resets the target, as if it had never been tried.
+    /// Resets the target, as if it had never been attempted.
     pub(super) fn start_over(&mut self) {
         self.status = TargetStatus::Pending;
         self.error_message = None;
@@ -70,13 +63,12 @@ impl Target {
     }
 }
 
-/// The files that a client names, as far as they are among these.
+/// The named files, as far as they are in `files`.
 pub(super) fn carried(named: &[NamedMedium], files: &[Attachment]) -> Vec<Attachment> {
     named.iter().filter_map(|it| it.among(files)).collect()
 }
 
-/// The targets that a client names. Those that the post had already keep their
-/// ids.
+/// The targets of a request. A target for an account that the post had already keeps its id.
 pub(super) fn aim(
     named: &[NewTarget],
     before: &[Target],
@@ -91,7 +83,7 @@ pub(super) fn aim(
         let index = new.index;
         let field = format!("platforms.{index}.connected_account_id");
         if !seen.insert(new.connection_id) {
-            faults.add(field, "names an account that stands in platforms already");
+            faults.add(field, "names an account that platforms already contains");
             continue;
         }
         let kept = before.iter().find(|it| it.connection_id == new.connection_id);

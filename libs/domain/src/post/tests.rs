@@ -1,5 +1,3 @@
-//! Tests of how a user creates and changes a post.
-
 use super::*;
 use crate::connection::Connection;
 use crate::media::{AltText, MediaPath};
@@ -46,7 +44,7 @@ fn a_scheduled_post_needs_a_target() {
 }
 
 #[test]
-fn an_account_that_cannot_be_used_is_one_fault_not_two() {
+fn unusable_account_is_a_single_error() {
     let user = a_user();
     let new = a_new_post(Some(noon()), &[a_connection(&user)]);
 
@@ -56,7 +54,7 @@ fn an_account_that_cannot_be_used_is_one_fault_not_two() {
 }
 
 #[test]
-fn an_account_of_nobody_and_one_that_needs_reconnection_are_faults() {
+fn unknown_account_and_lost_grant_are_errors() {
     let user = a_user();
     let gone = a_connection(&user);
     let revoked = Connection { needs_reconnection: true, ..a_connection(&user) };
@@ -107,7 +105,7 @@ fn a_publishing_or_published_post_cannot_be_changed() {
 }
 
 #[test]
-fn texts_that_no_item_could_hold_are_refused() {
+fn texts_beyond_the_item_size_are_refused() {
     let user = a_user();
     let connections: Vec<_> = (0..6).map(|_| a_connection(&user)).collect();
     let mut new = a_new_post(None, &connections);
@@ -130,7 +128,7 @@ fn a_long_draft() -> (Post, Accounts, Vec<NewTarget>) {
 }
 
 #[test]
-fn texts_that_are_too_long_together_are_an_error_on_the_largest_that_was_sent() {
+fn total_text_size_error_is_on_the_largest_sent_text() {
     let (post, accounts, mut targets) = a_long_draft();
     targets[0].text = Some(text(&"x".repeat(20_001)));
     targets[1].text = Some(text(&"x".repeat(20_000)));
@@ -168,7 +166,7 @@ fn description_of_a_file_is_a_text_of_the_post() {
 }
 
 #[test]
-fn what_is_public_everywhere_after_a_change_takes_no_new_time() {
+fn change_that_leaves_only_public_targets_accepts_no_time() {
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];
     let mut post = a_post(&user, Some(noon()), &connections);
@@ -187,7 +185,7 @@ fn what_is_public_everywhere_after_a_change_takes_no_new_time() {
     assert!(ended.marked().is_empty());
 }
 
-/// A file as a client names it, and as it was found.
+/// A file as named in a request, and as found in the store.
 fn a_file() -> (NamedMedium, Attachment) {
     let file = an_attachment(1);
     let path = MediaPath::new(a_user().user_id, file.media_id, file.mime_type);
@@ -251,7 +249,7 @@ fn files_of_what_is_public_cannot_be_replaced() {
 }
 
 #[test]
-fn a_connection_that_needs_reconnection_stands_in_the_way_of_a_new_time_or_a_new_target_alone() {
+fn lost_grant_prevents_only_a_new_time_or_target() {
     let user = a_user();
     let mut connections = [a_connection(&user), a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections[..1]);
@@ -282,7 +280,7 @@ fn a_connection_that_needs_reconnection_stands_in_the_way_of_a_new_time_or_a_new
 }
 
 #[test]
-fn what_is_public_keeps_its_files_when_those_of_the_post_change() {
+fn public_target_keeps_its_files_when_the_post_changes() {
     let (user, (first, one), (second, other)) = (a_user(), a_file(), a_file());
     let connections = [a_connection(&user), a_connection(&user)];
     let accounts = accounts(&connections);
@@ -299,7 +297,7 @@ fn what_is_public_keeps_its_files_when_those_of_the_post_change() {
 }
 
 #[test]
-fn accounts_that_could_not_be_read_are_not_missed_as_well() {
+fn unreadable_targets_add_no_missing_target_error() {
     let unreadable = ValidationErrors::one("platforms.0.connected_account_id", "must be a whole number");
     let new = NewPost { faults: unreadable, ..a_new_post(Some(noon()), &[]) };
 

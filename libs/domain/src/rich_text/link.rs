@@ -9,26 +9,25 @@ use super::begins_behind;
 use super::punctuation::is_punctuation;
 use crate::top_level;
 
-/// The longest that is taken for one, in bytes.
+/// The longest link in bytes.
 const LONGEST: usize = 8192;
 
-/// A link where it was written.
+/// A link at its original position.
 pub(super) struct Written {
     /// In bytes.
     pub(super) range: Range<usize>,
-    /// With its scheme, encoded where it is in another script.
+    /// With its scheme; percent-encoded or in punycode where the text is in another script.
     pub(super) uri: String,
 }
 
-/// All of a text, first to last.
+/// All links of a text, in order.
 pub(super) fn find(text: &str) -> impl Iterator<Item = Written> {
     let mut finder = LinkFinder::new();
     finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
     let found: Vec<_> = finder.links(text).map(|it| it.start()..it.end()).collect();
     found.into_iter().filter_map(|range| {
         let words = words(&text[range.clone()]);
-        // A scheme further behind belongs to an address within this one, which has
-        // no scheme of its own.
+        // A scheme further right belongs to a URL within this link, which has no scheme of its own.
         let scheme =
             words.split_once("://").map(|(scheme, _)| scheme).filter(|it| !it.contains(['.', '/', '?', '#', ':']));
         let uri = if let Some(scheme) = scheme {
@@ -39,15 +38,15 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Written> {
             is_link.then(|| format!("https://{words}"))?
         };
         let url = Url::parse(&uri).ok().filter(Url::has_host)?;
-        // As it was written where a server can read it, otherwise encoded.
+        // As written where every server can read it, otherwise encoded.
         let uri = if uri.is_ascii() { uri } else { url.into() };
         let range = range.start..range.start + words.len();
         (uri.len() <= LONGEST).then_some(Written { range, uri })
     })
 }
 
-/// How clients show a link: without its scheme, and a long path cut off. One that
-/// was written without a scheme is shown as it is.
+/// How clients display a link: without its scheme, and with a long path cut off. A link that was
+/// written without a scheme is displayed unchanged.
 ///
 /// Source: `toShortUrl` of `bluesky-social/social-app`.
 pub(super) fn shown(words: &str) -> String {
@@ -60,7 +59,7 @@ pub(super) fn shown(words: &str) -> String {
     let behind = |mark: &str, part: Option<&str>| {
         part.filter(|it| !it.is_empty()).map_or_else(String::new, |it| format!("{mark}{it}"))
     };
-    // All of it is ASCII, because it was parsed.
+    // A parsed URL is ASCII.
     let path = format!("{path}{}{}", behind("?", url.query()), behind("#", url.fragment()));
     match path.get(..CUT_TO).filter(|_| LONGEST_PATH < path.len()) {
         Some(start) => format!("{host}{port}{start}..."),
@@ -68,7 +67,7 @@ pub(super) fn shown(words: &str) -> String {
     }
 }
 
-/// The longest path that is shown, and how much is left of a longer one.
+/// The longest path that is displayed, and the length of a longer one after it is cut.
 const LONGEST_PATH: usize = 15;
 const CUT_TO: usize = 13;
 
@@ -78,8 +77,8 @@ fn is_a_domain(host: &str) -> bool {
     named.is_some_and(|(below, top)| !below.is_empty() && top_level::is_known(top))
 }
 
-/// The link itself, without what follows it in scripts that put no space behind a
-/// link, and without the punctuation of the sentence, in any script.
+/// The link itself, without the text after it in scripts that put no space behind a link, and
+/// without the punctuation of the sentence, in any script.
 fn words(found: &str) -> &str {
     let words = found.split(ends_a_link).next().unwrap_or_default();
     let is_foreign = |it: char| !it.is_ascii() && is_punctuation(it);
@@ -87,14 +86,14 @@ fn words(found: &str) -> &str {
     if trimmed.len() == found.len() {
         return found;
     }
-    // The finder trims ASCII punctuation only at the very end. Here it stood before
-    // something else that is now gone.
+    // The finder trims ASCII punctuation only at the very end. Here it was followed by characters
+    // that are now removed.
     trimmed.trim_end_matches(|it| is_foreign(it) || matches!(it, '.' | ',' | ':' | ';' | '!' | '?' | '\''))
 }
 
-/// Whether a link cannot contain this letter: white space, marks that are put
-/// around links, and the full stops and brackets of scripts without spaces. Other
-/// punctuation is a part of addresses, as in `Michelson–Morley_experiment`.
+/// Whether a link cannot contain this character: white space, brackets and quotes around links, and
+/// the full stops and brackets of scripts without spaces. Other punctuation occurs in URLs, as in
+/// `Michelson–Morley_experiment`.
 fn ends_a_link(letter: char) -> bool {
     letter.is_whitespace()
         || matches!(letter,
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_inside_another_belongs_to_it() {
+    fn url_inside_another_belongs_to_it() {
         for text in ["example.com/login?next=https://example.org", "example.com/web/2020/https://example.org/a"] {
             assert_eq!(links(text), [(text.to_owned(), format!("https://{text}"))]);
         }
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_around_a_link_is_not_a_part_of_it() {
+    fn sentence_punctuation_is_not_part_of_a_link() {
         let whole = "https://example.com/a?b=c";
         for (before, after) in [
             ("", ""),
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_punctuation_of_an_address_is_a_part_of_it() {
+    fn punctuation_within_a_url_belongs_to_it() {
         for (whole, encoded) in [
             ("https://en.wikipedia.org/wiki/Michelson–Morley_experiment", "Michelson%E2%80%93Morley_experiment"),
             ("https://fr.wikipedia.org/wiki/L’Équipe", "L%E2%80%99%C3%89quipe"),
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_another_script_is_written_so_that_every_server_reads_it() {
+    fn link_in_another_script_is_encoded() {
         assert_eq!(links("https://münchen.example/größe")[0].1, "https://xn--mnchen-3ya.example/gr%C3%B6%C3%9Fe");
     }
 

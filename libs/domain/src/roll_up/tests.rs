@@ -1,6 +1,3 @@
-//! Tests of the status that deliveries give a post, and of what its user may
-//! change after that.
-
 use chrono::TimeDelta;
 
 use super::*;
@@ -24,8 +21,7 @@ fn refused(delivery: Delivery) -> Delivery {
     delivery.open_intent(noon()).record_publish(Err(setback), noon(), 0)
 }
 
-/// A post of which one target is public and the other has failed, and its
-/// accounts.
+/// A post of which one target is public and the other has failed, and its accounts.
 fn a_half_failed_post() -> (Post, Accounts) {
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];
@@ -58,7 +54,7 @@ fn a_post_whose_preparation_went_stale_can_still_be_changed() {
 }
 
 #[test]
-fn what_waits_with_nothing_in_doubt_can_be_changed_taken_back_and_deleted() {
+fn waiting_post_with_known_outcomes_can_be_changed() {
     let user = a_user();
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
@@ -84,7 +80,7 @@ fn what_waits_with_nothing_in_doubt_can_be_changed_taken_back_and_deleted() {
 }
 
 #[test]
-fn beside_a_target_that_may_be_public_nothing_can_be_changed_while_another_waits() {
+fn post_with_unknown_outcome_cannot_be_changed_while_others_wait() {
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
@@ -104,7 +100,7 @@ fn beside_a_target_that_may_be_public_nothing_can_be_changed_while_another_waits
 }
 
 #[test]
-fn beside_a_public_target_one_that_waits_can_be_dropped_and_one_about_to_go_out_cannot() {
+fn delayed_target_next_to_a_public_one_can_be_removed() {
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
@@ -147,7 +143,7 @@ fn a_failed_post_with_a_new_time_tries_only_what_is_not_public() {
 }
 
 #[test]
-fn a_public_target_can_be_neither_removed_nor_reworded() {
+fn public_target_can_be_neither_removed_nor_changed() {
     let (post, accounts) = a_half_failed_post();
     let public = post.targets[0].connection_id;
     let failed = post.targets[1].connection_id;
@@ -179,7 +175,7 @@ fn a_failed_post_goes_back_to_draft_only_when_nothing_is_public() {
 }
 
 #[test]
-fn deliveries_of_another_revision_say_nothing() {
+fn deliveries_of_another_revision_are_ignored() {
     let user = a_user();
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
@@ -190,7 +186,7 @@ fn deliveries_of_another_revision_say_nothing() {
 }
 
 #[test]
-fn rolling_up_twice_changes_nothing_more() {
+fn second_roll_up_changes_nothing() {
     let user = a_user();
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
@@ -204,13 +200,13 @@ fn rolling_up_twice_changes_nothing_more() {
 }
 
 #[test]
-fn a_target_that_has_ended_is_not_told_what_was_so_before() {
+fn outdated_delivery_does_not_reopen_an_ended_target() {
     let user = a_user();
     let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
     let waiting = Delivery::new(&post, &post.targets[0], None, 1, noon()).open_intent(noon());
     let published = Published::new("p1".to_owned(), noon());
     let told = post.rolled_up(&[waiting.clone().record_publish(Ok(published), noon(), 0)], noon());
-    // As if another target were still on its way.
+    // As if another target were still being published.
     let told = Post { status: PostStatus::Publishing, ..told };
 
     assert_eq!(told.rolled_up(&[waiting], noon()).targets, told.targets);

@@ -9,16 +9,14 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{emoji, links, mentions, weighted};
 use crate::rich_text::Shown;
 
-/// How a platform counts the length of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counting {
     pub unit: Unit,
-    /// How many units a link counts that is written with `http` or `https`,
-    /// whatever its length. `None` where links count as they are written.
+    /// The units of a link that starts with `http` or `https`, whatever its length; `None` where
+    /// links count as written.
     #[serde(default)]
     pub url_length: Option<u32>,
-    /// Whether links count as they are shown, which is shortened, and not as they
-    /// are written.
+    /// Whether links count as displayed, which is shortened, and not as written.
     #[serde(default)]
     pub short_links: bool,
     /// Whether `@user@host` counts as `@user`.
@@ -29,30 +27,27 @@ pub struct Counting {
     pub warnings: bool,
 }
 
-/// The unit in which a text is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Extended grapheme clusters (Unicode annex 29): what people take for one
-    /// character, however many code points it is made of.
+    /// Extended grapheme clusters (Unicode annex 29): what users perceive as one character, of any
+    /// number of code points.
     Graphemes,
-    /// Extended grapheme clusters by the rules before Unicode 15.1. In Indic
-    /// and related scripts, where consonants are joined to a conjunct, those
-    /// rules began a new cluster with each of the consonants.
+    /// Extended grapheme clusters by the rules before Unicode 15.1. In Indic and related scripts,
+    /// where consonants are joined to a conjunct, those rules started a new cluster with each of
+    /// the consonants.
     GraphemesOfUnicode15,
-    /// Unicode code points.
     CodePoints,
-    /// UTF-16 code units.
     Utf16,
-    /// As X counts: most letters of Europe 1, others and each emoji 2. Domains are
-    /// links without a scheme too.
+    /// As X counts: most letters of Europe 1, other characters and each emoji 2. Domains without a
+    /// scheme are links, too.
     Weighted,
-    /// As Threads counts: an emoji its bytes of UTF-8, any other code point 1.
+    /// As Threads counts: an emoji its UTF-8 bytes, any other code point 1.
     EmojiBytes,
 }
 
 impl Unit {
-    /// How many of these units a text has that is [`Unit::normalized`].
+    /// The length of a text that is [`Unit::normalized`].
     fn count(self, text: &str) -> u64 {
         let count = match self {
             Self::Graphemes => text.graphemes(true).count(),
@@ -65,12 +60,11 @@ impl Unit {
         count as u64
     }
 
-    /// The text as it is counted.
+    /// The form of the text that is counted.
     fn normalized(self, text: &str) -> Cow<'_, str> {
         if self == Self::Weighted { weighted::normalized(text) } else { Cow::Borrowed(text) }
     }
 
-    /// Whether there is a link in a text.
     pub(super) fn has_links(self, text: &str) -> bool {
         !self.links(&self.normalized(text)).is_empty()
     }
@@ -80,7 +74,7 @@ impl Unit {
         if self == Self::Weighted { weighted::addresses(text) } else { links::find(text) }
     }
 
-    /// The name of the unit as people read it after a number.
+    /// The name of the unit for people, after a number.
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Graphemes | Self::GraphemesOfUnicode15 | Self::CodePoints | Self::Weighted | Self::EmojiBytes => {
@@ -92,34 +86,30 @@ impl Unit {
 }
 
 impl Counting {
-    /// Counts extended grapheme clusters.
     pub const fn graphemes() -> Self {
         Self::of(Unit::Graphemes)
     }
 
-    /// Counts extended grapheme clusters by the rules before Unicode 15.1.
+    /// By the rules before Unicode 15.1.
     pub const fn graphemes_of_unicode_15() -> Self {
         Self::of(Unit::GraphemesOfUnicode15)
     }
 
-    /// Counts Unicode code points.
     pub const fn code_points() -> Self {
         Self::of(Unit::CodePoints)
     }
 
-    /// Counts UTF-16 code units.
     pub const fn utf16() -> Self {
         Self::of(Unit::Utf16)
     }
 
-    /// Counts as X does, where each link counts 23.
-    /// Source: `transformedURLLength` of twitter-text, in version 3 of its
-    /// configuration.
+    /// As X does, where each link counts 23. Source: `transformedURLLength` of twitter-text, in
+    /// version 3 of its configuration.
     pub const fn weighted() -> Self {
         Self::of(Unit::Weighted).url(23)
     }
 
-    /// Counts an emoji as its bytes of UTF-8, and any other code point as 1.
+    /// An emoji counts its UTF-8 bytes, any other code point 1.
     pub const fn emoji_bytes() -> Self {
         Self::of(Unit::EmojiBytes)
     }
@@ -128,25 +118,25 @@ impl Counting {
         Self { unit, url_length: None, short_links: false, short_mentions: false, warnings: false }
     }
 
-    /// Counts every link as `length` units.
+    /// Every link counts as `length` units.
     #[must_use]
     pub const fn url(self, length: u32) -> Self {
         Self { url_length: Some(length), ..self }
     }
 
-    /// Counts links as they are shown.
+    /// Links count as displayed.
     #[must_use]
     pub const fn short_links(self) -> Self {
         Self { short_links: true, ..self }
     }
 
-    /// Counts `@user@host` as `@user`.
+    /// `@user@host` counts as `@user`.
     #[must_use]
     pub const fn short_mentions(self) -> Self {
         Self { short_mentions: true, ..self }
     }
 
-    /// Counts the option `content_warning` as well.
+    /// The option `content_warning` counts as well.
     #[must_use]
     pub const fn with_warnings(self) -> Self {
         Self { warnings: true, ..self }
@@ -165,10 +155,9 @@ impl Counting {
         let mut end = 0;
         for link in &links {
             self.push(&mut counted, &text[end..link.start]);
-            // One letter stands for each link, and what links count is added
-            // below. The figure comes from a server and may be huge: writing
-            // out as many letters would let it decide how much memory this
-            // takes.
+            // One letter replaces each link, and the units of links are added below. The figure
+            // comes from a server and may be huge; writing as many letters would let that server
+            // decide how much memory this takes.
             counted.push_str(if self.url_length.is_some() { "x" } else { &text[link.clone()] });
             end = link.end;
         }
@@ -179,8 +168,7 @@ impl Counting {
         length.saturating_sub(links).saturating_add(links.saturating_mul(each.into()))
     }
 
-    /// The length of a text in which nothing is counted otherwise than as it is
-    /// written.
+    /// The length of a text in which everything counts as written.
     pub(super) fn plain_length(self, text: &str) -> u64 {
         self.unit.count(&self.unit.normalized(text))
     }
@@ -193,8 +181,7 @@ impl Counting {
         }
     }
 
-    /// A remark for somebody who counts this text by hand. It is empty, or
-    /// begins with a space.
+    /// A remark for users who count this text by hand: empty, or with a leading space.
     pub(super) fn remark(self, text: &str) -> String {
         let text = &*self.unit.normalized(text);
         let of_links = match self.url_length {
@@ -220,22 +207,22 @@ impl Counting {
     }
 }
 
-/// How many clusters the rules before Unicode 15.1 made of a cluster of today:
-/// one for its start, and one for each further consonant.
+/// The number of clusters, by the rules before Unicode 15.1, in a cluster of today: one for its
+/// start, and one for each further consonant.
 fn clusters_of_unicode_15(cluster: &str) -> usize {
     1 + cluster.chars().skip(1).filter(|it| is_of_conjuncts(*it) && stands_alone(*it)).count()
 }
 
-/// Whether a letter belongs to a script that joins consonants: the blocks from
-/// Devanagari to Sinhala, Myanmar, Khmer, Tai Tham, Balinese, Javanese.
+/// Whether a letter belongs to a script that joins consonants: the blocks from Devanagari to
+/// Sinhala, Myanmar, Khmer, Tai Tham, Balinese, Javanese.
 fn is_of_conjuncts(letter: char) -> bool {
     matches!(letter,
         '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{1a20}'..='\u{1aaf}'
         | '\u{1b00}'..='\u{1b7f}' | '\u{a980}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}')
 }
 
-/// Whether a character can begin a cluster. A mark cannot, because it belongs
-/// to the letter before it.
+/// Whether a character can start a cluster. A mark cannot, because it belongs to the letter before
+/// it.
 fn stands_alone(letter: char) -> bool {
     let mut pair = [0; 5];
     pair[0] = b'a';
@@ -287,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn before_unicode_15_1_each_consonant_of_a_conjunct_counted() {
+    fn unicode_15_counts_each_consonant_of_a_conjunct() {
         for (text, now, before) in [
             ("नमस्ते", 3, 4),
             ("क्षत्रिय", 3, 5),
@@ -306,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_counts_as_much_as_its_platform_says() {
+    fn link_counts_its_platforms_url_length() {
         let long = format!("https://example.com/{}", "a".repeat(200));
         for (text, length) in [
             (long.clone(), 23),
@@ -329,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_is_shown_shortened_counts_as_it_is_shown() {
+    fn shortened_link_counts_as_displayed() {
         let counting = Counting::graphemes().short_links();
         let long = format!("https://example.com/{}", "a".repeat(200));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Rules that hold only where a post says something of itself.
+//! Rules that apply only to posts with some value of an option.
 
 use std::fmt;
 
@@ -8,25 +8,23 @@ use super::Rule;
 use super::known::known;
 use crate::options::{OptionValue, Options};
 
-/// Rules that hold where an option has one of some values. They cannot depend on
-/// anything further.
+/// Rules that apply where an option has one of some values. They cannot have further conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Depending {
-    /// Where they hold.
     pub when: When,
-    /// What holds there, besides what holds always.
+    /// In addition to the rules that always apply.
     #[serde(deserialize_with = "known")]
     pub rules: Vec<Rule>,
 }
 
-/// Where rules hold.
+/// The condition of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct When {
     /// The option's name.
     pub option: String,
     pub is: Vec<OptionValue>,
-    /// Whether they hold as well where the option is left out, because what it is
-    /// then is among them.
+    /// Whether the rules also apply where the option is absent, because its default is one of the
+    /// values.
     #[serde(default)]
     pub or_absent: bool,
 }
@@ -36,18 +34,18 @@ impl When {
         Self { option: name.into(), is: is.into_iter().map(Into::into).collect(), or_absent: false }
     }
 
-    /// And where the option is left out.
+    /// Also applies where the option is absent.
     #[must_use]
     pub fn or_absent(self) -> Self {
         Self { or_absent: true, ..self }
     }
 
-    /// Whether it is so with these options.
+    /// Whether the condition is true for these options.
     pub fn holds(&self, options: &Options) -> bool {
         options.get(&self.option).map_or(self.or_absent, |it| self.is.contains(it))
     }
 
-    /// Where this is, with these options, in words that follow the platform's name.
+    /// The condition as a text after the platform's name.
     pub(super) fn told<'a>(&'a self, options: &'a Options) -> impl fmt::Display + 'a {
         fmt::from_fn(|f| match options.get(&self.option) {
             None => write!(f, ", where {} is left out,", self.option),

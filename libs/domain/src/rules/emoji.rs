@@ -1,27 +1,26 @@
-//! Finding the emoji of a text.
+//! Finding emoji in a text.
 
 use icu_properties::CodePointSetData;
 use icu_properties::props::{Emoji, EmojiModifierBase, EmojiPresentation};
 
-/// Joins emoji to one.
+/// Zero-width joiner: joins emoji to one.
 const JOINER: char = '\u{200d}';
 
-/// Asks for the style of a picture.
+/// Variation selector 16: requests emoji presentation.
 const AS_EMOJI: char = '\u{fe0f}';
 
-/// The frame of a key around a digit.
+/// Combining enclosing keycap, after a digit.
 const KEY: char = '\u{20e3}';
 
-/// The flag that letters behind it make that of a part of a country.
+/// Followed by tags, the flag of a part of a country.
 const BLACK_FLAG: char = '🏴';
 
-/// How many bytes the emoji at the start of a text has; `None` when there is none.
-/// People and things that are joined to one picture, flags, and shades of skin
-/// belong to the emoji.
+/// The bytes of the emoji at the start of a text; `None` when there is none. Joined sequences,
+/// flags and skin tones belong to the emoji.
 ///
-/// What is a text by default, such as `©`, is an emoji with a variation selector
-/// alone. Source: Unicode Technical Standard 51, the sequences of section 1.4.9 of
-/// which each part is fully qualified (ED-18a).
+/// Characters with text presentation by default, such as `©`, are emoji only with a variation
+/// selector. Source: Unicode Technical Standard 51, the sequences of section 1.4.9 of which each
+/// part is fully qualified (ED-18a).
 pub(super) fn at_start(text: &str) -> Option<usize> {
     let mut length = part(text)?;
     while let Some(next) = text[length..].strip_prefix(JOINER).and_then(part) {
@@ -30,9 +29,8 @@ pub(super) fn at_start(text: &str) -> Option<usize> {
     Some(length)
 }
 
-/// How long a text is of which an emoji counts its bytes of UTF-8, and any other
-/// character 1. What only may be shown as an emoji is counted as one, and so is what
-/// is joined to it.
+/// Length as Threads counts it: an emoji counts its UTF-8 bytes, any other code point 1. Characters
+/// with optional emoji presentation count as emoji, and so does what is joined to them.
 pub(super) fn length_in_bytes(text: &str) -> usize {
     let (mut rest, mut length, mut is_behind_emoji) = (text, 0, false);
     while let Some(first) = rest.chars().next() {
@@ -46,7 +44,7 @@ pub(super) fn length_in_bytes(text: &str) -> usize {
     length
 }
 
-/// Whether this character alone may be shown as an emoji. Digits are none.
+/// Whether this single character can have emoji presentation. Digits are excluded.
 fn may_be(letter: char) -> bool {
     !letter.is_ascii() && CodePointSetData::new::<Emoji>().contains(letter)
 }
@@ -80,7 +78,7 @@ fn part(text: &str) -> Option<usize> {
     }
 }
 
-/// What stands behind the name of a region in tags, as in the flag of Scotland.
+/// The rest after the tags of a region, as in the flag of Scotland.
 fn behind_region(text: &str) -> Option<&str> {
     let behind = text.trim_start_matches(|it| matches!(it, '\u{e0020}'..='\u{e007e}'));
     (behind.len() < text.len()).then(|| behind.strip_prefix('\u{e007f}'))?
@@ -119,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_text_is_no_emoji() {
+    fn text_presentation_is_no_emoji() {
         for text in ["", "a", "1", "#", "1\u{fe0f}", "©", "™", "❤", "⌚\u{fe0e}", "🇮", "漢", "\u{200d}", "\u{fe0f}"]
         {
             assert_eq!(at_start(text), None, "{text}");

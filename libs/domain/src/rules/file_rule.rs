@@ -1,4 +1,4 @@
-//! What a platform asks of each file, of what the file says of itself.
+//! Rules about the properties of each file.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,49 +6,42 @@ use super::post_rule::told_apart;
 use crate::media::{Attachment, Facts, FileType, MimeType, Pixels, Ratio, VideoCodec, human_size};
 use crate::options::Options;
 
-/// What a platform asks of each file, of what the file says of itself. What is
-/// not known of a file is left to the platform.
+/// A rule about the properties of each file. Unknown properties are left to the platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "id", rename_all = "snake_case")]
 pub enum FileRule {
-    /// How many pixels an image may have.
     MaxImagePixels {
         /// Width times height.
         max: u64,
     },
-    /// How many pixels a video may have.
     MaxVideoPixels {
         /// Width times height.
         max: u64,
     },
-    /// How wide a video may be, whatever its height.
+    /// Whatever the height.
     MaxVideoWidth {
         /// In pixels.
         max: u32,
     },
-    /// How many pictures of a video have to be shown in a second.
+    /// In frames per second.
     MinFrameRate { min: u32 },
-    /// How many pictures of a video may be shown in a second.
+    /// In frames per second.
     MaxFrameRate { max: u32 },
-    /// How long a video runs at least.
     MinDuration {
         /// In seconds.
         min: u32,
     },
-    /// How long a video runs at most.
     MaxDuration {
         /// In seconds.
         max: u32,
     },
-    /// How wide an image is for its height.
     ImageRatio {
         /// The narrowest.
         min: Ratio,
         /// The widest.
         max: Ratio,
     },
-    /// The same, unless the post has an option by which an image that is not so gets
-    /// borders.
+    /// Like `ImageRatio`, unless the post has an option that adds borders to other images.
     ImageRatioOrBorders {
         /// The narrowest.
         min: Ratio,
@@ -56,31 +49,28 @@ pub enum FileRule {
         max: Ratio,
         /// The option's name.
         option: String,
-        /// Its value.
+        /// The option's value.
         is: String,
     },
-    /// How wide a video is for its height.
     VideoRatio {
         /// The narrowest.
         min: Ratio,
         /// The widest.
         max: Ratio,
     },
-    /// How large a GIF may be. Unlike other images it is never made smaller, because it
-    /// moves.
+    /// A GIF is animated, so unlike other images it is never made smaller.
     MaxGifBytes {
         /// In bytes.
         max: u64,
     },
-    /// What videos may be coded with.
+    /// The accepted codecs.
     VideoCodecs { codecs: Vec<VideoCodec> },
-    /// How large an image goes out: a larger one is made smaller by us, so this
-    /// is never at fault.
+    /// The size to which the service reduces a larger image, so this rule is never violated.
     FittedImageBytes {
         /// In bytes.
         max: u64,
     },
-    /// The same of its longer side.
+    /// The longer side to which the service reduces a larger image, so this rule is never violated.
     FittedImageSide {
         /// In pixels.
         max: u32,
@@ -88,8 +78,7 @@ pub enum FileRule {
 }
 
 impl FileRule {
-    /// The rule's name for programs. It is stored and shown to clients, so it
-    /// never changes.
+    /// The rule's name for programs. It is stored and shown to clients, so it never changes.
     pub const fn id(&self) -> &'static str {
         match self {
             Self::MaxImagePixels { .. } => "max_image_pixels",
@@ -109,7 +98,7 @@ impl FileRule {
         }
     }
 
-    /// What its number counts; `None` where it has none.
+    /// The unit of its number; `None` if it has none.
     pub const fn unit(&self) -> Option<&'static str> {
         match self {
             Self::MaxImagePixels { .. }
@@ -126,8 +115,7 @@ impl FileRule {
         }
     }
 
-    /// A message for each file that is at fault, as those of
-    /// [`Rule`](super::Rule).
+    /// A message for each file that violates the rule, like those of [`Rule`](super::Rule).
     pub(super) fn faults(&self, media: &[Attachment], options: &Options) -> Vec<String> {
         if let Self::ImageRatioOrBorders { option, is, .. } = self
             && options.text(option) == Some(is)
@@ -143,9 +131,9 @@ impl FileRule {
         facts.filter_map(|(number, facts)| self.fault(number, &facts)).collect()
     }
 
-    /// How this file is made smaller, in words; `None` where it goes out as it is.
+    /// How this file is made smaller, as a text; `None` if it stays as it is.
     pub fn made_smaller(&self, file: &Attachment) -> Option<String> {
-        // What moves is not made smaller.
+        // An animated image is not made smaller.
         if file.mime_type.file_type() != FileType::Image || file.mime_type == MimeType::Gif {
             return None;
         }
@@ -186,31 +174,31 @@ impl FileRule {
                 let pixels = facts.pixels.filter(|it| *max < it.count())?;
                 let Pixels { width, height } = pixels;
                 let count = pixels.count();
-                Some(format!("takes {what}s of at most {max} pixels, file {number} has {count} ({width} × {height})"))
+                Some(format!("accepts {what}s of at most {max} pixels; file {number} has {count} ({width} × {height})"))
             }
             Self::MaxVideoWidth { max } => {
                 let Pixels { width, height } = facts.pixels.filter(|it| *max < it.width)?;
-                Some(format!("takes videos of at most {max} pixels in width, file {number} has {width} × {height}"))
+                Some(format!("accepts videos of at most {max} pixels in width; file {number} has {width} × {height}"))
             }
             Self::MinFrameRate { min } => {
                 let rate =
                     facts.milli_frames_per_second.filter(|it| it.saturating_add(500) < min.saturating_mul(1_000))?;
                 let rate = thousandths(rate.into());
-                Some(format!("takes videos of at least {min} frames per second, file {number} has {rate}"))
+                Some(format!("accepts videos of at least {min} frames per second; file {number} has {rate}"))
             }
             Self::MaxFrameRate { max } => {
-                // A clock of a camera that runs a little fast is not at fault.
+                // Tolerates a camera whose clock runs a little fast.
                 let rate = facts.milli_frames_per_second.filter(|it| max.saturating_mul(1_000) + 500 < *it)?;
                 let rate = thousandths(rate.into());
-                Some(format!("takes videos of at most {max} frames per second, file {number} has {rate}"))
+                Some(format!("accepts videos of at most {max} frames per second; file {number} has {rate}"))
             }
             Self::MinDuration { min } => {
                 let runs = facts.duration_ms.filter(|it| *it < u64::from(*min) * 1_000)?;
-                Some(format!("takes videos of at least {min} s, file {number} runs {} s", thousandths(runs)))
+                Some(format!("accepts videos of at least {min} s; file {number} runs {} s", thousandths(runs)))
             }
             Self::MaxDuration { max } => {
                 let runs = facts.duration_ms.filter(|it| u64::from(*max) * 1_000 < *it)?;
-                Some(format!("takes videos of at most {max} s, file {number} runs {} s", thousandths(runs)))
+                Some(format!("accepts videos of at most {max} s; file {number} runs {} s", thousandths(runs)))
             }
             Self::ImageRatio { min, max } | Self::VideoRatio { min, max } => {
                 out_of_ratio(*min, *max, what, number, facts)
@@ -222,7 +210,7 @@ impl FileRule {
             Self::VideoCodecs { codecs } => {
                 let codec = facts.codec.filter(|it| !codecs.contains(it))?;
                 let taken = codecs.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
-                Some(format!("takes videos coded with {taken}, file {number} is coded with {}", codec.as_str()))
+                Some(format!("accepts videos coded with {taken}; file {number} is coded with {}", codec.as_str()))
             }
             Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } | Self::FittedImageSide { .. } => None,
         }
@@ -231,17 +219,17 @@ impl FileRule {
 
 fn too_large(max: u64, number: usize, gif: &Attachment) -> String {
     let (limit, size) = told_apart(max, gif.size_bytes);
-    format!("takes GIFs of at most {limit}, file {number} has {size}; make it smaller, or a video of it")
+    format!("accepts GIFs of at most {limit}; file {number} has {size}; make it smaller, or a video of it")
 }
 
 fn out_of_ratio(min: Ratio, max: Ratio, what: &str, number: usize, facts: &Facts) -> Option<String> {
     let pixels = facts.pixels.filter(|it| min.is_missed_by(*it) || max.is_exceeded_by(*it))?;
     let Pixels { width, height } = pixels;
     let limit = if min == max { format!("of {min}") } else { format!("from {min} to {max}") };
-    Some(format!("takes {what}s {limit} (width to height), file {number} has {width} × {height} pixels"))
+    Some(format!("accepts {what}s {limit} (width to height); file {number} has {width} × {height} pixels"))
 }
 
-/// A number of thousandths as people read it.
+/// A number of thousandths as a decimal.
 fn thousandths(count: u64) -> String {
     let exact = format!("{}.{:03}", count / 1_000, count % 1_000);
     exact.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -270,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_says_is_held_against_the_limits_of_its_kind() {
+    fn file_properties_are_checked_against_the_limits() {
         let codecs = vec![VideoCodec::H264, VideoCodec::Hevc];
         let (min, max) = (Ratio::hundredths(80), Ratio::hundredths(191));
         let (jpeg, mp4) = (|w, h| file(MimeType::Jpeg, w, h), |w, h| file(MimeType::Mp4, w, h));
@@ -279,61 +267,61 @@ mod tests {
                 FileRule::MaxImagePixels { max: 100 },
                 vec![jpeg(10, 10), mp4(11, 10)],
                 jpeg(11, 10),
-                "takes images of at most 100 pixels, file 3 has 110 (11 × 10)",
+                "accepts images of at most 100 pixels; file 3 has 110 (11 × 10)",
             ),
             (
                 FileRule::MaxVideoPixels { max: 100 },
                 vec![mp4(10, 10), jpeg(11, 10)],
                 mp4(11, 10),
-                "takes videos of at most 100 pixels, file 3 has 110 (11 × 10)",
+                "accepts videos of at most 100 pixels; file 3 has 110 (11 × 10)",
             ),
             (
                 FileRule::MaxVideoWidth { max: 20 },
                 vec![mp4(20, 999), jpeg(21, 1)],
                 mp4(21, 3),
-                "takes videos of at most 20 pixels in width, file 3 has 21 × 3",
+                "accepts videos of at most 20 pixels in width; file 3 has 21 × 3",
             ),
             (
                 FileRule::MinFrameRate { min: 23 },
                 vec![film(1, 23_976, VideoCodec::H264), film(1, 22_500, VideoCodec::H264)],
                 film(1, 15_000, VideoCodec::H264),
-                "takes videos of at least 23 frames per second, file 3 has 15",
+                "accepts videos of at least 23 frames per second; file 3 has 15",
             ),
             (
                 FileRule::MaxFrameRate { max: 60 },
                 vec![film(1, 60_000, VideoCodec::H264), film(1, 60_200, VideoCodec::H264)],
                 film(1, 119_880, VideoCodec::H264),
-                "takes videos of at most 60 frames per second, file 3 has 119.88",
+                "accepts videos of at most 60 frames per second; file 3 has 119.88",
             ),
             (
                 FileRule::MinDuration { min: 3 },
                 vec![film(3_000, 1, VideoCodec::H264), jpeg(1, 1)],
                 film(2_999, 1, VideoCodec::H264),
-                "takes videos of at least 3 s, file 3 runs 2.999 s",
+                "accepts videos of at least 3 s; file 3 runs 2.999 s",
             ),
             (
                 FileRule::MaxDuration { max: 90 },
                 vec![film(90_000, 1, VideoCodec::H264), jpeg(1, 1)],
                 film(100_000, 1, VideoCodec::H264),
-                "takes videos of at most 90 s, file 3 runs 100 s",
+                "accepts videos of at most 90 s; file 3 runs 100 s",
             ),
             (
                 FileRule::ImageRatio { min, max },
                 vec![jpeg(4, 5), jpeg(191, 100)],
                 jpeg(1080, 1920),
-                "takes images from 4:5 to 1.91:1 (width to height), file 3 has 1080 × 1920 pixels",
+                "accepts images from 4:5 to 1.91:1 (width to height); file 3 has 1080 × 1920 pixels",
             ),
             (
                 FileRule::VideoRatio { min: max, max },
                 vec![mp4(191, 100), jpeg(1, 9)],
                 mp4(192, 100),
-                "takes videos of 1.91:1 (width to height), file 3 has 192 × 100 pixels",
+                "accepts videos of 1.91:1 (width to height); file 3 has 192 × 100 pixels",
             ),
             (
                 FileRule::VideoCodecs { codecs },
                 vec![film(1, 1, VideoCodec::Hevc), mp4(1, 1)],
                 film(1, 1, VideoCodec::Av1),
-                "takes videos coded with H.264, HEVC, file 3 is coded with AV1",
+                "accepts videos coded with H.264, HEVC; file 3 is coded with AV1",
             ),
         ] {
             let unknown = Attachment { facts: None, ..wrong.clone() };
@@ -346,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gif_is_held_against_its_size_whatever_it_says_of_itself() {
+    fn gif_is_checked_by_size_only() {
         let rule = Rule::OfFiles(FileRule::MaxGifBytes { max: 15_000_000 });
         let rules = Rules::of("Small", [rule]);
         let of = |mime_type, size_bytes| Attachment { mime_type, size_bytes, ..an_attachment(1) };
@@ -356,12 +344,12 @@ mod tests {
         let large = [of(MimeType::Png, 1), of(MimeType::Gif, 20 << 20)];
         let [breach] = &rules.breaches(&text("a"), &large, &Options::default())[..] else { panic!("{rules:?}") };
 
-        let told = "Small takes GIFs of at most 14.4 MiB, file 2 has 20 MiB; make it smaller, or a video of it";
+        let told = "Small accepts GIFs of at most 14.4 MiB; file 2 has 20 MiB; make it smaller, or a video of it";
         assert_eq!((breach.message.as_str(), &*breach.field, breach.rule), (told, "media", "max_gif_bytes"));
     }
 
     #[test]
-    fn an_image_out_of_its_ratio_may_get_borders() {
+    fn image_outside_the_ratio_may_get_borders() {
         let (min, max) = (Ratio::hundredths(80), Ratio::hundredths(191));
         let (option, is) = ("fit".to_owned(), "borders".to_owned());
         let rules =
@@ -370,7 +358,7 @@ mod tests {
             let files = [file(MimeType::Jpeg, 4, 5), file(MimeType::Png, 1080, 1920), file(MimeType::Mp4, 9, 16)];
             rules.breaches(&text("a"), &files, options).into_iter().map(|it| it.message).collect::<Vec<_>>()
         };
-        let told = "Small takes images from 4:5 to 1.91:1 (width to height), file 2 has 1080 × 1920 pixels; crop it, or \
+        let told = "Small accepts images from 4:5 to 1.91:1 (width to height); file 2 has 1080 × 1920 pixels; crop it, or \
                     give the option fit as borders to have white borders around it";
         assert_eq!(breaches(Options::NONE), [told]);
         let borders = [("fit".to_owned(), OptionValue::Text(is))].into_iter().collect();
@@ -378,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_smaller_is_no_fault() {
+    fn image_that_is_made_smaller_is_no_violation() {
         let (side, bytes) = (FileRule::FittedImageSide { max: 100 }, FileRule::FittedImageBytes { max: 1 << 20 });
         let large = Attachment { size_bytes: 2 << 20, ..file(MimeType::Png, 20, 101) };
         assert_eq!(side.made_smaller(&large).unwrap(), "100 pixels on its longer side instead of 101");
@@ -391,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_stored_among_other_rules() {
+    fn file_rules_are_stored_among_other_rules() {
         let rules = [
             Rule::OfFiles(FileRule::MaxDuration { max: 90 }),
             Rule::OfFiles(FileRule::ImageRatio { min: Ratio::hundredths(80), max: Ratio::hundredths(191) }),
@@ -404,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_read_as_people_say_them() {
+    fn ratios_are_displayed_as_common_names() {
         for (hundredths, words) in
             [(80, "4:5"), (100, "1:1"), (191, "1.91:1"), (178, "16:9"), (1000, "10:1"), (1, "0.01:1")]
         {

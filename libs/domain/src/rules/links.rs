@@ -1,24 +1,21 @@
-//! Finding the links of a text.
+//! Finding links in a text.
 
 use std::ops::Range;
 
 use linkify::{LinkFinder, LinkKind};
 
-/// The longest link in bytes. Networks that count links specially take anything
-/// longer for text. Source: `MAX_URL_LENGTH` of twitter-text, with which
-/// Mastodon finds the links of a post.
+/// The longest link in bytes. Networks that count links specially treat anything longer as text.
+/// Source: `MAX_URL_LENGTH` of twitter-text, with which Mastodon finds the links of a post.
 const LONGEST: usize = 4096;
 
-/// Punctuation that ends a host's name in texts that put no space behind it.
+/// Punctuation that ends a host name in texts that put no space behind it.
 const SENTENCE_MARKS: &str = "。、，．！？：；）」』】〉》…—–”’»";
 
-/// Characters that, like letters and digits, keep a scheme directly behind them
-/// from beginning a link.
+/// Characters, in addition to letters and digits, after which a scheme does not start a link.
 const GLUE: &str = "@＠#＃$";
 
-/// The links of a text in order, as byte ranges that do not overlap. A link is
-/// written with `http` or `https` and a host whose name has a dot. The
-/// punctuation of the sentence around it is no part of it.
+/// The links of a text in order, as byte ranges that do not overlap. A link has the scheme `http`
+/// or `https` and a host name with a dot. The punctuation of the sentence around it is excluded.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let mut finder = LinkFinder::new();
     finder.kinds(&[LinkKind::Url]);
@@ -51,8 +48,8 @@ fn scheme(before: &str) -> Option<&str> {
     })
 }
 
-/// How many bytes the host's name at the start has; `None` when there is no
-/// name with a dot, or an address in its place.
+/// The bytes of the host name at the start; `None` if there is no name with a dot, or an IP
+/// address.
 fn host_length(rest: &str) -> Option<usize> {
     let ends = |it: char| match it {
         '-' | '.' | '_' => false,
@@ -67,28 +64,27 @@ fn host_length(rest: &str) -> Option<usize> {
     let first_beyond_ascii = top.find(|it: char| !it.is_ascii()).unwrap_or(top.len());
     match first_beyond_ascii {
         0 => Some(host.len()),
-        // This is a version such as v1.1 or an address such as 10.0.0.10.
+        // A version such as v1.1, or an IP address such as 10.0.0.10.
         1 => None,
         _ if top.starts_with(|it: char| it.is_ascii_digit()) => None,
-        // No top-level domain mixes ASCII with another script. Where the other
-        // script begins, a sentence goes on that has no space behind the link.
+        // No top-level domain mixes ASCII with another script. Where the other script starts, a
+        // sentence continues that has no space behind the link.
         length => Some(below.len() + 1 + length),
     }
 }
 
-/// How many bytes the port, path and query at the start have.
+/// The bytes of the port, path and query at the start.
 fn tail_length(finder: &LinkFinder, rest: &str) -> usize {
     let port = |it: &str| it.starts_with(|it: char| it.is_ascii_digit());
     if !rest.starts_with(['/', '?']) && !rest.strip_prefix(':').is_some_and(port) {
         return 0;
     }
-    // One character more than the longest link has shows that a link is too
-    // long. The text is cut at white space first, because the finder takes the
-    // spaces of other scripts for a part of a link.
+    // One character more than the longest link shows that a link is too long. The text is cut at
+    // white space first, because the finder treats the spaces of other scripts as part of a link.
     let rest = &rest[..rest.floor_char_boundary(LONGEST + 4)];
     let rest = rest.split(char::is_whitespace).next().unwrap_or_default();
-    // The finder knows no top-level domains in other scripts either, so it gets
-    // this host in place of the real one.
+    // The finder knows no top-level domains in other scripts either, so it receives this host
+    // instead of the real one.
     let host = "http://host.example";
     let link = finder.links(&format!("{host}{rest}")).next().map(|it| it.end());
     link.map_or(0, |it| it.saturating_sub(host.len()))
@@ -148,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_around_a_link_is_not_a_part_of_it() {
+    fn sentence_punctuation_is_not_part_of_a_link() {
         for link in ["https://example.com", "https://example.com/a", "https://example.com/a?b=c"] {
             for after in [".", ",", "!", "?", ":", ";", "...", ".)", ") and", "]", "\"", "'", ">", "\u{3000}次", "\n"]
             {
@@ -179,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_no_link() {
+    fn too_long_text_is_no_link() {
         let link = |length: usize| format!("https://example.com/{}", "a".repeat(length - 20));
         assert_eq!(links(&link(4096)).len(), 1);
         assert_eq!(links(&link(4097)).len(), 0);
@@ -188,7 +184,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn links_of_any_text_fake_order(text in "(\\PC|http://|https://|\\.|/|a\\.example|\u{3000}| ){0,40}") {
+        fn links_of_any_text_are_in_order(text in "(\\PC|http://|https://|\\.|/|a\\.example|\u{3000}| ){0,40}") {
             let mut end = 0;
             for link in find(&text) {
                 prop_assert!(end <= link.start && link.start < link.end);

@@ -1,11 +1,10 @@
-//! Mentions of people on other servers, `@user@host`.
+//! Mentions of users on other servers, `@user@host`.
 
-/// The longest name of a host in characters; with a longer one, it is no
-/// mention. Source: RFC 1035, section 2.3.4, without the length bytes at both
-/// ends.
+/// The longest host name in characters; with a longer one, it is no mention. Source: RFC 1035,
+/// section 2.3.4, without the length bytes at both ends.
 const LONGEST_HOST: usize = 253;
 
-/// The text with `@user` in place of every `@user@host`.
+/// Replaces every `@user@host` by `@user`.
 ///
 /// Source: `MENTION_RE` of Mastodon, which counts mentions in this way.
 pub(super) fn shortened(words: &str) -> String {
@@ -22,8 +21,7 @@ pub(super) fn shortened(words: &str) -> String {
     short
 }
 
-/// How many bytes to keep, and how many to leave out after them, of a text that
-/// starts with an `@`.
+/// The bytes to keep, and the bytes to drop after them, of a text that starts with `@`.
 fn mention(rest: &str) -> (usize, usize) {
     let user = 1 + name_length(&rest[1..], |it| it.is_ascii_alphanumeric() || it == '_');
     if user == 1 || !rest[user..].starts_with('@') {
@@ -36,8 +34,8 @@ fn mention(rest: &str) -> (usize, usize) {
     if host == 0 || goes_on || too_long { (end, 0) } else { (user, 1 + host) }
 }
 
-/// How many bytes the name at the start has. A name is made of characters for
-/// which `is_part` holds, with dots and hyphens between them.
+/// The bytes of the name at the start: characters for which `is_part` is true, with dots and
+/// hyphens between them.
 fn name_length(rest: &str, is_part: impl Fn(char) -> bool) -> usize {
     let mut length = 0;
     for (at, it) in rest.char_indices() {
@@ -77,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mention_stays() {
+    fn text_without_a_valid_mention_stays() {
         for words in [
             "me@example.com",
             "me@alice@example.com",
@@ -100,12 +98,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_only_ever_get_shorter(words in "(\\PC|@|@a@b\\.example|\\.){0,40}") {
+        fn text_never_gets_longer(words in "(\\PC|@|@a@b\\.example|\\.){0,40}") {
             prop_assert!(shortened(&words).len() <= words.len());
         }
 
         #[test]
-        fn words_without_mentions_stay(words in "[^@]*") {
+        fn text_without_mentions_stays(words in "[^@]*") {
             prop_assert_eq!(shortened(&words), words);
         }
     }

@@ -1,4 +1,4 @@
-//! What some platforms ask of a post as a whole.
+//! Rules about a post as a whole.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,83 +9,79 @@ use super::{Counting, tokens};
 use crate::media::{Attachment, FileType, human_size};
 use crate::options::Options;
 
-/// What some platforms ask of a post as a whole: how much there is of it, and what
-/// goes with what.
+/// A rule of some platforms about a post as a whole: amounts, and combinations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "id", rename_all = "snake_case")]
 pub enum PostRule {
-    /// How many images a post needs. GIFs count as images.
-    MinImages { min: u32 },
-    /// How many videos a post needs.
-    MinVideos { min: u32 },
-    /// An option among these cannot be given in a post with images or videos.
+    /// GIFs count as images.
+    MinImages {
+        min: u32,
+    },
+    MinVideos {
+        min: u32,
+    },
+    /// Options that cannot be used in a post with images or videos.
     NotWithMedia {
-        /// Their names.
+        /// Names of options.
         options: Vec<String>,
     },
-    /// How many bytes the images and videos may have together.
-    MaxAllBytes { max: u64 },
-    /// How long the text must be at least.
+    /// Total size of images and videos.
+    MaxAllBytes {
+        max: u64,
+    },
     MinText {
-        /// The least length, in the unit of `counting`.
+        /// In the unit of `counting`.
         min: u32,
-        /// How the length is counted.
         counting: Counting,
     },
-    /// How long the text of a post with images or videos may be, where it is less.
+    /// The limit of the text of a post with images or videos, where it is lower.
     MaxTextWithMedia {
-        /// The greatest length, in the unit of `counting`.
+        /// In the unit of `counting`.
         max: u32,
-        /// How the length is counted.
         counting: Counting,
     },
-    /// How long the text of a post with a video may be, where it is less.
+    /// The limit of the text of a post with a video, where it is lower.
     MaxTextWithVideo {
-        /// The greatest length, in the unit of `counting`.
+        /// In the unit of `counting`.
         max: u32,
-        /// How the length is counted.
         counting: Counting,
     },
-    /// How many hashtags the text may have.
     MaxHashtags {
-        /// Of them, repeated ones too.
+        /// Repeated ones count, too.
         max: u32,
     },
-    /// How many mentions of people the text may have.
     MaxMentions {
-        /// Of them, repeated ones too.
+        /// Repeated ones count, too.
         max: u32,
     },
-    /// How many different links a post may have.
+    /// Different links in a post.
     MaxLinks {
         max: u32,
         /// An option whose link counts as well.
         #[serde(default)]
         option: Option<String>,
     },
-    /// Options that a post of this account needs, where other accounts of the platform
-    /// do without.
+    /// Options that this account requires, unlike other accounts of the platform.
     RequiredOptions {
-        /// Their names.
+        /// Names of options.
         options: Vec<String>,
     },
-    /// Options that the platform has for other accounts.
+    /// Options that the platform has for other accounts only.
     RefusedOptions {
-        /// Their names.
+        /// Names of options.
         options: Vec<String>,
     },
-    /// Options that say something about a video: one that is the only file of its post.
+    /// Options about a video, which must be the only file of its post.
     VideoOptions {
-        /// Their names.
+        /// Names of options.
         options: Vec<String>,
     },
-    /// The text is not shown. Every post has one, so this is never at fault.
+    /// The text is not shown. Every post has one, so this rule is never violated.
     TextNotShown,
 }
 
 impl PostRule {
-    /// The rule's name for programs. It is stored and shown to clients, so it
-    /// never changes.
+    /// The rule's name for programs. It is stored and shown to clients, so it never changes.
     pub const fn id(&self) -> &'static str {
         match self {
             Self::MinImages { .. } => "min_images",
@@ -105,7 +101,7 @@ impl PostRule {
         }
     }
 
-    /// The field of a target that is at fault when this rule is broken.
+    /// The field with the error when this rule is violated.
     pub(super) fn field(&self, given: &Options) -> Cow<'static, str> {
         let field = match self {
             Self::MinImages { .. } | Self::MinVideos { .. } | Self::NotWithMedia { .. } | Self::MaxAllBytes { .. } => {
@@ -129,7 +125,7 @@ impl PostRule {
         names.iter().map(String::as_str).find(|it| is_fault(given.get(it).is_some()))
     }
 
-    /// What is wrong with this post, as the messages of [`Rule`](super::Rule).
+    /// The error of this post, like the messages of [`Rule`](super::Rule).
     pub(super) fn fault(&self, text: &str, media: &[Attachment], options: &Options) -> Option<String> {
         let of_type = |wanted| media.iter().filter(|it| it.mime_type.file_type() == wanted).count() as u64;
         match self {
@@ -138,19 +134,19 @@ impl PostRule {
             Self::NotWithMedia { options: names } => {
                 let name = names.iter().find(|it| options.get(it).is_some()).filter(|_| !media.is_empty())?;
                 let files = number(media.len() as u64, "file");
-                Some(format!("takes {name} or images and videos in one post, not both, this has {name} and {files}"))
+                Some(format!("accepts {name} or images and videos in one post, not both; this has {name} and {files}"))
             }
             Self::MaxAllBytes { max } => {
                 let all = media.iter().map(|it| it.size_bytes).fold(0, u64::saturating_add);
                 (*max < all).then(|| {
                     let (limit, size) = told_apart(*max, all);
-                    format!("takes images and videos of at most {limit} together, these have {size}")
+                    format!("accepts images and videos of at most {limit} together; these have {size}")
                 })
             }
             Self::MinText { min, counting } => {
                 let (length, units) = (counting.length(text), counting.unit.words());
                 let remark = || counting.remark(text);
-                (length < (*min).into()).then(|| format!("needs at least {min} {units}{}, this has {length}", remark()))
+                (length < (*min).into()).then(|| format!("needs at least {min} {units}{}; this has {length}", remark()))
             }
             Self::MaxTextWithMedia { max, counting } => {
                 let with = (!media.is_empty()).then_some("images or videos")?;
@@ -171,11 +167,11 @@ impl PostRule {
                 self.option(options).map(|it| format!("needs the option {it} for this account"))
             }
             Self::RefusedOptions { .. } => {
-                self.option(options).map(|it| format!("does not take the option {it} here; leave it out"))
+                self.option(options).map(|it| format!("does not accept the option {it} here; leave it out"))
             }
             Self::VideoOptions { .. } => {
                 let name = self.option(options).filter(|_| media.len() != 1 || of_type(FileType::Video) == 0)?;
-                Some(format!("takes the option {name} with a video as the only file alone; leave it out"))
+                Some(format!("accepts the option {name} with a video as the only file alone; leave it out"))
             }
             Self::TextNotShown => None,
         }
@@ -183,27 +179,27 @@ impl PostRule {
 }
 
 fn below(min: u32, actual: u64, noun: &str) -> Option<String> {
-    (actual < min.into()).then(|| format!("needs at least {}, this has {actual}", number(min.into(), noun)))
+    (actual < min.into()).then(|| format!("needs at least {}; this has {actual}", number(min.into(), noun)))
 }
 
 fn above(max: u32, actual: u64, noun: &str) -> Option<String> {
-    (u64::from(max) < actual).then(|| format!("takes at most {}, this has {actual}", number(max.into(), noun)))
+    (u64::from(max) < actual).then(|| format!("accepts at most {}; this has {actual}", number(max.into(), noun)))
 }
 
 fn longer(max: u32, counting: Counting, text: &str, with: &str) -> Option<String> {
     let (length, units) = (counting.length(text), counting.unit.words());
     let remark = || counting.remark(text);
-    (u64::from(max) < length).then(|| format!("takes at most {max} {units} with {with}{}, this has {length}", remark()))
+    (u64::from(max) < length)
+        .then(|| format!("accepts at most {max} {units} with {with}{}; this has {length}", remark()))
 }
 
-/// So many of these, in words.
+/// A number with its noun, singular or plural.
 pub(super) fn number(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// A limit and a size beyond it, in words. A limit just below a round figure is shown
-/// rounded up, and so may be what is larger. When both look the same, exact bytes are
-/// shown.
+/// A limit and a size beyond it. Fractions are rounded up, so both can look the same; then both are
+/// in exact bytes.
 pub(super) fn told_apart(max: u64, size: u64) -> (String, String) {
     match (human_size(max), human_size(size)) {
         (limit, shown) if limit == shown => (number(max, "byte"), number(size, "byte")),
@@ -231,9 +227,9 @@ mod tests {
         let (image, one) = (an_attachment(1), PostRule::MinVideos { min: 1 });
         let two = PostRule::MinImages { min: 2 };
         assert_eq!(fault(&one, "a", &[video()]), None);
-        assert_eq!(fault(&one, "a", std::slice::from_ref(&image)).unwrap(), "needs at least 1 video, this has 0");
+        assert_eq!(fault(&one, "a", std::slice::from_ref(&image)).unwrap(), "needs at least 1 video; this has 0");
         assert_eq!(fault(&two, "a", &[image.clone(), image.clone()]), None);
-        assert_eq!(fault(&two, "a", &[image, video()]).unwrap(), "needs at least 2 images, this has 1");
+        assert_eq!(fault(&two, "a", &[image, video()]).unwrap(), "needs at least 2 images; this has 1");
     }
 
     #[test]
@@ -242,24 +238,24 @@ mod tests {
         let of = |size_bytes| Attachment { size_bytes, ..an_attachment(1) };
         assert_eq!(fault(&rule, "a", &[]), None);
         assert_eq!(fault(&rule, "a", &[of(2 << 20), of(3 << 20)]), None);
-        let told = "takes images and videos of at most 5 MiB together, these have 6 MiB";
+        let told = "accepts images and videos of at most 5 MiB together; these have 6 MiB";
         assert_eq!(fault(&rule, "a", &[of(3 << 20), of(3 << 20)]).unwrap(), told);
         let (rule, told) =
-            (PostRule::MaxAllBytes { max: 5_300_000 }, "takes images and videos of at most 5300000 bytes");
-        assert_eq!(fault(&rule, "a", &[of(5_300_001)]).unwrap(), format!("{told} together, these have 5300001 bytes"));
+            (PostRule::MaxAllBytes { max: 5_300_000 }, "accepts images and videos of at most 5300000 bytes");
+        assert_eq!(fault(&rule, "a", &[of(5_300_001)]).unwrap(), format!("{told} together; these have 5300001 bytes"));
     }
 
     #[test]
-    fn with_media_a_text_may_have_to_be_shorter() {
+    fn text_with_media_may_have_a_lower_limit() {
         let counting = Counting::utf16();
         let (media, of_video) =
             (PostRule::MaxTextWithMedia { max: 3, counting }, PostRule::MaxTextWithVideo { max: 2, counting });
         assert_eq!(fault(&media, "long enough", &[]), None);
         assert_eq!(fault(&media, "abc", &[an_attachment(1)]), None);
-        let told = "takes at most 3 UTF-16 units with images or videos, this has 4";
+        let told = "accepts at most 3 UTF-16 units with images or videos; this has 4";
         assert_eq!(fault(&media, "🎉🎉", &[an_attachment(1)]).unwrap(), told);
         assert_eq!(fault(&of_video, "abc", &[an_attachment(1)]), None);
-        let told = "takes at most 2 UTF-16 units with a video, this has 3";
+        let told = "accepts at most 2 UTF-16 units with a video; this has 3";
         assert_eq!(fault(&of_video, "abc", &[an_attachment(1), video()]).unwrap(), told);
     }
 
@@ -267,16 +263,16 @@ mod tests {
     fn a_text_may_be_too_short() {
         let rule = PostRule::MinText { min: 3, counting: Counting::code_points() };
         assert_eq!(fault(&rule, "abc", &[]), None);
-        assert_eq!(fault(&rule, "ab", &[]).unwrap(), "needs at least 3 characters, this has 2");
+        assert_eq!(fault(&rule, "ab", &[]).unwrap(), "needs at least 3 characters; this has 2");
     }
 
     #[test]
     fn hashtags_mentions_and_links_are_counted() {
         let text = "#one #two @me @you a.de a.de https://b.de/#x";
         for (rule, told) in [
-            (PostRule::MaxHashtags { max: 1 }, "takes at most 1 hashtag, this has 2"),
-            (PostRule::MaxMentions { max: 0 }, "takes at most 0 mentions, this has 2"),
-            (PostRule::MaxLinks { max: 1, option: None }, "takes at most 1 different link, this has 2"),
+            (PostRule::MaxHashtags { max: 1 }, "accepts at most 1 hashtag; this has 2"),
+            (PostRule::MaxMentions { max: 0 }, "accepts at most 0 mentions; this has 2"),
+            (PostRule::MaxLinks { max: 1, option: None }, "accepts at most 1 different link; this has 2"),
         ] {
             assert_eq!(fault(&rule, text, &[]).unwrap(), told);
         }
@@ -290,27 +286,27 @@ mod tests {
     }
 
     #[test]
-    fn what_an_option_says_is_a_part_of_the_post() {
+    fn option_counts_as_part_of_the_post() {
         let link = |it: &str| [("link".to_owned(), OptionValue::Text(it.to_owned()))].into_iter().collect::<Options>();
         let links = PostRule::MaxLinks { max: 1, option: Some("link".to_owned()) };
         assert_eq!(links.fault("https://a.de", &[], &link("https://a.de")), None);
-        let told = "takes at most 1 different link, this has 2";
+        let told = "accepts at most 1 different link; this has 2";
         assert_eq!(links.fault("https://a.de", &[], &link("https://b.de")).unwrap(), told);
 
         let apart = PostRule::NotWithMedia { options: vec!["poll".to_owned(), "link".to_owned()] };
         assert_eq!(apart.fault("a", &[], &link("https://a.de")), None);
         assert_eq!(fault(&apart, "a", &[video()]), None);
-        let told = "takes link or images and videos in one post, not both, this has link and 1 file";
+        let told = "accepts link or images and videos in one post, not both; this has link and 1 file";
         assert_eq!(apart.fault("a", &[video()], &link("https://a.de")).unwrap(), told);
     }
 
     #[test]
-    fn what_is_said_about_a_video_needs_one() {
+    fn video_option_needs_a_video() {
         let rule = PostRule::VideoOptions { options: vec!["cover_ms".to_owned()] };
         let given = [("cover_ms".to_owned(), OptionValue::Number(1))].into_iter().collect::<Options>();
         assert_eq!(rule.fault("a", &[video()], &given), None);
         assert_eq!(fault(&rule, "a", &[an_attachment(1)]), None);
-        let told = "takes the option cover_ms with a video as the only file alone; leave it out";
+        let told = "accepts the option cover_ms with a video as the only file alone; leave it out";
         for media in [vec![], vec![an_attachment(1)], vec![video(), video()]] {
             assert_eq!(rule.fault("a", &media, &given).unwrap(), told);
         }
@@ -318,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_may_need_an_option_that_others_refuse() {
+    fn account_may_require_an_option_that_others_refuse() {
         let options = || vec!["a".to_owned(), "b".to_owned()];
         let (needs, refuses) =
             (PostRule::RequiredOptions { options: options() }, PostRule::RefusedOptions { options: options() });
@@ -334,7 +330,7 @@ mod tests {
         assert_eq!(told(&needs, &["a", "b"]), None);
         assert_eq!(told(&needs, &["a"]), expected("options.b", "needs the option b for this account"));
         assert_eq!(told(&refuses, &[]), None);
-        let words = "does not take the option b here; leave it out";
+        let words = "does not accept the option b here; leave it out";
         assert_eq!(told(&refuses, &["b"]), expected("options.b", words));
     }
 }

@@ -1,23 +1,23 @@
-//! What a post costs whoever runs a deployment.
+//! What a post costs the operator.
 
 use serde::{Deserialize, Serialize};
 
 use super::Unit;
 use crate::budget::MilliDollars;
 
-/// What a post to an account costs whoever runs the deployment.
+/// What a post to an account costs the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
     /// A post whose text has no link.
     pub post: MilliDollars,
-    /// One whose text has a link.
+    /// A post whose text has a link.
     pub with_link: MilliDollars,
-    /// Whose idea of a link it is.
+    /// The unit whose definition of a link applies.
     pub links: Unit,
 }
 
 impl Price {
-    /// What a post with this text costs.
+    /// The cost of a post with this text.
     pub fn of(self, text: &str) -> MilliDollars {
         if self.links.has_links(text) { self.with_link } else { self.post }
     }
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_what_its_platform_takes_for_one() {
+    fn price_uses_the_platforms_definition_of_a_link() {
         let price = Price { post: MilliDollars::new(15), with_link: MilliDollars::cents(20), links: Unit::Weighted };
         for (words, cost) in [("Hello", 15), ("see https://a.de", 200), ("see example.com", 200), ("3.14", 15)] {
             assert_eq!(price.of(words).get(), cost, "{words}");

@@ -1,4 +1,4 @@
-//! One thing that a platform asks of a post.
+//! The rules about texts, numbers of files, and types.
 
 use std::borrow::Cow;
 
@@ -10,164 +10,138 @@ use crate::media::{Attachment, FileType, MimeType};
 use crate::options::Options;
 use crate::rich_text::Shown;
 
-/// One thing that a platform asks of a post. GIFs count as images.
+/// One rule of a platform for posts. GIFs count as images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "id", rename_all = "snake_case")]
 pub enum Rule {
-    /// How long the text may be.
     MaxText {
-        /// The greatest length, in the unit of `counting`.
+        /// In the unit of `counting`.
         max: u32,
-        /// How the length is counted.
         counting: Counting,
     },
-    /// How many bytes of UTF-8 the text may have. Mentions count in full here,
-    /// whatever they count as for [`Rule::MaxText`].
+    /// In UTF-8. Mentions count in full here, whatever they count as for [`Rule::MaxText`].
     MaxTextBytes {
-        /// The greatest number of bytes.
         max: u32,
-        /// Whether links count as they are shown, which is shortened, and not as
-        /// they are written.
+        /// Whether links count as displayed, which is shortened, and not as written.
         #[serde(default)]
         short_links: bool,
     },
-    /// How long the option `content_warning` may be.
+    /// The limit of the option `content_warning`.
     MaxContentWarning {
-        /// The greatest length, in the unit of `counting`.
+        /// In the unit of `counting`.
         max: u32,
-        /// How the length is counted.
         counting: Counting,
     },
-    /// How many images and videos a post may have together.
+    /// Images and videos together.
     MaxMedia {
-        /// The greatest number of both.
         max: u32,
     },
-    /// How many images a post may have.
-    MaxImages { max: u32 },
-    /// How many videos a post may have.
-    MaxVideos { max: u32 },
+    MaxImages {
+        max: u32,
+    },
+    MaxVideos {
+        max: u32,
+    },
     /// A post may not have both images and videos.
     NotMixed,
-    /// A GIF is the only file of its post, because it is shown as a video.
+    /// A GIF must be the only file of its post, because it is shown as a video.
     GifAlone,
-    /// A post must have at least one image or video.
+    /// At least one image or video.
     MediaRequired,
-    /// The types of files that the platform takes.
     MimeTypes {
-        /// All types that it takes.
+        /// All types that the platform accepts.
         types: Vec<MimeType>,
     },
-    /// How large an image may be.
     MaxImageBytes {
         /// In bytes.
         max: u64,
     },
-    /// How large a video may be.
     MaxVideoBytes {
         /// In bytes.
         max: u64,
     },
-    /// How long the alternative text of a file may be.
     MaxAltText {
-        /// The greatest length, in the unit of `counting`.
+        /// In the unit of `counting`.
         max: u32,
-        /// How the length is counted.
         counting: Counting,
     },
-    /// How long the alternative text of each file must be at least; a file
-    /// without one is at fault too.
+    /// Requires an alternative text for each file.
     MinAltText {
-        /// The least length, in the unit of `counting`.
+        /// In the unit of `counting`.
         min: u32,
-        /// How the length is counted.
         counting: Counting,
     },
-    /// How long that of a video may be, where it is less.
+    /// The limit of the alternative text of a video, where it is lower.
     MaxVideoAltText {
-        /// The greatest length, in the unit of `counting`.
+        /// In the unit of `counting`.
         max: u32,
-        /// How the length is counted.
         counting: Counting,
-        /// The most bytes of UTF-8.
+        /// In UTF-8.
         max_bytes: u32,
     },
-    /// What it asks of each file, of what the file says of itself.
     #[serde(untagged)]
     OfFiles(FileRule),
-    /// What some platforms ask of a post as a whole.
     #[serde(untagged)]
     OfPost(PostRule),
 }
 
 impl Rule {
-    /// The most text, counted like this.
     pub const fn max_text(max: u32, counting: Counting) -> Self {
         Self::MaxText { max, counting }
     }
 
-    /// The most text in bytes of UTF-8.
     pub const fn max_text_bytes(max: u32) -> Self {
         Self::MaxTextBytes { max, short_links: false }
     }
 
-    /// The most text in bytes of UTF-8, in which links count as they are shown.
+    /// Links count as displayed.
     pub const fn max_shown_text_bytes(max: u32) -> Self {
         Self::MaxTextBytes { max, short_links: true }
     }
 
-    /// The longest content warning, counted like this.
     pub const fn max_content_warning(max: u32, counting: Counting) -> Self {
         Self::MaxContentWarning { max, counting }
     }
 
-    /// The most images and videos together.
     pub const fn max_media(max: u32) -> Self {
         Self::MaxMedia { max }
     }
 
-    /// The most images.
     pub const fn max_images(max: u32) -> Self {
         Self::MaxImages { max }
     }
 
-    /// The most videos.
     pub const fn max_videos(max: u32) -> Self {
         Self::MaxVideos { max }
     }
 
-    /// The types of files that the platform takes.
     pub fn mime_types(types: impl Into<Vec<MimeType>>) -> Self {
         Self::MimeTypes { types: types.into() }
     }
 
-    /// The largest image in bytes.
+    /// In bytes.
     pub const fn max_image_bytes(max: u64) -> Self {
         Self::MaxImageBytes { max }
     }
 
-    /// The largest video in bytes.
+    /// In bytes.
     pub const fn max_video_bytes(max: u64) -> Self {
         Self::MaxVideoBytes { max }
     }
 
-    /// The most of an alternative text, counted like this.
     pub const fn max_alt_text(max: u32, counting: Counting) -> Self {
         Self::MaxAltText { max, counting }
     }
 
-    /// The least of the alternative text of each file, counted like this.
     pub const fn min_alt_text(min: u32, counting: Counting) -> Self {
         Self::MinAltText { min, counting }
     }
 
-    /// The most of the alternative text of a video, counted like this, and in bytes.
     pub const fn max_video_alt_text(max: u32, counting: Counting, max_bytes: u32) -> Self {
         Self::MaxVideoAltText { max, counting, max_bytes }
     }
 
-    /// The rule's name for programs. It is stored and shown to clients, so it
-    /// never changes.
+    /// The rule's name for programs. It is stored and shown to clients, so it never changes.
     pub const fn id(&self) -> &'static str {
         match self {
             Self::MaxText { .. } => "max_text",
@@ -190,7 +164,7 @@ impl Rule {
         }
     }
 
-    /// The field of a target that is at fault when this rule is broken.
+    /// The field with the error when this rule is violated.
     pub(super) fn field(&self, options: &Options) -> Cow<'static, str> {
         let field = match self {
             Self::MaxText { .. } | Self::MaxTextBytes { .. } => "content",
@@ -201,9 +175,8 @@ impl Rule {
         field.into()
     }
 
-    /// The messages about this text and these files, each written to follow the
-    /// platform's name and naming the limit and the actual figure. There is one
-    /// for the post, or one for each file at fault.
+    /// The messages about this text and these files, each with the limit and the actual value, to
+    /// follow the platform's name. There is one for the post, or one for each file with an error.
     pub(super) fn faults(&self, text: &str, media: &[Attachment], options: &Options) -> Vec<String> {
         let images = || of_type(media, FileType::Image).count() as u64;
         let videos = || of_type(media, FileType::Video).count() as u64;
@@ -228,13 +201,13 @@ impl Rule {
             Self::MaxVideos { max } => over(*max, videos(), || number((*max).into(), "video")),
             Self::NotMixed => (0 < images() && 0 < videos()).then(|| {
                 let (images, videos) = (number(images(), "image"), number(videos(), "video"));
-                format!("takes images or videos in one post, not both, this has {images} and {videos}")
+                format!("accepts images or videos in one post, not both; this has {images} and {videos}")
             }),
             Self::GifAlone => {
                 let is_crowded = 1 < media.len() && media.iter().any(|it| it.mime_type == MimeType::Gif);
-                is_crowded.then(|| format!("takes a GIF as the only file of a post, this has {} files", media.len()))
+                is_crowded.then(|| format!("accepts a GIF as the only file of a post; this has {} files", media.len()))
             }
-            Self::MediaRequired => media.is_empty().then(|| "needs at least 1 image or video, this has 0".to_owned()),
+            Self::MediaRequired => media.is_empty().then(|| "needs at least 1 image or video; this has 0".to_owned()),
             Self::MimeTypes { types } => return not_among(types, media),
             Self::OfFiles(rule) => return rule.faults(media, options),
             Self::OfPost(rule) => rule.fault(text, media, options),
@@ -255,10 +228,10 @@ fn of_type(media: &[Attachment], file_type: FileType) -> impl Iterator<Item = &A
 }
 
 fn over(max: u32, actual: u64, limit: impl FnOnce() -> String) -> Option<String> {
-    (u64::from(max) < actual).then(|| format!("takes at most {}, this has {actual}", limit()))
+    (u64::from(max) < actual).then(|| format!("accepts at most {}; this has {actual}", limit()))
 }
 
-/// With `of_videos`, only of videos, whose words may have so many bytes as well.
+/// With `of_videos`, checks videos only, and also limits the bytes of each text.
 fn too_wordy(max: u32, counting: Counting, of_videos: Option<u32>, media: &[Attachment]) -> Vec<String> {
     let is_meant = |it: &Attachment| {
         of_videos.is_none() || it.mime_type.file_type() == FileType::Video || it.mime_type == MimeType::Gif
@@ -270,10 +243,10 @@ fn too_wordy(max: u32, counting: Counting, of_videos: Option<u32>, media: &[Atta
         let (length, bytes) = (counting.length(words), words.len() as u64);
         let units = counting.unit.words();
         if u64::from(max) < length {
-            return Some(format!("takes {what} of at most {max} {units}, that of file {number} has {length}"));
+            return Some(format!("accepts {what} of at most {max} {units}; that of file {number} has {length}"));
         }
         let max_bytes = of_videos.filter(|it| u64::from(*it) < bytes)?;
-        Some(format!("takes {what} of at most {max_bytes} bytes, that of file {number} has {bytes}"))
+        Some(format!("accepts {what} of at most {max_bytes} bytes; that of file {number} has {bytes}"))
     };
     words.filter_map(fault).collect()
 }
@@ -286,7 +259,7 @@ fn too_curt(min: u32, counting: Counting, media: &[Attachment]) -> Vec<String> {
             None => format!("file {number} has none"),
         };
         let units = counting.unit.words();
-        (length < min.into()).then(|| format!("needs alternative texts of at least {min} {units}, {}", actual()))
+        (length < min.into()).then(|| format!("needs alternative texts of at least {min} {units}; {}", actual()))
     };
     (1..).zip(media).filter_map(fault).collect()
 }
@@ -294,7 +267,7 @@ fn too_curt(min: u32, counting: Counting, media: &[Attachment]) -> Vec<String> {
 fn not_among(types: &[MimeType], media: &[Attachment]) -> Vec<String> {
     let taken = || types.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
     let strange = media.iter().map(|it| it.mime_type).filter(|it| !types.contains(it));
-    strange.map(|it| format!("takes {}, not {}", taken(), it.as_str())).collect()
+    strange.map(|it| format!("accepts {}, not {}", taken(), it.as_str())).collect()
 }
 
 fn too_large<'m>(max: u64, what: &str, media: impl Iterator<Item = &'m Attachment>) -> Vec<String> {
@@ -302,7 +275,7 @@ fn too_large<'m>(max: u64, what: &str, media: impl Iterator<Item = &'m Attachmen
     large
         .map(|it| {
             let (limit, size) = told_apart(max, it);
-            format!("takes {what} of at most {limit}, this has {size}")
+            format!("accepts {what} of at most {limit}; this has {size}")
         })
         .collect()
 }

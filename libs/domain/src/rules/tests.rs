@@ -5,7 +5,6 @@ use crate::media::{AltText, MimeType};
 use crate::options::OptionValue;
 use crate::testing::{an_attachment, rules, text};
 
-/// Rules of many kinds.
 fn many_rules() -> Rules {
     Rules::of(
         "Example",
@@ -26,7 +25,6 @@ fn many_rules() -> Rules {
     )
 }
 
-/// One rule of each kind.
 fn every_rule() -> Rules {
     let mut rules = many_rules();
     rules.rules.extend([
@@ -54,15 +52,15 @@ fn messages(rules: &Rules, raw: &str, media: &[Attachment]) -> Vec<String> {
 }
 
 #[test]
-fn a_breach_names_platform_limit_and_figure() {
+fn message_has_platform_limit_and_value() {
     let breaches = rules().breaches(&text(&"x".repeat(501)), &[], &Options::default());
 
-    let message = "Sandbox takes at most 500 characters, this has 501".to_owned();
+    let message = "Sandbox accepts at most 500 characters; this has 501".to_owned();
     assert_eq!(breaches, [RuleViolation { rule: "max_text", field: "content".into(), message }]);
 }
 
 #[test]
-fn of_a_video_less_may_be_said_in_letters_and_bytes() {
+fn alt_text_of_a_video_has_lower_limits() {
     let rules = Rules::of("Example", [Rule::max_video_alt_text(10, Counting::graphemes(), 30)]);
     let told = |mime_type, words: &str| {
         let alt_text = Some(AltText::parse(words).unwrap());
@@ -70,14 +68,14 @@ fn of_a_video_less_may_be_said_in_letters_and_bytes() {
     };
     assert_eq!(told(MimeType::Jpeg, &"x".repeat(11)), Vec::<String>::new());
     assert_eq!(told(MimeType::Mp4, &"x".repeat(10)), Vec::<String>::new());
-    let long = "Example takes alternative texts of videos of at most 10 characters, that of file 1 has 11";
+    let long = "Example accepts alternative texts of videos of at most 10 characters; that of file 1 has 11";
     assert_eq!(told(MimeType::Mp4, &"x".repeat(11)), [long]);
-    let heavy = "Example takes alternative texts of videos of at most 30 bytes, that of file 1 has 50";
+    let heavy = "Example accepts alternative texts of videos of at most 30 bytes; that of file 1 has 50";
     assert_eq!(told(MimeType::Mp4, &"👨‍👩‍👧‍👦".repeat(2)), [heavy]);
 }
 
 #[test]
-fn of_each_file_words_may_be_asked_and_how_many() {
+fn alt_text_may_be_required_with_a_minimum_length() {
     let rules = Rules::of("Example", [Rule::min_alt_text(3, Counting::code_points())]);
     let file =
         |words: Option<&str>| Attachment { alt_text: words.map(|it| AltText::parse(it).unwrap()), ..an_attachment(1) };
@@ -86,8 +84,8 @@ fn of_each_file_words_may_be_asked_and_how_many() {
     assert_eq!(
         messages(&rules, "a", &[file(Some("boats")), file(Some("🚣🚣")), file(None)]),
         [
-            "Example needs alternative texts of at least 3 characters, that of file 2 has 2",
-            "Example needs alternative texts of at least 3 characters, file 3 has none",
+            "Example needs alternative texts of at least 3 characters; that of file 2 has 2",
+            "Example needs alternative texts of at least 3 characters; file 3 has none",
         ]
     );
 }
@@ -100,7 +98,7 @@ fn a_content_warning_counts_where_the_platform_counts_it() {
         breaches.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
     assert_eq!(breaches(Counting::graphemes()), Vec::<String>::new());
-    let message = "Example takes at most 10 characters, the content warning included, this has 11";
+    let message = "Example accepts at most 10 characters, the content warning included; this has 11";
     assert_eq!(breaches(Counting::graphemes().with_warnings()), [message]);
 }
 
@@ -112,7 +110,7 @@ fn a_content_warning_may_have_a_limit_of_its_own() {
         rules.breaches(&text("words"), &[], &given)
     };
     assert_eq!(breaches("boats"), []);
-    let message = "Example takes at most 5 characters as a content warning, this has 6".to_owned();
+    let message = "Example accepts at most 5 characters as a content warning; this has 6".to_owned();
     assert_eq!(
         breaches("boats!"),
         [RuleViolation { rule: "max_content_warning", field: "options.content_warning".into(), message }]
@@ -121,14 +119,14 @@ fn a_content_warning_may_have_a_limit_of_its_own() {
 }
 
 #[test]
-fn what_fits_breaks_nothing() {
+fn valid_post_violates_no_rule() {
     assert_eq!(messages(&rules(), &"x".repeat(500), &[]), Vec::<String>::new());
     let large = vec![an_attachment(20 << 20); 2];
     assert_eq!(messages(&many_rules(), &"🎉".repeat(300), &large), Vec::<String>::new());
 }
 
 #[test]
-fn every_breach_is_named_at_once() {
+fn all_violations_are_returned_at_once() {
     let large = |mime_type, size_bytes| Attachment { mime_type, size_bytes, ..an_attachment(1) };
     let mut media = vec![large(MimeType::Gif, 21 << 20); 3];
     media.extend([large(MimeType::Mp4, 61 << 20), large(MimeType::Quicktime, 1)]);
@@ -138,74 +136,78 @@ fn every_breach_is_named_at_once() {
     let breaches = many_rules().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media, &Options::default());
 
     let named: Vec<_> = breaches.iter().map(|it| (it.rule, &*it.field, it.message.as_str())).collect();
-    let gif = ("mime_types", "media", "Example takes image/jpeg, video/mp4, not image/gif");
-    let large_gif = ("max_image_bytes", "media", "Example takes images of at most 20 MiB, this has 21 MiB");
+    let gif = ("mime_types", "media", "Example accepts image/jpeg, video/mp4, not image/gif");
+    let large_gif = ("max_image_bytes", "media", "Example accepts images of at most 20 MiB; this has 21 MiB");
     assert_eq!(
         named,
         [
-            ("max_text", "content", "Example takes at most 300 characters, this has 301"),
-            ("max_text_bytes", "content", "Example takes at most 3000 bytes, this has 7525"),
-            ("max_media", "media", "Example takes at most 4 images and videos together, this has 5"),
-            ("max_images", "media", "Example takes at most 2 images, this has 3"),
-            ("max_videos", "media", "Example takes at most 1 video, this has 2"),
+            ("max_text", "content", "Example accepts at most 300 characters; this has 301"),
+            ("max_text_bytes", "content", "Example accepts at most 3000 bytes; this has 7525"),
+            ("max_media", "media", "Example accepts at most 4 images and videos together; this has 5"),
+            ("max_images", "media", "Example accepts at most 2 images; this has 3"),
+            ("max_videos", "media", "Example accepts at most 1 video; this has 2"),
             (
                 "not_mixed",
                 "media",
-                "Example takes images or videos in one post, not both, this has 3 images and 2 videos"
+                "Example accepts images or videos in one post, not both; this has 3 images and 2 videos"
             ),
             gif,
             gif,
             gif,
-            ("mime_types", "media", "Example takes image/jpeg, video/mp4, not video/quicktime"),
+            ("mime_types", "media", "Example accepts image/jpeg, video/mp4, not video/quicktime"),
             large_gif,
             large_gif,
             large_gif,
-            ("max_video_bytes", "media", "Example takes videos of at most 60 MiB, this has 61 MiB"),
-            ("max_alt_text", "media", "Example takes alternative texts of at most 5 characters, that of file 5 has 6"),
+            ("max_video_bytes", "media", "Example accepts videos of at most 60 MiB; this has 61 MiB"),
+            (
+                "max_alt_text",
+                "media",
+                "Example accepts alternative texts of at most 5 characters; that of file 5 has 6"
+            ),
         ]
     );
 }
 
 #[test]
-fn what_reads_as_large_as_the_limit_is_told_in_bytes() {
+fn size_that_looks_like_the_limit_is_shown_in_bytes() {
     let below_16_mib = Rules::of("Example", vec![Rule::max_image_bytes((16 << 20) - 1)]);
     let image = Attachment { size_bytes: 16 << 20, ..an_attachment(1) };
 
-    let message = "Example takes images of at most 16777215 bytes, this has 16777216 bytes";
+    let message = "Example accepts images of at most 16777215 bytes; this has 16777216 bytes";
     assert_eq!(messages(&below_16_mib, "Look", &[image]), [message]);
 }
 
 #[test]
-fn a_gif_that_is_shown_as_a_video_stands_alone() {
+fn gif_shown_as_a_video_must_be_the_only_file() {
     let rules = Rules::of("Example", [Rule::GifAlone]);
     let of = |mime_type| Attachment { mime_type, ..an_attachment(1) };
 
     assert_eq!(messages(&rules, "words", &[of(MimeType::Gif)]), Vec::<String>::new());
     assert_eq!(messages(&rules, "words", &[of(MimeType::Png), of(MimeType::Jpeg)]), Vec::<String>::new());
     let crowded = messages(&rules, "words", &[of(MimeType::Png), of(MimeType::Gif)]);
-    assert_eq!(crowded, ["Example takes a GIF as the only file of a post, this has 2 files"]);
+    assert_eq!(crowded, ["Example accepts a GIF as the only file of a post; this has 2 files"]);
 }
 
 #[test]
-fn a_post_without_media_can_be_too_little() {
-    assert_eq!(messages(&many_rules(), "words", &[]), ["Example needs at least 1 image or video, this has 0"]);
+fn media_may_be_required() {
+    assert_eq!(messages(&many_rules(), "words", &[]), ["Example needs at least 1 image or video; this has 0"]);
     assert_eq!(messages(&rules(), "words", &[]), Vec::<String>::new());
 }
 
 #[test]
-fn bytes_of_links_count_as_they_are_shown_where_the_text_is() {
+fn byte_limit_counts_links_as_displayed() {
     let long = format!("https://example.com/{}", "a".repeat(100));
     let rules = |rule| Rules::of("Example", [rule]);
 
     assert_eq!(messages(&rules(Rule::max_shown_text_bytes(30)), &long, &[]), Vec::<String>::new());
     let counted = messages(&rules(Rule::max_text_bytes(30)), &long, &[]);
-    assert_eq!(counted, ["Example takes at most 30 bytes, this has 120"]);
+    assert_eq!(counted, ["Example accepts at most 30 bytes; this has 120"]);
     let still = messages(&rules(Rule::max_shown_text_bytes(20)), &long, &[]);
-    assert_eq!(still, ["Example takes at most 20 bytes, this has 27"]);
+    assert_eq!(still, ["Example accepts at most 20 bytes; this has 27"]);
 }
 
 #[test]
-fn a_breach_says_what_links_count_as_when_there_are_any() {
+fn message_explains_how_links_count() {
     let rules = Rules::of("Example", [Rule::max_text(30, Counting::graphemes().url(23))]);
 
     let weighted = Rules::of("Example", [Rule::max_text(30, Counting::weighted())]);
@@ -221,30 +223,30 @@ fn a_breach_says_what_links_count_as_when_there_are_any() {
     assert_eq!(
         messages(&weighted, "read example.com now 🎉", &[]),
         [concat!(
-            "Example takes at most 30 characters (each link counts as 23, emoji and letters such as 字 count as 2), ",
+            "Example accepts at most 30 characters (each link counts as 23, emoji and letters such as 字 count as 2); ",
             "this has 35"
         )]
     );
-    assert_eq!(with_link, ["Example takes at most 30 characters (each link counts as 23), this has 36"]);
-    assert_eq!(without, ["Example takes at most 30 characters, this has 31"]);
+    assert_eq!(with_link, ["Example accepts at most 30 characters (each link counts as 23); this has 36"]);
+    assert_eq!(without, ["Example accepts at most 30 characters; this has 31"]);
 }
 
 #[test]
-fn units_are_named_as_people_know_them() {
+fn messages_name_the_unit() {
     let said = |rule| messages(&Rules::of("Example", [rule]), "ab🎉", &[]).remove(0);
     for (rule, message) in [
-        (Rule::max_text(1, Counting::graphemes()), "Example takes at most 1 characters, this has 3"),
-        (Rule::max_text(2, Counting::code_points()), "Example takes at most 2 characters, this has 3"),
-        (Rule::max_text(2, Counting::utf16()), "Example takes at most 2 UTF-16 units, this has 4"),
+        (Rule::max_text(1, Counting::graphemes()), "Example accepts at most 1 characters; this has 3"),
+        (Rule::max_text(2, Counting::code_points()), "Example accepts at most 2 characters; this has 3"),
+        (Rule::max_text(2, Counting::utf16()), "Example accepts at most 2 UTF-16 units; this has 4"),
         (
             Rule::max_text(2, Counting::weighted()),
-            "Example takes at most 2 characters (emoji and letters such as 字 count as 2), this has 4",
+            "Example accepts at most 2 characters (emoji and letters such as 字 count as 2); this has 4",
         ),
         (
             Rule::max_text(2, Counting::emoji_bytes()),
-            "Example takes at most 2 characters (an emoji counts as 4 or more), this has 6",
+            "Example accepts at most 2 characters (an emoji counts as 4 or more); this has 6",
         ),
-        (Rule::max_text_bytes(2), "Example takes at most 2 bytes, this has 6"),
+        (Rule::max_text_bytes(2), "Example accepts at most 2 bytes; this has 6"),
     ] {
         assert_eq!(said(rule), message);
     }
@@ -267,7 +269,7 @@ fn stored_rules_read_back() {
 }
 
 #[test]
-fn rules_of_another_version_leave_their_connection_readable() {
+fn unknown_rules_leave_the_connection_readable() {
     let later = r#"{"title":"Example","rules":[{"id":"max_polls","max":1},{"id":"max_images","max":4,"more":true}]}"#;
     let earlier = r#"{"title":"Example","counting":"code_points","max_text":500,"mixed":false}"#;
 
@@ -275,7 +277,7 @@ fn rules_of_another_version_leave_their_connection_readable() {
     assert_eq!(serde_json::from_str::<Rules>(earlier).unwrap(), Rules::of("Example", []));
 }
 
-/// A reel has one video, and so has a post that says nothing; a story has none.
+/// A reel needs one video, and is the default; a story has no video.
 fn depending() -> Rules {
     let reel = When::option("kind", ["reel", "clip"]).or_absent();
     Rules::of("Example", [Rule::max_text(5, Counting::code_points())])
@@ -284,25 +286,26 @@ fn depending() -> Rules {
 }
 
 #[test]
-fn a_rule_may_hold_only_where_an_option_says_so() {
+fn rule_may_depend_on_an_option() {
     let told = |options: Options| {
         let breaches = depending().breaches(&text("#words"), &[], &options);
         breaches.into_iter().map(|it| (it.field.into_owned(), it.message)).collect::<Vec<_>>()
     };
     let options = |name: &str, value: OptionValue| [(name.to_owned(), value)].into_iter().collect::<Options>();
 
-    let always = ("content".to_owned(), "Example takes at most 5 characters, this has 6".to_owned());
+    let always = ("content".to_owned(), "Example accepts at most 5 characters; this has 6".to_owned());
     assert_eq!(told(options("kind", "story".into())), std::slice::from_ref(&always));
-    let reel = ("media".to_owned(), "Example, where kind is clip, needs at least 1 video, this has 0".to_owned());
+    let reel = ("media".to_owned(), "Example, where kind is clip, needs at least 1 video; this has 0".to_owned());
     assert_eq!(told(options("kind", "clip".into())), [always.clone(), reel]);
-    let unsaid = ("media".to_owned(), "Example, where kind is left out, needs at least 1 video, this has 0".to_owned());
+    let unsaid = ("media".to_owned(), "Example, where kind is left out, needs at least 1 video; this has 0".to_owned());
     assert_eq!(told(Options::default()), [always.clone(), unsaid.clone()]);
-    let quiet = ("content".to_owned(), "Example, where quiet is true, takes at most 0 hashtags, this has 1".to_owned());
+    let quiet =
+        ("content".to_owned(), "Example, where quiet is true, accepts at most 0 hashtags; this has 1".to_owned());
     assert_eq!(told(options("quiet", true.into())), [always, unsaid, quiet]);
 }
 
 #[test]
-fn what_depends_on_an_option_is_stored_and_is_no_rule_to_another_version() {
+fn dependent_rules_are_stored_apart_from_other_rules() {
     let stored = serde_json::to_value(depending()).unwrap();
     assert_eq!(serde_json::from_value::<Rules>(stored.clone()).unwrap(), depending());
     assert_eq!(stored["rules"].as_array().unwrap().len(), 1, "what an earlier version reads holds always");

@@ -1,4 +1,4 @@
-//! What stands in a text that leads somewhere: hashtags, mentions, links.
+//! Hashtags, mentions and links in a text.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ pub(super) fn links(text: &str) -> impl Iterator<Item = Range<usize>> {
     weighted::addresses(text).into_iter()
 }
 
-/// How many hashtags there are: `#` and a word that is not only digits. The next may
-/// follow without a space.
+/// The number of hashtags: `#` and a word that is not only digits. The next may follow without a
+/// space.
 pub(super) fn hashtags(text: &str) -> usize {
     let is_tag = |word: &str| word.chars().any(|it| !it.is_numeric());
     outside_of_links(text).map(|words| marked(words, &['#', '＃'], true).filter(|it| is_tag(it)).count()).sum()
 }
 
-/// How many people are mentioned: `@` and a name.
+/// The number of mentions: `@` and a name.
 pub(super) fn mentions(text: &str) -> usize {
     outside_of_links(text).map(|words| marked(words, &['@', '＠'], false).count()).sum()
 }
@@ -33,8 +33,8 @@ fn outside_of_links(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words behind one of these marks that does not stand within a word itself, or
-/// stands at the end of such a word where they can be `joined`.
+/// The words after one of these marks. The mark may not be within a word; it may be directly after
+/// a marked word if `joined`.
 fn marked<'t>(text: &'t str, marks: &'static [char], joined: bool) -> impl Iterator<Item = &'t str> {
     let mut end = None;
     text.match_indices(marks).filter_map(move |(at, mark)| {
@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_has_more_than_it_has_marks(text in "(\\PC|#|@|a|https://example\\.com/| ){0,40}") {
+        fn text_has_at_most_one_token_for_each_mark(text in "(\\PC|#|@|a|https://example\\.com/| ){0,40}") {
             prop_assert!(hashtags(&text) <= text.matches(['#', '＃']).count());
             prop_assert!(mentions(&text) <= text.matches(['@', '＠']).count());
         }

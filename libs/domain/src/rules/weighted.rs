@@ -1,8 +1,8 @@
 //! The length of a text as X counts it.
 //!
-//! Source: version 3 of the configuration of twitter-text, which X names as the
-//! definition. The text is normalised to form C. Letters of the ranges below count
-//! 1 and all others 2; an emoji counts 2, whatever it is made of.
+//! Source: version 3 of the configuration of twitter-text, which X names as the definition. The
+//! text is normalized to form C. Letters of the ranges below count 1 and all others 2; an emoji
+//! counts 2, whatever it consists of.
 
 mod address;
 mod domain_name;
@@ -16,25 +16,24 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 use super::emoji;
 pub(super) use address::find as addresses;
 
-/// What counts more than 1.
+/// The weight of all other characters.
 const HEAVY: u64 = 2;
 
-/// The text as it is counted.
 pub(super) fn normalized(text: &str) -> Cow<'_, str> {
     ComposingNormalizerBorrowed::new_nfc().normalize(text)
 }
 
-/// The length of a normalised text in which there are no links.
+/// The length of a normalized text without links.
 pub(super) fn length(text: &str) -> u64 {
     parts(text).sum()
 }
 
-/// Whether something in a normalised text counts more than 1.
+/// Whether anything in a normalized text counts more than 1.
 pub(super) fn has_heavy(text: &str) -> bool {
     parts(text).any(|it| it == HEAVY)
 }
 
-/// What each emoji and each other character counts, in order.
+/// The weight of each emoji and each other character, in order.
 fn parts(text: &str) -> impl Iterator<Item = u64> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -45,8 +44,8 @@ fn parts(text: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Latin to Georgian, and the spaces, joiners, dashes, quotation marks and primes
-/// of the general punctuation.
+/// Weight 1: Latin to Georgian, and the spaces, joiners, dashes, quotation marks and primes of the
+/// general punctuation.
 const fn weight(letter: char) -> u64 {
     match letter {
         '\0'..='\u{10ff}' | '\u{2000}'..='\u{200d}' | '\u{2010}'..='\u{201f}' | '\u{2032}'..='\u{2037}' => 1,

@@ -1,4 +1,4 @@
-//! Where an endpoint is.
+//! URLs of endpoints.
 
 use std::fmt;
 
@@ -6,32 +6,27 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use url::Url;
 
-/// The address of an endpoint: of the web, whole, and without credentials.
+/// The URL of an endpoint: http or https, with a host, without credentials and fragment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct EndpointUrl(Url);
 
-/// Why an address is none of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidUrl {
-    /// It is no URL of the web.
     #[error("must be a URL such as https://example.com/webhooks")]
     NotAUrl,
-    /// It is longer than 2,048 bytes.
+    /// Longer than 2,048 bytes.
     #[error("may have at most 2048 characters")]
     TooLong,
-    /// It has a name and a password in it.
-    #[error("may not have a name or password in it; requests are signed instead")]
+    #[error("may not contain a username or password; requests are signed instead")]
     Credentials,
-    /// It names a place in a page.
-    #[error("may not have a part after #, which no server is sent")]
+    #[error("may not contain a fragment (# and what follows), because servers never receive it")]
     Fragment,
 }
 
 const MAX_BYTES: usize = 2048;
 
 impl EndpointUrl {
-    /// Reads one.
     pub fn parse(raw: &str) -> Result<Self, InvalidUrl> {
         if MAX_BYTES < raw.len() {
             return Err(InvalidUrl::TooLong);
@@ -46,7 +41,7 @@ impl EndpointUrl {
         if url.fragment().is_some() {
             return Err(InvalidUrl::Fragment);
         }
-        // As it is kept, each letter of other scripts takes several characters.
+        // In the stored form, each letter of other scripts takes several characters.
         if MAX_BYTES < url.as_str().len() {
             return Err(InvalidUrl::TooLong);
         }
@@ -83,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_whole_address_of_the_web_is_an_endpoint() {
+    fn only_a_full_http_url_is_an_endpoint() {
         assert_eq!(EndpointUrl::parse("https://a.example/x?y=1").unwrap().to_string(), "https://a.example/x?y=1");
         let long = format!("https://a.example/{}", "x".repeat(2048));
         for (raw, why) in [
@@ -98,7 +93,7 @@ mod tests {
         }
     }
     #[test]
-    fn what_is_accepted_can_be_read_again() {
+    fn accepted_url_parses_back() {
         let letters = |number| format!("https://a.example/{}", "ä".repeat(number));
         let kept = EndpointUrl::parse(&letters(330)).unwrap();
         let read = serde_json::from_str::<EndpointUrl>(&serde_json::to_string(&kept).unwrap()).unwrap();

@@ -1,9 +1,9 @@
-//! A notice: one event on its way to one endpoint, and its transitions.
+//! A webhook delivery, one event on its way to one endpoint, and its transitions.
 //!
 //! ```text
-//! waiting ──begin──▶ held ──settle──▶ delivered
-//!    ▲                 │              failed
-//!    └──── a wait ─────┘
+//! waiting ──lease──▶ leased ──record_response──▶ delivered
+//!    ▲                  │                        failed
+//!    └──── a wait ──────┘
 //! ```
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -15,49 +15,44 @@ use super::response::EndpointResponse;
 use super::retry_schedule::{PLANNED_AHEAD, wait, wait_for_permit, with_retry_after};
 use crate::id::{UserId, WebhookId};
 
-/// How long a notice is kept after it was made.
+/// How long a delivery is stored after its creation.
 pub const KEPT_FOR: TimeDelta = TimeDelta::days(30);
 
-/// How long one worker may hold a notice: longer than the time limit of its
-/// function in `template.yaml`.
+/// The lease of one worker: longer than the timeout of its function in `template.yaml`.
 pub const LEASE: TimeDelta = TimeDelta::seconds(60);
 
-/// The most notices of one endpoint that wait. The oldest beyond that are given up.
+/// The most waiting deliveries of one endpoint. The oldest beyond that are given up.
 pub const MAX_WAITING: u32 = 1_000;
 
-/// How long after an attempt should have been made the tick looks whether it was.
+/// How long after an attempt is due the tick checks whether it was made.
 const WATCHDOG: TimeDelta = TimeDelta::seconds(60);
 
-/// Attempts that are kept; those before them are forgotten.
+/// Older attempts are dropped.
 const KEPT_ATTEMPTS: usize = 20;
 
-/// How early a message may come: queues count in whole seconds.
+/// How early a message may arrive, because queues count in whole seconds.
 const EARLY: TimeDelta = TimeDelta::seconds(1);
 
-/// Names a notice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookDeliveryId {
     pub user_id: UserId,
-    /// To which endpoint.
     pub webhook_id: WebhookId,
-    /// Of which event.
     pub message_id: MessageId,
 }
 
-/// Where a notice stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookDeliveryStatus {
     /// There is another attempt.
     Waiting,
-    /// The endpoint has taken it.
+    /// The endpoint accepted it.
     Delivered,
-    /// There is none, and the endpoint has not taken it.
+    /// The endpoint did not accept it, and there are no more attempts.
     Failed,
 }
 
 impl WebhookDeliveryStatus {
-    /// As clients read it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -67,19 +62,18 @@ impl WebhookDeliveryStatus {
     }
 }
 
-/// An attempt to deliver a notice.
+/// One attempt of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// When it began.
+    /// Start of the attempt.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub at: DateTime<Utc>,
-    /// The status that was answered.
+    /// The HTTP status; `None` if there was no response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Why there was no answer.
+    /// Why there was no response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long it took.
     pub took_ms: u64,
 }
 
@@ -87,42 +81,37 @@ pub struct Attempt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookDelivery {
     pub user_id: UserId,
-    /// To which endpoint.
     pub webhook_id: WebhookId,
-    /// What is sent.
     #[serde(flatten)]
     pub message: WebhookMessage,
-    /// When it was made.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// Where it stands.
     pub state: WebhookDeliveryStatus,
-    /// Attempts since it began or was asked for again.
+    /// Attempts since its creation or the last request to redeliver it.
     pub tries: u32,
-    /// How often the next attempt found no permit.
+    /// How often in a row the next attempt got no permit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub postponed: u32,
     /// The latest attempts, oldest first.
     pub attempts: Vec<Attempt>,
-    /// The beginning of what was last answered.
+    /// The beginning of the latest response body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_answer: Option<String>,
-    /// When the next attempt is to be made.
+    /// When the next attempt is due.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub next_step_at: DateTime<Utc>,
-    /// Where it stands in the due index: whenever the tick has to see to it.
-    /// `None` once it has ended.
+    /// Position in the due index: when the tick has to check it. `None` once it has ended.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub due_at: Option<DateTime<Utc>>,
-    /// When the lease of the worker that holds it ends.
+    /// When the current worker's lease ends.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<DateTime<Utc>>,
-    /// Another with every change.
+    /// Random id of the last write, the condition of the next one.
     pub write_id: u64,
 }
 
 impl WebhookDelivery {
-    /// One to be tried at once.
+    /// A delivery whose first attempt is due now.
     pub fn new(user_id: UserId, webhook_id: WebhookId, message: WebhookMessage, now: DateTime<Utc>) -> Self {
         Self {
             user_id,
@@ -146,22 +135,22 @@ impl WebhookDelivery {
         WebhookDeliveryId { user_id: *user_id, webhook_id: *webhook_id, message_id: message.id.clone() }
     }
 
-    /// Whether it is still kept.
+    /// Whether it is not older than [`KEPT_FOR`].
     pub fn is_kept(&self, now: DateTime<Utc>) -> bool {
         now < self.created_at + KEPT_FOR
     }
 
-    /// Whether somebody makes an attempt now.
+    /// Whether a worker makes an attempt now.
     pub fn is_leased(&self, now: DateTime<Utc>) -> bool {
         self.lease_expires_at.is_some_and(|it| now < it)
     }
 
-    /// Whether the next attempt is due, and nobody makes it.
+    /// Whether the next attempt is due, and no worker makes it.
     pub fn is_due(&self, now: DateTime<Utc>) -> bool {
         self.state == WebhookDeliveryStatus::Waiting && self.next_step_at <= now + EARLY && !self.is_leased(now)
     }
 
-    /// Held for an attempt that begins now.
+    /// Takes the lease for an attempt that starts now.
     #[must_use]
     pub fn lease(&self, now: DateTime<Utc>) -> Self {
         let lease_expires_at = now + LEASE;
@@ -173,7 +162,7 @@ impl WebhookDelivery {
         }
     }
 
-    /// After an attempt that began then and was answered so by now.
+    /// Records the response to the attempt that started at `began`.
     #[must_use]
     pub fn record_response(
         &self,
@@ -201,21 +190,21 @@ impl WebhookDelivery {
         }
     }
 
-    /// To be tried later, because the call got no permit. No attempt is counted.
+    /// Postpones the attempt, because it got no permit. No attempt is counted.
     #[must_use]
     pub fn postponed(&self, now: DateTime<Utc>, random: u32) -> Self {
         let after = Self { postponed: self.postponed.saturating_add(1), ..self.freed() };
         after.waiting(now + wait_for_permit(self.postponed, random), now)
     }
 
-    /// Ended without another attempt: its endpoint receives no events any more, or too many
-    /// newer ones wait.
+    /// Ends the delivery without another attempt: its endpoint receives no events any more, or too
+    /// many newer deliveries wait.
     #[must_use]
     pub fn fail(&self) -> Self {
         self.freed().ended(WebhookDeliveryStatus::Failed)
     }
 
-    /// To be tried once more from the beginning, because its owner asked for it.
+    /// Starts all attempts again, at the owner's request.
     #[must_use]
     pub fn redeliver(&self, now: DateTime<Utc>) -> Self {
         let after = Self {
@@ -228,7 +217,7 @@ impl WebhookDelivery {
         after.waiting(now, now)
     }
 
-    /// Whether its owner only tries whether their endpoint works.
+    /// Whether it is a test message that the owner requested.
     pub fn is_test(&self) -> bool {
         self.message.kind == EventKind::WebhookTest
     }
@@ -242,8 +231,8 @@ impl WebhookDelivery {
     }
 
     fn waiting(self, next_step_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
-        // What a queue can hold back is looked after by a watchdog; of the others
-        // the tick hears in time.
+        // A watchdog covers waits that a queue can hold; the tick finds longer ones in the due
+        // index in time.
         let is_soon = next_step_at <= now + PLANNED_AHEAD;
         let due_at = if is_soon { next_step_at + WATCHDOG } else { next_step_at - PLANNED_AHEAD };
         Self { next_step_at, due_at: Some(due_at), ..self }
@@ -273,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_accepted_ends_and_what_fails_is_tried_ten_times() {
+    fn accepted_delivery_ends_and_failed_one_has_ten_attempts() {
         let delivered = attempt(&a_notice(), &answered(204), noon());
         assert_eq!((delivered.state, delivered.due_at), (WebhookDeliveryStatus::Delivered, None));
 
@@ -289,13 +278,13 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_is_a_failure_and_gone_is_the_end() {
+    fn redirect_is_a_failed_attempt_and_410_ends_the_delivery() {
         assert_eq!(attempt(&a_notice(), &answered(302), noon()).state, WebhookDeliveryStatus::Waiting);
         assert_eq!(attempt(&a_notice(), &answered(410), noon()).state, WebhookDeliveryStatus::Failed);
     }
 
     #[test]
-    fn a_long_wait_is_left_to_the_tick_and_a_short_one_to_the_queue() {
+    fn long_wait_uses_the_tick_and_short_wait_the_queue() {
         let asked = EndpointResponse { retry_after: Some(TimeDelta::hours(3)), ..answered(503) };
         let long = attempt(&a_notice(), &asked, noon());
         assert_eq!(long.next_step_at, noon() + TimeDelta::hours(3));
@@ -305,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_dies_holds_it_for_a_minute() {
+    fn lease_of_a_dead_worker_expires_after_a_minute() {
         let held = a_notice().lease(noon());
         assert!(held.due_at.is_some_and(|it| it <= noon() + LEASE));
         assert!(held.is_due(noon() + LEASE));
     }
 
     #[test]
-    fn what_is_asked_for_again_has_all_its_attempts_and_the_same_id() {
+    fn redelivery_has_all_attempts_and_the_same_id() {
         let failed = attempt(&a_notice(), &answered(410), noon());
         let again = failed.redeliver(noon() + TimeDelta::days(2));
         assert_eq!((again.state, again.tries, &again.message), (WebhookDeliveryStatus::Waiting, 0, &failed.message));
@@ -320,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_without_a_permit_waits_longer_each_time_and_counts_no_attempt() {
+    fn delivery_without_a_permit_waits_longer_without_an_attempt() {
         let once = a_notice().postponed(noon(), 0);
         let twice = once.postponed(once.next_step_at, 0);
         assert_eq!(
@@ -333,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_is_tried_once_and_old_attempts_are_forgotten() {
+    fn test_has_one_attempt_and_old_attempts_are_dropped() {
         let mut test = a_notice();
         test.message.kind = EventKind::WebhookTest;
         assert_eq!(attempt(&test, &answered(500), noon()).state, WebhookDeliveryStatus::Failed);

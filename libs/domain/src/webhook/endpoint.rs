@@ -1,4 +1,4 @@
-//! An endpoint: where a user wants to be told, of what, and whether it listens.
+//! Webhook endpoints: their URL, their events, and their status.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -13,26 +13,25 @@ use crate::name::ClientName;
 use crate::oauth::ClientId;
 use crate::schedule::show;
 
-/// The most endpoints of a user.
+/// Of one user.
 pub const MAX_ENDPOINTS: u32 = 10;
 
-/// How long an endpoint may fail before it is told nothing any more.
+/// How long an endpoint may fail before it is disabled.
 pub const DISABLED_AFTER: TimeDelta = TimeDelta::days(5);
 
-/// Why an endpoint is told nothing.
+/// Why an endpoint is disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisabledReason {
-    /// Its owner wanted it.
     Owner,
-    /// It answered 410.
+    /// It returned 410.
     Gone,
     /// It failed for [`DISABLED_AFTER`].
     Failing,
 }
 
 impl DisabledReason {
-    /// As clients read it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Owner => "owner",
@@ -45,16 +44,16 @@ impl DisabledReason {
 /// Whether an endpoint receives events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointStatus {
-    /// It receives nothing, not even tests.
+    /// Receives nothing, not even tests.
     Disabled,
-    /// It receives tests. A 2xx to one of them enables it.
+    /// Receives tests. A 2xx response to one of them enables it.
     Unverified,
-    /// It receives the events that it lists.
+    /// Receives the events that it lists.
     Enabled,
 }
 
 impl EndpointStatus {
-    /// As clients read it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",
@@ -69,40 +68,37 @@ impl EndpointStatus {
 pub struct Creator {
     /// The hash of the token, which is the token's id.
     pub token: String,
-    /// What the client calls itself.
+    /// The name that the client gave itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_name: Option<ClientName>,
-    /// The address of the client's document, if the token came by an authorization code.
+    /// The client id, if the token came by an authorization code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<ClientId>,
 }
 
-/// Where a user wants to be told of events.
+/// A user's URL that receives events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookEndpoint {
     pub user_id: UserId,
     pub webhook_id: WebhookId,
     pub url: EndpointUrl,
-    /// What it is told of; empty is everything.
+    /// The events that it receives; empty means all.
     pub events: Vec<EventKind>,
     /// `None` when a browser session created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<Creator>,
-    /// Whether its address has answered a test with 2xx.
+    /// Whether its URL has responded to a test with 2xx.
     pub is_verified: bool,
-    /// Since when it is told nothing, and why.
+    /// `None` while it is not disabled.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub disabled_at: Option<DateTime<Utc>>,
-    /// Why it is told nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled_reason: Option<DisabledReason>,
-    /// Since when every attempt has failed.
+    /// Start of the current series of failed attempts; `None` after a success.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub failing_since: Option<DateTime<Utc>>,
-    /// When it was made.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// When its owner last changed it.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub updated_at: DateTime<Utc>,
     /// Grows with every change.
@@ -110,7 +106,7 @@ pub struct WebhookEndpoint {
 }
 
 impl WebhookEndpoint {
-    /// A new one, which is unverified.
+    /// A new endpoint, which is unverified.
     pub fn new(
         user_id: UserId,
         webhook_id: WebhookId,
@@ -135,12 +131,10 @@ impl WebhookEndpoint {
         }
     }
 
-    /// Whether it is told nothing.
     pub fn is_disabled(&self) -> bool {
         self.disabled_at.is_some()
     }
 
-    /// Whether it receives events, and if not, why.
     pub fn status(&self) -> EndpointStatus {
         match (self.is_disabled(), self.is_verified) {
             (true, _) => EndpointStatus::Disabled,
@@ -158,13 +152,13 @@ impl WebhookEndpoint {
         }
     }
 
-    /// Whether it wants to be told of this now. One that is disabled is told by
-    /// the others, and not by itself.
+    /// Whether it receives this event now. The event that an endpoint was disabled goes to the
+    /// other endpoints only.
     pub fn wants(&self, kind: EventKind) -> bool {
         self.status() == EndpointStatus::Enabled && (self.events.is_empty() || self.events.contains(&kind))
     }
 
-    /// The same with what its owner changed.
+    /// Applies the owner's changes.
     #[must_use]
     pub fn with_changes(
         &self,
@@ -176,7 +170,7 @@ impl WebhookEndpoint {
         let mut after = Self { updated_at: now, revision: self.revision + 1, ..self.clone() };
         if let Some(url) = url.filter(|it| *it != self.url) {
             after.url = url;
-            // What failed, and what answered a test, was the address before.
+            // Failures and verification belong to the old URL.
             after.failing_since = None;
             after.is_verified = false;
         }
@@ -193,10 +187,10 @@ impl WebhookEndpoint {
         after
     }
 
-    /// The same after an attempt that was answered so; `None` when nothing changes.
-    /// `is_last` is one after which its notice is given up: single failures, days apart,
-    /// say nothing of an endpoint that has taken the notices in between. A test that is
-    /// accepted verifies the endpoint; one that fails changes nothing, unless it is answered 410.
+    /// Records the response to an attempt; `None` when nothing changes. `is_last` marks the last
+    /// attempt of a delivery: single failures, days apart, do not disable an endpoint that accepts
+    /// other deliveries in between. An accepted test verifies the endpoint; a failed one changes
+    /// nothing, unless the response is 410.
     pub fn record_response(
         &self,
         kind: EventKind,
@@ -229,8 +223,7 @@ impl WebhookEndpoint {
         Some(after)
     }
 
-    /// The event that says that it is told nothing any more, unless its owner
-    /// wanted that.
+    /// The event that it was disabled; `None` if its owner disabled it.
     pub fn disabled_event(&self) -> Option<Event> {
         let reason = self.disabled_reason.filter(|it| *it != DisabledReason::Owner)?;
         let at = self.disabled_at?;
@@ -266,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn five_days_of_failures_end_it_and_one_success_begins_anew() {
+    fn five_days_of_failures_disable_and_a_success_resets() {
         let first = an_endpoint().record_response(KIND, &answered(500), false, noon()).unwrap();
         assert_eq!(first.failing_since, Some(noon()));
         assert_eq!(first.record_response(KIND, &answered(500), true, noon() + TimeDelta::days(4)), None);
@@ -287,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn gone_is_the_end_at_once_until_its_owner_says_otherwise() {
+    fn gone_disables_until_the_owner_enables_it() {
         let gone = an_endpoint().record_response(KIND, &answered(410), false, noon()).unwrap();
         assert_eq!(gone.disabled_reason, Some(DisabledReason::Gone));
         assert_eq!(gone.record_response(KIND, &answered(500), true, noon()), None);
@@ -296,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn what_its_owner_disables_is_no_event() {
+    fn disabling_by_the_owner_emits_no_event() {
         let off = an_endpoint().with_changes(None, None, Some(true), noon());
         assert!(off.is_disabled() && off.disabled_event().is_none());
     }
 
     #[test]
-    fn an_endpoint_is_told_of_what_it_chose_and_else_of_everything() {
+    fn endpoint_receives_its_chosen_events_or_all() {
         let all = an_endpoint();
         assert!(EventKind::ALL.into_iter().all(|it| all.wants(it)));
         let some = all.with_changes(None, Some(vec![EventKind::PostFailed]), None, noon());
@@ -310,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn another_place_has_not_failed_yet() {
+    fn new_url_resets_the_failures() {
         let failing = an_endpoint().record_response(KIND, &answered(500), false, noon()).unwrap();
         let same = failing.with_changes(Some(failing.url.clone()), None, None, noon());
         assert_eq!(same.failing_since, Some(noon()));
@@ -319,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_receives_events_only_after_its_address_answered_a_test() {
+    fn endpoint_receives_events_only_after_an_accepted_test() {
         let (test, event) = (EventKind::WebhookTest, EventKind::PostPublished);
         let verified = an_endpoint();
         let other = EndpointUrl::parse("https://b.example").ok();

@@ -1,8 +1,8 @@
-//! What an endpoint can be told of.
+//! Events that an endpoint can receive.
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of an event, such as `post.published`.
+/// The event type, such as `post.published`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "&'static str", try_from = "String")]
 pub enum EventKind {
@@ -17,20 +17,20 @@ pub enum EventKind {
     TargetFailed,
     /// An account was connected.
     ConnectionCreated,
-    /// The grant of an account ends soon and cannot be renewed.
+    /// The grant of an account expires soon and cannot be refreshed.
     ConnectionExpiring,
-    /// The grant of an account is gone.
+    /// The grant of an account is lost.
     ConnectionNeedsReconnection,
     /// An account was disconnected.
     ConnectionDeleted,
-    /// Another endpoint of the user is told nothing any more.
+    /// Another endpoint of the user was disabled.
     WebhookDisabled,
-    /// Only what a user asked for to see whether an endpoint works.
+    /// A test message that the owner requested.
     WebhookTest,
 }
 
 impl EventKind {
-    /// All that an endpoint can be told of without being asked.
+    /// All events that an endpoint can choose; tests are not among them.
     pub const ALL: [Self; 10] = [
         Self::PostScheduled,
         Self::PostPublished,
@@ -44,7 +44,7 @@ impl EventKind {
         Self::WebhookDisabled,
     ];
 
-    /// As it stands in payloads.
+    /// The value in payloads.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PostScheduled => "post.scheduled",
@@ -61,7 +61,7 @@ impl EventKind {
         }
     }
 
-    /// Reads one; tests are none that an endpoint can choose.
+    /// Parses an event type that an endpoint can choose, so not that of tests.
     pub fn parse(raw: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == raw)
     }
@@ -78,7 +78,7 @@ impl TryFrom<String> for EventKind {
 
     fn try_from(raw: String) -> Result<Self, String> {
         let found = Self::parse(&raw).or((raw == Self::WebhookTest.as_str()).then_some(Self::WebhookTest));
-        found.ok_or_else(|| format!("{raw} is no kind of an event"))
+        found.ok_or_else(|| format!("unknown event type: {raw}"))
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_read_as_it_is_written_and_consists_of_words_with_dots() {
+    fn event_type_parses_back_and_has_dotted_words() {
         for kind in EventKind::ALL {
             assert_eq!(EventKind::parse(kind.as_str()), Some(kind));
             let json = serde_json::to_string(&kind).unwrap();

@@ -1,5 +1,4 @@
-//! What an endpoint is sent: an id, a time and a payload, and the signatures of
-//! the three.
+//! Messages to endpoints: an id, a time and a payload, and the signatures of the three.
 
 use std::fmt;
 
@@ -13,25 +12,25 @@ use super::signing_key::SigningKey;
 use crate::id::WebhookId;
 use crate::token;
 
-/// The id of an event as endpoints know it, the same in every attempt.
+/// The id of an event for endpoints, the same in every attempt.
 ///
-/// Without dots: signatures are over parts that dots separate.
+/// It has no dots, because signatures are over parts that are separated by dots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MessageId(String);
 
 const PREFIX: &str = "evt_";
 
-/// Letters of a hash.
+/// Characters of a hash.
 const HASH_LEN: usize = 43;
 
 impl MessageId {
-    /// The id of the event that the bus knows under this id.
+    /// From the event's id on the bus.
     pub fn of_event(id: &str) -> Self {
         Self(format!("{PREFIX}{}", token::hash(id)))
     }
 
-    /// Reads one as it stands in a path.
+    /// Parses an id of a path.
     pub fn parse(raw: &str) -> Option<Self> {
         let hash = raw.strip_prefix(PREFIX)?;
         let is_hash =
@@ -39,7 +38,6 @@ impl MessageId {
         is_hash.then(|| Self(raw.to_owned()))
     }
 
-    /// As it is sent.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -56,19 +54,19 @@ impl fmt::Display for MessageId {
 pub struct WebhookMessage {
     #[serde(rename = "message_id")]
     pub id: MessageId,
-    /// What happened.
     pub kind: EventKind,
     /// The payload as it is sent and signed, byte for byte.
     pub body: String,
 }
 
 impl WebhookMessage {
-    /// The event with this detail, as the bus has it, for one endpoint; `None` if the detail lacks `id` or
-    /// `occurred_at`.
+    /// The event with this detail, as on the event bus, for one endpoint; `None` if the detail
+    /// lacks `id` or `occurred_at`.
     ///
-    /// The data leave out the user's id, the event's id, which is in a header, and its time, which is beside them. The
-    /// body names the endpoint: the signature by the deployment's key is good for every endpoint, so without the name
-    /// one user could relay their messages to another user's endpoint.
+    /// The data leave out the user's id, the event's id, which is in a header, and its time, which
+    /// is next to the data. The body names the endpoint: the signature by the deployment's key is
+    /// valid for every endpoint, so without the name one user could relay their messages to another
+    /// user's endpoint.
     pub fn of(kind: EventKind, webhook: WebhookId, detail: &Value) -> Option<Self> {
         let mut data = detail.as_object()?.clone();
         data.remove("user_id");
@@ -83,8 +81,8 @@ impl WebhookMessage {
         Some(Self { id: MessageId::of_event(id.as_str()?), kind, body: body.to_string() })
     }
 
-    /// The header `webhook-signature` of an attempt at this time: one signature
-    /// for each secret of the endpoint, and that of the deployment.
+    /// The header `webhook-signature` of an attempt at this time: one signature for each secret of
+    /// the endpoint, and that of the deployment.
     pub fn signatures(&self, at: DateTime<Utc>, secrets: &[WebhookSecret], key: &SigningKey) -> String {
         let content = format!("{}.{}.{}", self.id, at.timestamp(), self.body);
         let shared = secrets.iter().map(|it| it.sign(&content));
@@ -116,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_either_secret_verifies_what_was_signed_with_both() {
+    fn message_signed_with_two_secrets_verifies_with_either() {
         let (message, at) = (message(), Utc::now());
         let (new, old, other) = (WebhookSecret::random(), WebhookSecret::random(), WebhookSecret::random());
         let signatures = message.signatures(at, &[new.clone(), old.clone()], &SigningKey::random());
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_says_what_happened_when_and_to_what() {
+    fn payload_has_type_time_and_resource() {
         let payload: Value = serde_json::from_str(&message().body).unwrap();
         let fields: Vec<_> = payload.as_object().unwrap().keys().collect();
         assert_eq!(fields, ["data", "timestamp", "type", "webhook_id"]);

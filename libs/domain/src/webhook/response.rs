@@ -1,57 +1,56 @@
-//! What an endpoint answered, and what that means.
+//! Responses of endpoints, and their meaning.
 
 use chrono::TimeDelta;
 
 use super::retry_schedule::CONNECT_TIME_OUT;
 
-/// How an attempt ended.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointResponse {
-    /// The status; `None` when there was no answer.
+    /// The HTTP status; `None` if there was no response.
     pub status: Option<u16>,
-    /// Why there was none, in words for the endpoint's owner.
+    /// Why there was no response, as a text for the endpoint's owner.
     pub error: Option<String>,
-    /// The beginning of what was answered.
+    /// The beginning of the response body.
     pub body: Option<String>,
-    /// The wait that the endpoint asked for.
+    /// The wait that the endpoint requested.
     pub retry_after: Option<TimeDelta>,
-    /// How long it took, in milliseconds.
     pub took_ms: u64,
 }
 
-/// How much is kept of what an endpoint answers.
+/// The most bytes of a response body that are kept.
 pub const SHOWN_BYTES: usize = 1024;
 
 impl EndpointResponse {
-    /// No answer, and why.
+    /// No response, and the reason.
     pub fn none(error: impl Into<String>, took_ms: u64) -> Self {
         Self { status: None, error: Some(error.into()), body: None, retry_after: None, took_ms }
     }
 
-    /// Whether the endpoint has taken the message: by a 2xx, and by nothing else.
+    /// Whether the endpoint accepted the message: only by a 2xx response.
     pub fn is_accepted(&self) -> bool {
         self.status.is_some_and(|it| (200..300).contains(&it))
     }
 
-    /// Whether the endpoint wants to hear nothing any more.
+    /// Whether the endpoint wants no further events: 410.
     pub fn is_gone(&self) -> bool {
         self.status == Some(410)
     }
 
-    /// Whether the endpoint took the whole time and gave no answer. A refused or broken
-    /// connection is none: it holds nothing up.
+    /// Whether the endpoint did not respond within the timeout. A refused or broken connection is
+    /// no timeout, because it occupies no worker.
     pub fn is_time_out(&self) -> bool {
         self.status.is_none() && CONNECT_TIME_OUT.num_milliseconds().unsigned_abs() <= self.took_ms
     }
 
-    /// Whether the endpoint has too much to do.
+    /// Whether the endpoint asks for fewer messages.
     pub(super) fn is_throttled(&self) -> bool {
         matches!(self.status, Some(429 | 502 | 504))
     }
 }
 
-/// The beginning of an answer as its owner is shown it: text, at most
-/// [`SHOWN_BYTES`] long, without what could move the cursor.
+/// The beginning of a response body for its owner: text of at most [`SHOWN_BYTES`], without control
+/// characters.
 pub fn shown(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES)]);
     let clean: String = text.chars().filter(|it| !it.is_control() || *it == '\n' || *it == '\t').collect();
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_2xx_is_accepted_and_only_410_is_the_end() {
+    fn only_2xx_is_accepted_and_only_410_is_gone() {
         let answered = |status| EndpointResponse { status: Some(status), ..EndpointResponse::none("", 0) };
         for status in [200, 201, 202, 204, 299] {
             assert!(answered(status).is_accepted(), "{status}");
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_long_wait_without_an_answer_is_a_time_out() {
+    fn only_a_missing_response_is_a_timeout() {
         assert!(EndpointResponse::none("no answer within 15 s", 15_000).is_time_out());
         assert!(EndpointResponse::none("no connection within 10 s", 10_000).is_time_out());
         assert!(!EndpointResponse::none("refused", 20).is_time_out());
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_cut_and_cleaned() {
+    fn response_body_is_shortened_and_cleaned() {
         assert_eq!(shown(b"").as_deref(), None);
         assert_eq!(shown(b"no\x1b[2J way\n").as_deref(), Some("no[2J way\n"));
         assert!(shown(&[b'x'; 5000]).unwrap().len() <= SHOWN_BYTES);

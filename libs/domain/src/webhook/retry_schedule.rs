@@ -1,40 +1,40 @@
-//! When an endpoint is tried again.
+//! The schedule of attempts to an endpoint.
 
 use chrono::TimeDelta;
 
-/// How long an endpoint has to answer.
+/// How long an endpoint has to respond.
 pub const TIME_OUT: TimeDelta = TimeDelta::seconds(15);
 
 /// How long a connection to an endpoint may take, as a part of [`TIME_OUT`].
 pub const CONNECT_TIME_OUT: TimeDelta = TimeDelta::seconds(10);
 
-/// Attempts of a notice.
+/// Attempts of a delivery.
 pub const TRIES: usize = WAITS_S.len();
 
-/// Waits before the attempts, in seconds: three days together.
-/// Source: `spec/standard-webhooks.md`, "Deliverability and reliability".
+/// Waits before the attempts, in seconds: three days together. Source: `spec/standard-webhooks.md`,
+/// "Deliverability and reliability".
 const WAITS_S: [i64; 10] = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-/// The first wait for a permit. Later ones double.
+/// The first wait for a permit. Each further wait is twice as long.
 const FIRST_WAIT_FOR_PERMIT: TimeDelta = TimeDelta::seconds(8);
 
-/// How often that wait doubles: up to 8 min 32 s. The longer a user's backlog is, the more
-/// often each of its notices was postponed, and the less it asks for.
+/// How often that wait doubles: up to 8 min 32 s. The longer a user's backlog is, the more often
+/// each of its deliveries was postponed, and the less it asks for.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// The shortest wait after an endpoint said that it has too much to do.
+/// The shortest wait after an endpoint asked for fewer messages.
 const THROTTLED: TimeDelta = TimeDelta::minutes(1);
 
-/// The longest wait that an endpoint can ask for.
+/// The longest wait that an endpoint can request.
 const LONGEST_ASKED: TimeDelta = TimeDelta::hours(24);
 
-/// A wait beyond this is no message's delay but a place in the due index, where
-/// the tick finds it. A queue holds a message back for fifteen minutes at most.
+/// A longer wait is an entry of the due index, where the tick finds it. A queue holds a message for
+/// fifteen minutes at most.
 pub const PLANNED_AHEAD: TimeDelta = TimeDelta::minutes(14);
 
-/// How long to wait after so many attempts, which is at least one; `None` after
-/// the last. `random` moves it by up to a tenth in either direction, so that what
-/// failed together is not tried together.
+/// The wait after so many attempts, which is at least one; `None` after the last. `random` changes
+/// it by up to a tenth in either direction, so that deliveries that failed together are not
+/// attempted together.
 pub(super) fn wait(attempts: usize, random: u32) -> Option<TimeDelta> {
     let wait_ms = WAITS_S.get(attempts)? * 1_000;
     let tenth = wait_ms / 10;
@@ -42,14 +42,14 @@ pub(super) fn wait(attempts: usize, random: u32) -> Option<TimeDelta> {
     Some(TimeDelta::milliseconds(wait_ms + moved))
 }
 
-/// How long a notice waits that found no permit for its call, and was postponed this often
-/// before. `random` lengthens the wait by up to a half, so that a backlog spreads.
+/// The wait of a delivery that got no permit and was postponed this often before. `random`
+/// lengthens the wait by up to a half, so that a backlog spreads.
 pub(super) fn wait_for_permit(postponed: u32, random: u32) -> TimeDelta {
     let wait_ms = FIRST_WAIT_FOR_PERMIT.num_milliseconds() << postponed.min(MOST_DOUBLINGS);
     TimeDelta::milliseconds(wait_ms + i64::from(random) % (wait_ms / 2))
 }
 
-/// The wait where the endpoint has a say in it.
+/// The wait, with regard to what the endpoint requested.
 pub(super) fn with_retry_after(wait: TimeDelta, asked: Option<TimeDelta>, throttled: bool) -> TimeDelta {
     let least = if throttled { THROTTLED } else { TimeDelta::zero() };
     wait.max(least).max(asked.map_or(TimeDelta::zero(), |it| it.min(LONGEST_ASKED)))

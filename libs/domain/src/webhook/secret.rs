@@ -10,10 +10,10 @@ use crate::token::random_bytes;
 
 const PREFIX: &str = "whsec_";
 
-/// Bytes of a secret: the specification asks for 24 to 64.
+/// Bytes of a secret: the specification requires 24 to 64.
 const BYTES: usize = 32;
 
-/// The secret that an endpoint shares with us: `whsec_` and base64.
+/// The secret that is shared with an endpoint: `whsec_` and base64.
 #[derive(Clone, Debug)]
 pub struct WebhookSecret(SecretString);
 
@@ -23,18 +23,17 @@ impl WebhookSecret {
         Self(format!("{PREFIX}{}", STANDARD.encode(*bytes)).into())
     }
 
-    /// One that was kept; `None` for what is none.
+    /// Parses a stored secret; `None` if it is invalid.
     pub fn parse(kept: SecretString) -> Option<Self> {
         let bytes = key_bytes(kept.expose_secret())?;
         (24..=64).contains(&bytes.len()).then_some(Self(kept))
     }
 
-    /// As its user keeps it.
+    /// The secret as its owner stores it.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// The signature of this content.
     pub fn sign(&self, content: &str) -> String {
         let bytes = key_bytes(self.expose()).unwrap_or_default();
         let tag = sign(&Key::new(HMAC_SHA256, &bytes), content.as_bytes());
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_is_that_of_the_specifications_libraries() {
+    fn signature_matches_the_specification_libraries() {
         // Source: `libraries/go/webhook_symmetric_test.go`, the same in all of them.
         let secret = WebhookSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned().into()).unwrap();
         let content = r#"msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}"#;
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_again_and_prints_nothing() {
+    fn stored_secret_parses_back_and_is_not_shown() {
         let secret = WebhookSecret::random();
         let again = WebhookSecret::parse(secret.expose().to_owned().into()).unwrap();
         assert_eq!(again.sign("x"), secret.sign("x"));

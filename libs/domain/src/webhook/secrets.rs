@@ -1,23 +1,22 @@
-//! The secrets of an endpoint: the one that signs, and those it replaced.
+//! The secrets of an endpoint: the current one, and those it replaced.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How long a secret signs after it was replaced.
+/// How long a replaced secret still signs.
 pub const ROTATION: TimeDelta = TimeDelta::hours(24);
 
-/// The most replaced secrets that sign. More rotations than that in
-/// [`ROTATION`] end the oldest early: each is a signature in every message.
+/// The most replaced secrets that still sign. With more rotations within [`ROTATION`], the oldest
+/// end early, because each is a signature in every message.
 pub const MAX_REPLACED: usize = 4;
 
-/// The secrets of an endpoint, sealed.
+/// The secrets of an endpoint, encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookSecrets {
     pub newest: Vec<u8>,
-    /// Those before it, the latest first.
+    /// The latest first.
     pub replaced: Vec<ReplacedSecret>,
 }
 
-/// A secret that another has replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplacedSecret {
     pub sealed: Vec<u8>,
@@ -26,13 +25,12 @@ pub struct ReplacedSecret {
 }
 
 impl WebhookSecrets {
-    /// The first one.
     pub fn new(sealed: Vec<u8>) -> Self {
         Self { newest: sealed, replaced: Vec::new() }
     }
 
-    /// The same with a new one. Each before it signs as long as was said when it was
-    /// replaced: whoever rotates again, because the answer was lost, breaks nothing.
+    /// Replaces the current secret. The older ones keep their expiry, so a rotation that is
+    /// repeated because its response was lost breaks nothing.
     #[must_use]
     pub fn rotated(self, sealed: Vec<u8>, now: DateTime<Utc>) -> Self {
         let last = ReplacedSecret { sealed: self.newest, until: now + ROTATION };
@@ -40,13 +38,13 @@ impl WebhookSecrets {
         Self { newest: sealed, replaced: std::iter::once(last).chain(before).take(MAX_REPLACED).collect() }
     }
 
-    /// Those that sign now, the newest first.
+    /// The secrets that sign now, the newest first.
     pub fn signing(&self, now: DateTime<Utc>) -> impl Iterator<Item = &[u8]> {
         let replaced = self.replaced.iter().filter(move |it| now < it.until).map(|it| it.sealed.as_slice());
         std::iter::once(self.newest.as_slice()).chain(replaced)
     }
 
-    /// Until when the secret before the last rotation signs too; `None` when it signs no more.
+    /// Until when the secret before the last rotation signs too; `None` when it does not sign.
     pub fn previous_until(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.replaced.first().map(|it| it.until).filter(|it| now < *it)
     }

@@ -1,5 +1,5 @@
-//! The key of the deployment, and the signature `v1a` made with it: whoever
-//! verifies it holds no secret.
+//! The deployment's key, and the signature `v1a` made with it, which can be verified without a
+//! secret.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,24 +22,23 @@ impl SigningKey {
         Self(format!("{PREFIX}{}", STANDARD.encode(*seed)).into())
     }
 
-    /// One that was kept; `None` for what is none.
+    /// Parses a stored key; `None` if it is invalid.
     pub fn parse(kept: SecretString) -> Option<Self> {
         pair(kept.expose_secret())?;
         Some(Self(kept))
     }
 
-    /// As it is kept.
+    /// The form in which it is stored.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// What everybody may know, and verifies signatures with.
+    /// The public key, which verifies signatures.
     pub fn public(&self) -> String {
         let public = pair(self.expose()).map(|it| STANDARD.encode(it.public_key()));
         format!("{PUBLIC_PREFIX}{}", public.unwrap_or_default())
     }
 
-    /// The signature of this content.
     pub fn sign(&self, content: &str) -> String {
         let signature = pair(self.expose()).map(|it| STANDARD.encode(it.sign(content.as_bytes())));
         format!("v1a,{}", signature.unwrap_or_default())
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_is_that_of_the_specifications_library() {
+    fn signature_matches_the_specification_library() {
         // Source: `libraries/go/webhook_asymmetric_test.go`.
         let key = SigningKey::parse("whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk=".to_owned().into()).unwrap();
         let content = r#"msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}"#;
@@ -67,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_public_key_verifies_what_was_signed() {
+    fn public_key_verifies_the_signature() {
         let key = SigningKey::random();
         let public = STANDARD.decode(key.public().strip_prefix("whpk_").unwrap()).unwrap();
         let signature = STANDARD.decode(key.sign("words").strip_prefix("v1a,").unwrap()).unwrap();

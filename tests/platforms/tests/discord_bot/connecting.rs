@@ -92,11 +92,11 @@ async fn a_server_needs_a_channel_and_a_webhook_has_one() {
     let needed = one("options.channel", "Discord needs the option channel for this account");
     assert_eq!(breaches(&server, &[]), needed);
     assert_eq!(breaches(&server, &[("channel", GENERAL), ("thread_name", "Tides")]), []);
-    let author = one("options.username", "Discord does not take the option username here; leave it out");
+    let author = one("options.username", "Discord does not accept the option username here; leave it out");
     assert_eq!(breaches(&server, &[("channel", GENERAL), ("username", "Keeper")]), author);
 
     assert_eq!(breaches(&webhook, &[("username", "Keeper")]), []);
-    let refused = one("options.channel", "Discord does not take the option channel here; leave it out");
+    let refused = one("options.channel", "Discord does not accept the option channel here; leave it out");
     assert_eq!(breaches(&webhook, &[("channel", GENERAL)]), refused);
 }
 

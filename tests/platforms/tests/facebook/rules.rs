@@ -15,26 +15,30 @@ async fn what_facebook_does_not_take_is_refused_with_the_figure() {
     use MimeType::{Gif, Mp4, Png};
     let (_, account) = stage().await;
     for (types, given, told) in [
-        (vec![Png; 11], vec![], "Facebook takes at most 10 images, this has 11"),
-        (vec![Mp4; 2], vec![], "Facebook takes at most 1 video, this has 2"),
-        (vec![Png, Mp4], vec![], "Facebook takes images or videos in one post, not both, this has 1 image and 1 video"),
+        (vec![Png; 11], vec![], "Facebook accepts at most 10 images; this has 11"),
+        (vec![Mp4; 2], vec![], "Facebook accepts at most 1 video; this has 2"),
+        (
+            vec![Png, Mp4],
+            vec![],
+            "Facebook accepts images or videos in one post, not both; this has 1 image and 1 video",
+        ),
         (
             vec![Png],
             vec![("link", "https://harbour.example")],
-            "Facebook takes link or images and videos in one post, not both, this has link and 1 file",
+            "Facebook accepts link or images and videos in one post, not both; this has link and 1 file",
         ),
         (
             vec![Png],
             vec![("title", "The ferry")],
-            "Facebook takes the option title with a video as the only file alone; leave it out",
+            "Facebook accepts the option title with a video as the only file alone; leave it out",
         ),
-        (vec![], vec![("kind", "story")], "Facebook, where kind is story, needs at least 1 image or video, this has 0"),
+        (vec![], vec![("kind", "story")], "Facebook, where kind is story, needs at least 1 image or video; this has 0"),
         (
             vec![Png, Gif],
             vec![("kind", "story")],
-            "Facebook, where kind is story, takes at most 1 images and videos together, this has 2",
+            "Facebook, where kind is story, accepts at most 1 images and videos together; this has 2",
         ),
-        (vec![Png], vec![("kind", "reel")], "Facebook, where kind is reel, needs at least 1 video, this has 0"),
+        (vec![Png], vec![("kind", "reel")], "Facebook, where kind is reel, needs at least 1 video; this has 0"),
     ] {
         let text = PostText::parse("from the harbour").unwrap();
         let breaches = account.rules.breaches(&text, &files(&types), &options(&given));

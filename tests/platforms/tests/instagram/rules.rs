@@ -35,11 +35,11 @@ async fn every_limit_is_told_with_its_figure() {
     let none = Vec::<String>::new();
     let (story, reel, post) = (("kind", text("story")), ("kind", text("reel")), ("kind", text("post")));
 
-    assert_eq!(told(rules, "a", &[], &[]), ["Instagram needs at least 1 image or video, this has 0"]);
+    assert_eq!(told(rules, "a", &[], &[]), ["Instagram needs at least 1 image or video; this has 0"]);
     assert_eq!(told(rules, &"x".repeat(2_200), &[image(1, 1)], &[]), none);
     assert_eq!(
         told(rules, &"x".repeat(2_201), &[image(1, 1)], from_ref(&post)),
-        ["Instagram, where kind is post, takes at most 2200 UTF-16 units, this has 2201"]
+        ["Instagram, where kind is post, accepts at most 2200 UTF-16 units; this has 2201"]
     );
     assert_eq!(told(rules, &"x".repeat(2_201), &[image(1, 1)], from_ref(&story)), none, "it is not shown");
     assert_eq!(told(rules, &"#a ".repeat(31), &[image(1, 1)], &[]).len(), 1);
@@ -56,7 +56,7 @@ async fn every_limit_is_told_with_its_figure() {
     assert_eq!(
         told(rules, "a", &[image(1080, 1920)], &[]),
         [
-            "Instagram, where kind is left out, takes images from 4:5 to 1.91:1 (width to height), file 1 has 1080 × 1920 \
+            "Instagram, where kind is left out, accepts images from 4:5 to 1.91:1 (width to height); file 1 has 1080 × 1920 \
           pixels; crop it, or give the option fit as borders to have white borders around it"
         ]
     );
@@ -92,7 +92,7 @@ async fn kinds_and_options_go_together_or_it_is_told() {
     let (story, reel) = (("kind", text("story")), ("kind", text("reel")));
     assert_eq!(
         told(&[image(1, 1)], from_ref(&reel)),
-        ["Instagram, where kind is reel, needs at least 1 video, this has 0"]
+        ["Instagram, where kind is reel, needs at least 1 video; this has 0"]
     );
     assert_eq!(told(&[film(9), film(9)], &[reel]).len(), 1);
     assert_eq!(told(&[film(9), image(1, 1)], from_ref(&story)).len(), 1);
@@ -103,7 +103,7 @@ async fn kinds_and_options_go_together_or_it_is_told() {
         ("location", text("1")),
     ] {
         let said = told(&[image(1, 1)], &[story.clone(), (name, value)]);
-        let expected = format!("Instagram, where kind is story, does not take the option {name} here; leave it out");
+        let expected = format!("Instagram, where kind is story, does not accept the option {name} here; leave it out");
         assert_eq!(said, [expected]);
     }
     assert_eq!(told(&[film(9)], &[story.clone(), ("cover_ms", OptionValue::Number(1))]).len(), 1);
@@ -111,7 +111,7 @@ async fn kinds_and_options_go_together_or_it_is_told() {
     assert_eq!(told(&[film(9)], &cover), Vec::<String>::new());
     assert_eq!(
         told(&[image(1, 1)], &cover),
-        ["Instagram takes the option cover_ms with a video as the only file alone; leave it out"]
+        ["Instagram accepts the option cover_ms with a video as the only file alone; leave it out"]
     );
     assert_eq!(told(&[film(9), image(1, 1)], &[("share_to_feed", OptionValue::Flag(true))]).len(), 1);
 }

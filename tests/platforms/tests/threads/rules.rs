@@ -28,11 +28,11 @@ async fn a_text_has_500_characters_and_an_emoji_counts_its_bytes() {
     let told = |text: &str| breaches(&account, text, &[], Options::NONE);
 
     assert_eq!(told(&"x".repeat(500)), Vec::<String>::new());
-    assert_eq!(told(&"x".repeat(501)), ["Threads takes at most 500 characters, this has 501"]);
+    assert_eq!(told(&"x".repeat(501)), ["Threads accepts at most 500 characters; this has 501"]);
     assert_eq!(told(&"字".repeat(500)), Vec::<String>::new());
     assert_eq!(told(&"🎉".repeat(125)), Vec::<String>::new());
     let told = told(&"🎉".repeat(126));
-    assert_eq!(told, ["Threads takes at most 500 characters (an emoji counts as 4 or more), this has 504"]);
+    assert_eq!(told, ["Threads accepts at most 500 characters (an emoji counts as 4 or more); this has 504"]);
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn a_post_has_5_different_links_the_attached_one_included() {
     assert!(breaches(&account, &links(5), &[], Options::NONE).is_empty());
     assert!(breaches(&account, &format!("{} {}", links(5), links(5)), &[], Options::NONE).is_empty());
     assert!(breaches(&account, &links(4), &[], &attached).is_empty());
-    let told = ["Threads takes at most 5 different links, this has 6"];
+    let told = ["Threads accepts at most 5 different links; this has 6"];
     assert_eq!(breaches(&account, &links(6), &[], Options::NONE), told);
     assert_eq!(breaches(&account, &links(5), &[], &attached), told);
 }
@@ -58,7 +58,7 @@ async fn a_post_has_20_files_of_the_kinds_that_threads_takes() {
 
     assert!(told(&mixed).is_empty());
     let told_of = told(&[mixed, vec![image.clone()]].concat());
-    assert_eq!(told_of, ["Threads takes at most 20 images and videos together, this has 21"]);
+    assert_eq!(told_of, ["Threads accepts at most 20 images and videos together; this has 21"]);
     assert_eq!(told(&[Attachment { mime_type: MimeType::Gif, ..image.clone() }]).len(), 1);
     for mime_type in [MimeType::Jpeg, MimeType::Png, MimeType::Webp, MimeType::Quicktime] {
         assert!(told(&[Attachment { mime_type, ..image.clone() }]).is_empty(), "{mime_type:?}");
@@ -66,7 +66,7 @@ async fn a_post_has_20_files_of_the_kinds_that_threads_takes() {
     let words = |count: usize| AltText::parse(&"字".repeat(count)).ok();
     assert!(told(&[Attachment { alt_text: words(1_000), ..image.clone() }]).is_empty());
     let told_of = told(&[Attachment { alt_text: words(1_001), ..image }]);
-    assert_eq!(told_of, ["Threads takes alternative texts of at most 1000 characters, that of file 1 has 1001"]);
+    assert_eq!(told_of, ["Threads accepts alternative texts of at most 1000 characters; that of file 1 has 1001"]);
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn links_and_polls_go_with_a_text_alone() {
         let given = options(&[(name, value)]);
         assert!(breaches(&account, "which?", &[], &given).is_empty());
         let told =
-            format!("Threads takes {name} or images and videos in one post, not both, this has {name} and 1 file");
+            format!("Threads accepts {name} or images and videos in one post, not both; this has {name} and 1 file");
         assert_eq!(breaches(&account, "which?", &files, &given), [told]);
     }
 }

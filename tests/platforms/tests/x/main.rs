@@ -94,7 +94,7 @@ async fn a_poll_is_checked_when_it_is_scheduled() {
     let files = [sample(MimeType::Png, 1).attachment];
     let poll = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
     let breaches = account.rules.breaches(&PostText::parse("which?").unwrap(), &files, &poll);
-    let told = "X takes poll_options or images and videos in one post, not both, this has poll_options and 1 file";
+    let told = "X accepts poll_options or images and videos in one post, not both; this has poll_options and 1 file";
     assert_eq!(breaches.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [told]);
 
     for (given, field) in [
@@ -202,7 +202,7 @@ async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
         breaches.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
     let (fits, large) = (gif(15_000_000), gif(15_000_001));
-    let told = "X takes GIFs of at most 15000000 bytes, file 1 has 15000001 bytes; make it smaller, or a video of it";
+    let told = "X accepts GIFs of at most 15000000 bytes; file 1 has 15000001 bytes; make it smaller, or a video of it";
     assert_eq!((breaches(&fits), breaches(&large)), (Vec::new(), vec![told.to_owned()]));
 
     stage.deliver(&mut stage.post(&account, "it moves", vec![fits])).await.unwrap();

@@ -1,7 +1,7 @@
-//! How a picture is to be turned before it is shown. Source: CIPA DC-008
-//! (Exif 2.32), 4.6.4, tag 274, in a TIFF structure.
+//! The orientation of an image. Source: CIPA DC-008 (Exif 2.32), 4.6.4, tag 274, in a TIFF
+//! structure.
 
-/// Whether this TIFF structure says that the picture lies on its side.
+/// Whether the orientation in this TIFF structure swaps width and height.
 pub(super) fn is_turned(tiff: &[u8]) -> bool {
     orientation(tiff).is_some_and(|it| (5..=8).contains(&it))
 }

@@ -5,10 +5,10 @@ use super::super::jpeg::{is_frame, size};
 use super::exif::is_turned;
 use super::{Gap, Parts};
 
-/// More segments than a picture has before its frame.
+/// More segments than an image has before its frame.
 const MAX_SEGMENTS: usize = 1_000;
 
-/// As it is shown: turned where the camera says so.
+/// As displayed, after the rotation that the camera stored.
 pub(super) fn pixels(file: &Parts) -> Result<Pixels, Gap> {
     let (mut at, mut turned) = (2, false);
     for _ in 0..MAX_SEGMENTS {
@@ -17,7 +17,7 @@ pub(super) fn pixels(file: &Parts) -> Result<Pixels, Gap> {
             return Err(Gap::Unsaid);
         }
         if marker == 0xFF {
-            // A byte that fills.
+            // A fill byte.
             at += 1;
             continue;
         }
@@ -29,7 +29,7 @@ pub(super) fn pixels(file: &Parts) -> Result<Pixels, Gap> {
                 let stored = Pixels { width, height };
                 return Ok(if turned { stored.turned() } else { stored });
             }
-            // APP1: the data of the camera, of which there is one.
+            // APP1: Exif data, of which there is one segment.
             0xE1 if file.get(content, length.min(6))? == b"Exif\0\0" => {
                 turned = turned || file.get(content, length)?.get(6..).is_some_and(is_turned);
             }

@@ -1,18 +1,18 @@
-//! What the boxes of an MP4 or `QuickTime` file say. Sources: ISO/IEC 14496-12,
-//! chapter 8; Apple's `QuickTime` File Format, "Movie Atoms".
+//! The boxes of an MP4 or `QuickTime` file. Sources: ISO/IEC 14496-12, chapter 8; Apple's
+//! `QuickTime` File Format, "Movie Atoms".
 
 use std::ops::Range;
 
 use super::super::{Facts, Pixels, VideoCodec};
 use super::{Gap, Parts};
 
-/// More boxes than a film has on one level.
+/// More boxes than a video has on one level.
 const MAX_BOXES: usize = 1_000;
 
-/// More tracks than a film has.
+/// More tracks than a video has.
 const MAX_TRACKS: usize = 20;
 
-/// Of the first track with pictures.
+/// Properties of the first video track.
 pub(super) fn facts(file: &Parts) -> Result<Facts, Gap> {
     let movie = child(file, 0..file.size_bytes, *b"moov")?.ok_or(Gap::Unsaid)?;
     let duration_ms = or_unsaid(movie_duration(file, movie.clone()))?;
@@ -27,7 +27,7 @@ pub(super) fn facts(file: &Parts) -> Result<Facts, Gap> {
     Ok(Facts { duration_ms, ..Facts::default() })
 }
 
-/// What is damaged in one place says nothing about the others.
+/// Damage in one place does not invalidate the other properties.
 fn or_unsaid<T>(read: Result<T, Gap>) -> Result<Option<T>, Gap> {
     match read {
         Ok(read) => Ok(Some(read)),
@@ -36,7 +36,7 @@ fn or_unsaid<T>(read: Result<T, Gap>) -> Result<Option<T>, Gap> {
     }
 }
 
-/// What a track with pictures says.
+/// Properties of a video track.
 fn pictures(file: &Parts, track: Range<u64>) -> Result<Facts, Gap> {
     let media = path(file, track.clone(), &[*b"mdia"])?;
     let handler = path(file, media.clone(), &[*b"hdlr"])?;
@@ -60,8 +60,7 @@ fn pictures(file: &Parts, track: Range<u64>) -> Result<Facts, Gap> {
     })
 }
 
-/// How long the whole film is: as its head says, or where it comes in
-/// fragments, as they say together.
+/// The duration in the header of the movie, or in that of its fragments.
 fn movie_duration(file: &Parts, movie: Range<u64>) -> Result<u64, Gap> {
     let (scale, length) = time(file, path(file, movie.clone(), &[*b"mvhd"])?.start)?;
     if let Some(duration) = milliseconds(scale, length) {
@@ -75,17 +74,17 @@ fn movie_duration(file: &Parts, movie: Range<u64>) -> Result<u64, Gap> {
     milliseconds(scale, length).ok_or(Gap::Unsaid)
 }
 
-/// Width and height of a track, which its matrix may turn.
+/// Width and height of a track, after the rotation by its matrix.
 fn shown(file: &Parts, head: &Range<u64>, described: &Range<u64>) -> Result<Pixels, Gap> {
-    // Behind times, number, layer, group and volume.
+    // After times, number, layer, group and volume.
     let matrix = head.start + if version(file, head.start)? == 0 { 40 } else { 52 };
     let [a, d] = [long(file, matrix)?, long(file, matrix + 16)?];
-    // In units of a 65,536th of a pixel.
+    // In units of 1/65,536 pixel.
     let (width, height) = (long(file, matrix + 36)? >> 16, long(file, matrix + 40)? >> 16);
     let stored = if let Some(shown) = Pixels::of(width, height) {
         shown
     } else {
-        // The first description: its head, then what any has, then 16 bytes.
+        // The first sample description: its header, the fields of all descriptions, then 16 bytes.
         let [w0, w1, h0, h1] = file.array(described.start + 8 + 32)?;
         let side = |high, low| u32::from(u16::from_be_bytes([high, low]));
         Pixels::of(side(w0, w1), side(h0, h1)).ok_or(Gap::Unsaid)?
@@ -103,8 +102,7 @@ fn codec(file: &Parts, described: &Range<u64>) -> Result<VideoCodec, Gap> {
     })
 }
 
-/// Units of time in a second, and how many of them something takes: `mvhd` and
-/// `mdhd` begin alike.
+/// Time units in a second, and the duration in these units: `mvhd` and `mdhd` start alike.
 fn time(file: &Parts, start: u64) -> Result<(u32, u64), Gap> {
     Ok(match version(file, start)? {
         0 => (long(file, start + 12)?, long(file, start + 16)?.into()),
@@ -112,7 +110,7 @@ fn time(file: &Parts, start: u64) -> Result<(u32, u64), Gap> {
     })
 }
 
-/// `None` where there is no time, or one that is said not to be known.
+/// `None` where there is no duration, or the value means "unknown".
 fn milliseconds(scale: u32, length: u64) -> Option<u64> {
     let is_unknown = length == 0 || length == u64::from(u32::MAX) || length == u64::MAX;
     let scale = u128::from(scale).max(1) * u128::from(!is_unknown);

@@ -1,14 +1,14 @@
-//! The sizes of PNG, `WebP` and GIF files. Sources: the PNG specification, third
-//! edition, chapters 5 and 11; RFC 9649; the `GIF89a` specification, 18.
+//! The sizes of PNG, `WebP` and GIF files. Sources: the PNG specification, third edition, chapters
+//! 5 and 11; RFC 9649; the `GIF89a` specification, 18.
 
 use super::super::{MimeType, Pixels};
 use super::exif::is_turned;
 use super::{Gap, Parts};
 
-/// From so much of a file its size is read, where it says it at its beginning.
+/// Bytes from the start that contain the size.
 const HEAD_BYTES: u64 = 64;
 
-/// More chunks than a picture has beside its data.
+/// More chunks than an image has before its data.
 const MAX_CHUNKS: usize = 1_000;
 
 pub(super) fn png(file: &Parts) -> Result<Pixels, Gap> {
@@ -19,7 +19,7 @@ pub(super) fn png(file: &Parts) -> Result<Pixels, Gap> {
         let (length, name) = head.split_at(4);
         let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]);
         match name {
-            // What says how it is turned comes before what is turned.
+            // The orientation comes before the image data.
             b"IDAT" | b"IEND" => break,
             b"eXIf" => return Ok(turned_by(file, stored, at + 8, length)),
             _ => at += 12 + u64::from(length),
@@ -31,7 +31,7 @@ pub(super) fn png(file: &Parts) -> Result<Pixels, Gap> {
 pub(super) fn webp(file: &Parts) -> Result<Pixels, Gap> {
     let stored = at_the_beginning(file, MimeType::Webp)?;
     let extended: [u8; 9] = file.array(12)?;
-    // The flag of a chunk with the data of the camera, which comes last.
+    // The flag of an Exif chunk, which comes last.
     if &extended[..4] != b"VP8X" || extended[8] & 0b1000 == 0 {
         return Ok(stored);
     }
@@ -63,11 +63,11 @@ fn at_the_beginning(file: &Parts, mime: MimeType) -> Result<Pixels, Gap> {
     Ok(Pixels { width, height })
 }
 
-/// What lies too far behind the beginning to be at hand is not worth another
-/// call: few pictures of these types are turned.
+/// Orientation that is not in the parts at hand is not worth another read: few images of these
+/// types are rotated.
 fn turned_by(file: &Parts, stored: Pixels, start: u64, length: u32) -> Pixels {
     let tiff = usize::try_from(length).ok().and_then(|it| file.get(start, it).ok());
-    // Some writers keep the name that JPEG wants before it.
+    // Some writers keep the prefix that JPEG requires.
     let tiff = tiff.map(|it| it.strip_prefix(b"Exif\0\0").unwrap_or(it));
     if tiff.is_some_and(is_turned) { stored.turned() } else { stored }
 }

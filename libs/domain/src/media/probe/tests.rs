@@ -1,5 +1,4 @@
-//! The samples were made by `FFmpeg` 5.1 from its test picture, and turned by it
-//! and by `ExifTool`.
+//! The samples were made by `FFmpeg` 5.1 from its test image, and rotated by it and by `ExifTool`.
 
 use proptest::prelude::*;
 
@@ -31,11 +30,10 @@ fn all() -> [(MimeType, &'static [u8]); 9] {
     ]
 }
 
-/// A file, with bytes that nobody brings in between: so far behind its beginning
-/// that its end lies in another part.
+/// A file with a gap of unread bytes, so that its end lies in another part.
 struct Stretched<'a> {
     bytes: &'a [u8],
-    /// Where the bytes are cut, and how many lie in between.
+    /// Where the gap starts, and its length in bytes.
     gap: (usize, u64),
 }
 
@@ -54,7 +52,7 @@ impl Stretched<'_> {
         (range.start..range.end.min(self.size())).map(byte).collect()
     }
 
-    /// What it says, and how many parts had to be brought for it.
+    /// The properties, and the number of parts that were read for them.
     fn facts(&self, mime: MimeType) -> (Facts, usize) {
         let mut parts = Parts::of(self.size(), self.read(0..PART_BYTES as u64));
         for brought in 1..100 {
@@ -82,7 +80,7 @@ fn shown(width: u32, height: u32) -> Option<Pixels> {
 }
 
 #[test]
-fn a_video_says_how_large_it_is_shown_how_long_it_runs_and_how_it_is_coded() {
+fn video_has_size_duration_frame_rate_and_codec() {
     let plain = Facts {
         pixels: shown(64, 48),
         duration_ms: Some(2_000),
@@ -100,7 +98,7 @@ fn a_video_says_how_large_it_is_shown_how_long_it_runs_and_how_it_is_coded() {
 }
 
 #[test]
-fn a_picture_says_how_large_it_is_shown() {
+fn image_has_its_displayed_size() {
     for (mime, bytes) in [(MimeType::Jpeg, JPEG), (MimeType::Png, PNG), (MimeType::Webp, WEBP)] {
         assert_eq!(facts(mime, bytes), Facts { pixels: shown(20, 32), ..Facts::default() }, "{mime:?}");
     }
@@ -108,7 +106,7 @@ fn a_picture_says_how_large_it_is_shown() {
 }
 
 #[test]
-fn what_is_far_from_the_beginning_is_asked_for() {
+fn part_far_from_the_start_is_requested() {
     // `ftyp` and `free`, then `mdat` with its length, which is made longer.
     let mdat = INDEX_LAST.windows(4).position(|it| it == b"mdat").unwrap();
     let mut bytes = INDEX_LAST.to_vec();
@@ -123,7 +121,7 @@ fn what_is_far_from_the_beginning_is_asked_for() {
 }
 
 #[test]
-fn the_camera_of_a_picture_may_say_much_before_its_size() {
+fn long_metadata_may_precede_the_size() {
     let segment = [&[0xFF, 0xE2, 0xFF, 0xFF][..], &vec![7; 65_533]].concat();
     let bytes = [&JPEG[..2], &segment, &segment, &segment, &JPEG[2..]].concat();
 
@@ -133,7 +131,7 @@ fn the_camera_of_a_picture_may_say_much_before_its_size() {
 }
 
 #[test]
-fn a_part_that_comes_shorter_than_asked_for_is_not_asked_for_again() {
+fn short_part_is_not_requested_again() {
     let mut parts = Parts::of(1_000_000, INDEX_LAST[..40].to_vec());
     let missing = parts.facts(MimeType::Mp4).unwrap_err();
     parts.bring(missing.start, Vec::new());
@@ -142,7 +140,7 @@ fn a_part_that_comes_shorter_than_asked_for_is_not_asked_for_again() {
 
 proptest! {
     #[test]
-    fn no_bytes_bring_the_readers_down_or_let_them_ask_without_end(
+    fn any_bytes_are_probed_without_a_panic_or_endless_requests(
         (mime, bytes) in proptest::sample::select(all().to_vec()),
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..12),
         cut in any::<proptest::sample::Index>(),

@@ -1,30 +1,27 @@
-//! Values that have to have a form.
+//! Forms of texts and URLs.
 
 use serde_json::{Value, json};
 
-/// The longest address.
+/// The longest URL.
 pub(super) const MAX_ADDRESS: usize = 2048;
 
 #[derive(Clone, Copy, Debug)]
 pub struct AddressForm {
-    /// What it begins with: one of these.
+    /// One of these is the start.
     pub starts: &'static [&'static str],
-    /// Whether an address that begins so has the form.
+    /// Checks a URL with one of the starts.
     pub has: fn(&str) -> bool,
-    /// What it looks like.
     pub examples: &'static [&'static str],
 }
 
-/// The form of words, such as a name or an id.
+/// The form of a text, such as a name or an id.
 #[derive(Clone, Copy, Debug)]
 pub struct TextForm {
-    /// A pattern that all of them match, in JSON Schema.
+    /// A JSON Schema pattern that all such texts match.
     pub pattern: &'static str,
-    /// Whether this is one.
     pub has: fn(&str) -> bool,
-    /// The longest, in Unicode code points.
+    /// The longest text, in Unicode code points.
     pub max: usize,
-    /// What it looks like.
     pub examples: &'static [&'static str],
 }
 
@@ -52,13 +49,13 @@ impl TextForm {
     }
 }
 
-/// What any address with one of these starts may be, in JSON Schema.
+/// The JSON Schema of a URL with one of these starts.
 pub(super) fn address_schema(starts: &[&str]) -> Value {
     let pattern = format!("^({})\\S+$", starts.join("|"));
     json!({"type": "string", "maxLength": MAX_ADDRESS, "pattern": pattern})
 }
 
-/// Whether this begins with one of the starts, and goes on without white space.
+/// Whether this starts with one of `starts` and has no white space.
 pub(super) fn is_address(starts: &[&str], text: &str) -> bool {
     let rest = starts.iter().find_map(|it| text.strip_prefix(*it));
     rest.is_some_and(|it| !it.is_empty() && !it.contains(char::is_whitespace)) && text.chars().count() <= MAX_ADDRESS

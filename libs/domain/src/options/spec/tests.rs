@@ -26,7 +26,7 @@ fn messages(faults: &ValidationErrors) -> Vec<&str> {
 }
 
 #[test]
-fn a_name_that_a_platform_does_not_have_is_told_with_the_nearest() {
+fn unknown_option_error_suggests_the_nearest_name() {
     let mut faults = ValidationErrors::new();
     let given = options([("visible", text("public")), ("language", text("en"))]);
     let names = || given.iter().map(|(name, _)| name);
@@ -44,7 +44,7 @@ fn a_name_that_a_platform_does_not_have_is_told_with_the_nearest() {
 }
 
 #[test]
-fn values_are_of_their_kind_and_what_is_required_is_there() {
+fn values_have_their_type_and_required_ones_are_present() {
     let faults_of = |given: Options| {
         let mut faults = ValidationErrors::new();
         vocabulary().check_values("example", &given, "o", &mut faults);
@@ -71,7 +71,7 @@ fn values_are_of_their_kind_and_what_is_required_is_there() {
             "o.content_warning may have at most 5 characters, this has 6",
             "o.sensitive must be true or false",
             "o.board may have at most 3 characters, this has 4",
-            "o.language must be the tag of a language, such as en or pt-BR",
+            "o.language must be a language tag, such as en or pt-BR",
         ]
     );
     assert_eq!(
@@ -81,7 +81,7 @@ fn values_are_of_their_kind_and_what_is_required_is_there() {
 }
 
 #[test]
-fn an_address_has_its_start_and_no_white_space() {
+fn url_has_an_allowed_start_and_no_white_space() {
     const STARTS: &[&str] = &["https://", "at://"];
     for address in ["https://example.com/a", "at://did:plc:a/b"] {
         assert!(is_address(STARTS, address), "{address}");
@@ -93,11 +93,11 @@ fn an_address_has_its_start_and_no_white_space() {
     let spec = OptionSpec::new("quote_url", OptionKind::Address(STARTS), "Quoted.");
     assert_eq!(spec.schema()["pattern"], "^(https://|at://)\\S+$");
     let fault = spec.fault(&text("example.com")).unwrap();
-    assert_eq!(fault, "must be an address that begins with https:// or at://");
+    assert_eq!(fault, "must be a URL that starts with https:// or at://");
 }
 
 #[test]
-fn an_address_may_have_to_be_of_one_form() {
+fn url_may_need_a_form() {
     const FORM: AddressForm = AddressForm {
         starts: &["https://", "at://"],
         has: |it| it.ends_with("/post"),
@@ -117,7 +117,7 @@ fn an_address_may_have_to_be_of_one_form() {
 }
 
 #[test]
-fn a_schema_says_what_is_checked() {
+fn schema_agrees_with_validation() {
     let schema = schema(SPECS);
     assert_eq!(schema["required"], json!(["language"]));
     assert_eq!(schema["properties"]["visibility"]["enum"], json!(["public", "private"]));
@@ -152,7 +152,7 @@ fn an_option_may_be_required_by_another() {
 }
 
 #[test]
-fn the_tag_of_a_language_has_its_form() {
+fn language_tag_is_well_formed() {
     for tag in ["de", "nds", "pt-BR", "zh-Hant-TW", "es-419", "de-1996", "sl-rozaj"] {
         assert!(is_language(tag), "{tag}");
     }
@@ -164,7 +164,7 @@ fn the_tag_of_a_language_has_its_form() {
 }
 
 #[test]
-fn a_list_has_so_many_entries_and_none_that_is_long_or_blank() {
+fn list_has_limited_entries_that_are_neither_long_nor_blank() {
     const TAGS: &[OptionSpec] = &[OptionSpec::new("tags", OptionKind::Texts { most: 2, max: 3 }, "Its tags.")];
     let words = |words: &[&str]| OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect());
     for (given, fault) in [
@@ -172,7 +172,7 @@ fn a_list_has_so_many_entries_and_none_that_is_long_or_blank() {
         (words(&["sea", "🚣🚣🚣"]), None),
         (words(&["a", "b", "c"]), Some("o.tags may have at most 2 entries, this has 3")),
         (words(&["a", "boats"]), Some("o.tags may have entries of at most 3 characters, the longest of these has 5")),
-        (words(&["a", " "]), Some("o.tags may have no blank entry")),
+        (words(&["a", " "]), Some("o.tags may not contain blank entries")),
         (text("sea"), Some("o.tags must be a list of strings")),
     ] {
         let mut faults = ValidationErrors::new();
@@ -186,7 +186,7 @@ fn a_list_has_so_many_entries_and_none_that_is_long_or_blank() {
 }
 
 #[test]
-fn answers_of_a_poll_are_several_and_differ() {
+fn poll_answers_are_several_and_distinct() {
     const ANSWERS: &[OptionSpec] =
         &[OptionSpec::new("answers", OptionKind::Ballot { least: 2, most: 3, max: 4 }, "Its answers.")];
     let words = |words: &[&str]| OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect());
@@ -194,12 +194,12 @@ fn answers_of_a_poll_are_several_and_differ() {
         (words(&["yes", "no"]), None),
         (words(&["yes"]), Some("o.answers needs at least 2 entries, this has 1")),
         (words(&["a", "b", "c", "d"]), Some("o.answers may have at most 3 entries, this has 4")),
-        (words(&["a", " "]), Some("o.answers may have no blank entry")),
+        (words(&["a", " "]), Some("o.answers may not contain blank entries")),
         (
             words(&["a", "maybe"]),
             Some("o.answers may have entries of at most 4 characters, the longest of these has 5"),
         ),
-        (words(&["yes", "yes "]), Some("o.answers may have no entry twice")),
+        (words(&["yes", "yes "]), Some("o.answers may not contain an entry twice")),
         (text("yes"), Some("o.answers must be a list of strings")),
     ] {
         let mut faults = ValidationErrors::new();
@@ -215,7 +215,7 @@ fn answers_of_a_poll_are_several_and_differ() {
 }
 
 #[test]
-fn words_may_have_to_be_of_one_form() {
+fn text_may_need_a_form() {
     const FORM: TextForm = TextForm {
         pattern: "^[a-z]+$",
         has: |it| it.bytes().all(|it| it.is_ascii_lowercase()),
@@ -232,7 +232,7 @@ fn words_may_have_to_be_of_one_form() {
     }
     assert_eq!(fault(many, list(&["boat", "sea"])), None);
     assert_eq!(fault(many, list(&["boat", "a b"])), Some("must look like boat or sea, entry 2 does not".to_owned()));
-    assert_eq!(fault(many, list(&["sea", "sea"])), Some("may have no entry twice".to_owned()));
+    assert_eq!(fault(many, list(&["sea", "sea"])), Some("may not contain an entry twice".to_owned()));
     assert_eq!(fault(many, list(&["a", "b", "c"])), Some("may have at most 2 entries, this has 3".to_owned()));
     assert_eq!(fault(many, text("sea")), Some("must be a list of strings".to_owned()));
     let schema = OptionSpec::new("names", many, "Names.").schema();
@@ -240,12 +240,12 @@ fn words_may_have_to_be_of_one_form() {
 }
 
 #[test]
-fn words_may_be_excluded_whatever_their_case() {
+fn words_are_excluded_in_any_case() {
     let spec = OptionSpec::new("name", OptionKind::TextWithout { max: 9, words: &["sea", "oz"] }, "A name.");
     for (given, expected) in [
         ("boat", None),
-        ("OverSEAS", Some("may not contain \"sea\"; leave that word out")),
-        ("ozone", Some("may not contain \"oz\"; leave that word out")),
+        ("OverSEAS", Some("may not contain \"sea\"; remove that word")),
+        ("ozone", Some("may not contain \"oz\"; remove that word")),
         (" ", Some("may not be blank")),
         ("far too long", Some("may have at most 9 characters, this has 12")),
     ] {
@@ -256,7 +256,7 @@ fn words_may_be_excluded_whatever_their_case() {
 }
 
 #[test]
-fn an_option_may_need_another_or_go_without_it() {
+fn option_may_need_or_exclude_another() {
     const SPECS: &[OptionSpec] = &[
         OptionSpec::new("poll", OptionKind::Flag, "Asks.").not_with("quote"),
         OptionSpec::new("hours", OptionKind::Number { min: 1, max: 9 }, "For how long.").needs("poll"),
@@ -266,10 +266,10 @@ fn an_option_may_need_another_or_go_without_it() {
     for (given, fault) in [
         (options([("poll", yes.clone()), ("hours", hours.clone())]), None),
         (options([("quote", yes.clone())]), None),
-        (options([("hours", hours)]), Some("o.hours says nothing without poll; give that one too, or leave it out")),
+        (options([("hours", hours)]), Some("o.hours has no effect without poll; add poll or remove this option")),
         (
             options([("poll", yes.clone()), ("quote", yes)]),
-            Some("o.poll and quote cannot be in one post; leave one of them out"),
+            Some("o.poll and quote cannot be used in one post; remove one of them"),
         ),
     ] {
         let mut faults = ValidationErrors::new();

@@ -21,7 +21,7 @@ fn budgets() -> Budgets {
     Budgets::of([(account().provider, BUDGET)])
 }
 
-/// A post at this time, charged.
+/// A charged post with this time.
 fn post(words: &str, at: Option<DateTime<Utc>>) -> Post {
     let accounts = accounts(&[account()]);
     let new = crate::post::NewPost { text: text(words), ..a_new_post(at, &[account()]) };
@@ -34,7 +34,7 @@ fn changed(post: &Post, changes: Changes) -> Post {
     post.change(changes, Vec::new(), &accounts, &ids(), noon()).unwrap().charged(&accounts, &budgets(), noon())
 }
 
-/// The changes, by how many months they are ahead.
+/// The changes, by the number of months from now.
 fn told(before: Option<&Post>, after: Option<&Post>) -> Vec<(i32, i64)> {
     let now = Month::of(noon()).number();
     changes(before, after).into_iter().map(|(purse, it)| (purse.month.number() - now, it.by)).collect()
@@ -50,7 +50,7 @@ fn failed(post: &Post, class: FailureClass) -> Post {
 }
 
 #[test]
-fn a_post_takes_its_share_when_it_is_scheduled_and_gives_it_back_when_it_is_not() {
+fn charge_starts_with_scheduling_and_ends_with_unscheduling() {
     let (draft, scheduled) = (post("Hello", None), post("Hello", Some(noon())));
     assert_eq!(told(None, Some(&draft)), []);
     assert_eq!(told(None, Some(&scheduled)), [(0, 15)]);
@@ -69,7 +69,7 @@ fn a_post_takes_its_share_when_it_is_scheduled_and_gives_it_back_when_it_is_not(
 }
 
 #[test]
-fn what_no_budget_limits_is_not_counted() {
+fn platform_without_a_budget_is_not_charged() {
     let (scheduled, free) =
         (post("Hello", Some(noon())), accounts(&[Connection { rules: crate::testing::rules(), ..account() }]));
     let without = scheduled.clone().charged(&accounts(&[account()]), &Budgets::default(), noon());
@@ -78,7 +78,7 @@ fn what_no_budget_limits_is_not_counted() {
 }
 
 #[test]
-fn what_did_not_become_public_is_given_back_and_what_may_have_is_not() {
+fn charge_is_released_only_if_certainly_not_public() {
     let scheduled = post("Hello", Some(noon()));
     let again = || Changes { scheduled_at: Some(Some(noon())), ..Changes::default() };
 
@@ -94,13 +94,13 @@ fn what_did_not_become_public_is_given_back_and_what_may_have_is_not() {
 }
 
 #[test]
-fn what_is_public_stays_spent() {
+fn charge_of_a_public_target_is_final() {
     let mut public = post("Hello", Some(noon()));
     let scheduled = public.clone();
     (public.status, public.targets[0].status) = (PostStatus::Published, TargetStatus::Published);
     assert_eq!(told(Some(&scheduled), Some(&public)), []);
 
-    // Another target of it failed, and the post is scheduled again.
+    // Another target failed, and the post is scheduled again.
     public.status = PostStatus::Failed;
     let targets = Some(vec![NewTarget::of(0, account().connection_id)]);
     let after = changed(&public, Changes { targets, text: Some(text("see example.com")), ..Changes::default() });

@@ -1,26 +1,26 @@
-//! Finding the addresses that X makes links of, with a scheme and without.
+//! Finding the URLs that X turns into links, with a scheme and without.
 //!
-//! Source: `extractUrlsWithIndices` of twitter-text. Each letter is looked at a
-//! fixed number of times.
+//! Source: `extractUrlsWithIndices` of twitter-text. Linear time: each character is read a fixed
+//! number of times.
 
 use std::ops::Range;
 
 use super::domain_name::{Run, glues, is_accented, is_letter};
 
-/// The longest address in UTF-16 units, with a scheme before it.
+/// The longest URL in UTF-16 units, including a scheme.
 const LONGEST: usize = 4096;
 
-/// The longest that stands behind `t.co/`.
+/// The longest path after `t.co/`.
 const LONGEST_SHORTENED: usize = 40;
 
-/// The addresses of a text in order, as byte ranges that do not overlap.
+/// The URLs of a text in order, as byte ranges that do not overlap.
 pub(crate) fn find(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    // Where to look for the next letters, and what belongs to an address already.
+    // Where the search for the next run starts, and the end of the last URL.
     let (mut at, mut floor) = (0, 0);
     while let Some(run) = next_run(text, at) {
         at = run.end;
-        // Nothing without a dot is an address.
+        // Nothing without a dot is a URL.
         if !text[run.clone()].contains('.') {
             continue;
         }
@@ -64,8 +64,7 @@ fn next_run(text: &str, from: usize) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// Where the scheme starts that ends here, when there is one that may begin where it
-/// does.
+/// The start of a scheme that ends at `end`, if it may start there.
 fn scheme(text: &str, end: usize, floor: usize) -> Option<usize> {
     let written = ["https://", "http://"].into_iter().find(|it| {
         let start = end.checked_sub(it.len());
@@ -79,7 +78,7 @@ fn scheme(text: &str, end: usize, floor: usize) -> Option<usize> {
     is_free.then_some(start)
 }
 
-/// What stands behind the domain of an address.
+/// The part of a URL after the domain.
 #[derive(Clone, Copy, Debug)]
 struct Tail {
     /// In bytes.
@@ -90,7 +89,7 @@ struct Tail {
 impl Tail {
     const NONE: Self = Self { length: 0, has_path: false };
 
-    /// The port, the path and the query at the start of a text.
+    /// Parses the port, the path and the query at the start of a text.
     fn of(text: &str) -> Self {
         let port = text.strip_prefix(':').map_or(0, |it| while_at_start(it, |it| it.is_ascii_digit()));
         let port = if port == 0 { 0 } else { 1 + port };
@@ -101,8 +100,8 @@ impl Tail {
     }
 }
 
-/// How long the path is that starts behind the slash. The punctuation at its end is
-/// no part of it; brackets that come in pairs are.
+/// The length of the path that starts after the slash. The punctuation at its end is excluded;
+/// balanced brackets are included.
 fn path_length(text: &str) -> usize {
     let (mut at, mut end) = (0, 0);
     while let Some(letter) = text[at..].chars().next() {
@@ -112,7 +111,7 @@ fn path_length(text: &str) -> usize {
                 end = at;
             }
         } else if let Some(length) = brackets(&text[at..]) {
-            // Behind punctuation, only a word behind the brackets makes them a part.
+            // After punctuation, brackets belong to the path only if a word follows them.
             end = if at == end { at + length } else { end };
             at += length;
         } else {
@@ -122,7 +121,7 @@ fn path_length(text: &str) -> usize {
     end
 }
 
-/// Brackets with something in them, and one pair of others in them at most.
+/// Non-empty brackets, with at most one nested pair.
 fn brackets(text: &str) -> Option<usize> {
     let outer = text.strip_prefix('(')?;
     let words = while_at_start(outer, is_of_path);
@@ -142,13 +141,13 @@ fn query_length(text: &str) -> usize {
     words.rfind(ends_query).map_or(0, |it| it + 1)
 }
 
-/// What becomes of an address of X's own service that shortens links.
+/// Classification of a URL of `t.co`, X's own link shortener.
 enum Shortened {
-    /// It is none: nothing stands behind the domain.
+    /// No path: an ordinary domain.
     No,
-    /// So many bytes behind the domain are a part of it.
+    /// A link that ends so many bytes after the domain.
     Yes(usize),
-    /// It is no link at all.
+    /// No link at all.
     TooLong,
 }
 

@@ -1,14 +1,14 @@
-//! The names of domains in a text, with or without a scheme before them.
+//! Domain names in a text, with or without a scheme before them.
 
 use std::ops::Range;
 
 use crate::top_level;
 
-/// The longest label in bytes, as servers read it (RFC 1035, section 2.3.4).
+/// The longest label in bytes, in punycode (RFC 1035, section 2.3.4).
 const LONGEST_LABEL: usize = 63;
 
-/// The most characters of a top-level domain that are looked at. The longest has 18
-/// letters, or 24 in the form for servers.
+/// The most characters of a top-level domain that are compared. The longest has 18 letters, or 24
+/// in punycode.
 const LONGEST_TOP_LEVEL: usize = 24;
 
 /// A part of a text between dots.
@@ -16,18 +16,18 @@ const LONGEST_TOP_LEVEL: usize = 24;
 struct Label {
     start: usize,
     end: usize,
-    /// Neither end is a hyphen or an underscore: it may stand before the domain.
+    /// Neither end is a hyphen or an underscore, so it may precede the domain.
     is_sub: bool,
-    /// Where its last underscore is. The label before the top level has none.
+    /// Position of its last underscore. The label before the top level has none.
     underscore: Option<usize>,
-    /// Where a top-level domain ends that begins with the label.
+    /// End of a top-level domain at the start of the label.
     top_end: Option<usize>,
-    /// The last label before which a domain that begins with this one can end.
+    /// The last label before which a domain that starts with this one can end.
     reach: Option<usize>,
     is_ascii: bool,
 }
 
-/// Letters without a space, of which some may be domains.
+/// Letters without a space, some of which may be domains.
 #[derive(Debug)]
 pub(super) struct Run<'t> {
     text: &'t str,
@@ -60,9 +60,8 @@ impl<'t> Run<'t> {
         Self { text, labels }
     }
 
-    /// The first domain behind a letter that does not keep it from being one and that
-    /// stands at `floor` or behind. The second value is that letter; at the start of a
-    /// text there needs to be none.
+    /// The first domain at or after `floor`, and the letter before it, which must permit a domain;
+    /// `None` at the start of the text.
     pub(super) fn first(&self, floor: usize) -> Option<(Found, Option<char>)> {
         if let Some(found) = self.first_of_text(floor) {
             return Some(found);
@@ -80,8 +79,8 @@ impl<'t> Run<'t> {
         })
     }
 
-    /// A domain at the start of the text. The first letter is taken for one that stands
-    /// before the domain, where it can be.
+    /// A domain at the start of the text. Where possible, the first letter is treated as the one
+    /// before the domain.
     fn first_of_text(&self, floor: usize) -> Option<(Found, Option<char>)> {
         let is_at_start = floor == 0 && self.labels.first().is_some_and(|it| it.start == 0);
         let first = self.text.chars().next().filter(|_| is_at_start)?;
@@ -89,7 +88,7 @@ impl<'t> Run<'t> {
         behind.map(|it| (it, Some(first))).or_else(|| Some((self.domain_at(0, 0)?, None)))
     }
 
-    /// The domain that starts here, in this label: the longest.
+    /// The longest domain that starts here, in this label.
     fn domain_at(&self, index: usize, start: usize) -> Option<Found> {
         let (label, next) = (self.labels.get(index)?, self.labels.get(index + 1)?);
         let letters = self.text.get(start..label.end)?;
@@ -102,8 +101,7 @@ impl<'t> Run<'t> {
         Some(Found { first: index, last, range: start..self.labels[last].top_end? })
     }
 
-    /// Whether every label is short enough for a server, and one that claims to be
-    /// in the form for servers is.
+    /// Whether every label is short enough for DNS, and labels in punycode are valid.
     pub(super) fn is_well_formed(&self, found: &Found) -> bool {
         let name = &self.text[found.range.clone()];
         if name.starts_with("xn--") && self.in_latin(found).is_empty() {
@@ -112,8 +110,8 @@ impl<'t> Run<'t> {
         name.split('.').all(|it| (1..=LONGEST_LABEL).contains(&length_for_servers(it)))
     }
 
-    /// The domains within this one that have Latin letters alone. Without a scheme,
-    /// only they are links.
+    /// The domains within this one that consist of Latin letters. Without a scheme, only they are
+    /// links.
     pub(super) fn in_latin(&self, found: &Found) -> Vec<Range<usize>> {
         let mut domains = Vec::new();
         let (mut index, mut from) = (found.first, found.range.start);
@@ -161,7 +159,7 @@ impl Label {
         }
     }
 
-    /// Whether it may stand before the top level.
+    /// Whether it may precede the top level.
     fn is_name(&self, start: usize) -> bool {
         self.is_sub && self.is_name_from(start)
     }
@@ -171,8 +169,8 @@ impl Label {
     }
 }
 
-/// Whether a letter can be a part of a domain, besides hyphens, underscores and dots.
-/// Source: `invalidDomainChars` of twitter-text.
+/// Whether a letter can be part of a domain, in addition to hyphens, underscores and dots. Source:
+/// `invalidDomainChars` of twitter-text.
 pub(super) const fn is_letter(letter: char) -> bool {
     !matches!(letter,
         '!' | '#'..='/' | ':'..='@' | '['..='_' | '{'..='~'
@@ -181,8 +179,8 @@ pub(super) const fn is_letter(letter: char) -> bool {
         | '\u{202a}'..='\u{202e}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a domain cannot begin behind this letter.
-/// Source: `validUrlPrecedingChars` of twitter-text.
+/// Whether a domain cannot start after this letter. Source: `validUrlPrecedingChars` of
+/// twitter-text.
 pub(super) const fn glues(letter: char) -> bool {
     matches!(letter,
         'A'..='Z' | 'a'..='z' | '0'..='9' | '@' | '＠' | '$' | '#' | '＃' | '\u{fffe}' | '\u{feff}' | '\u{ffff}')
@@ -201,8 +199,8 @@ pub(super) const fn is_accented(letter: char) -> bool {
         | '\u{300}'..='\u{36f}' | '\u{1e00}'..='\u{1eff}')
 }
 
-/// How many bytes of a label's start are a top-level domain. Words may follow it in
-/// a script that puts no space behind it.
+/// The bytes of a top-level domain at the start of a label. In scripts without spaces, words may
+/// follow it directly.
 fn top_level_length(label: &str, after: Option<char>) -> Option<usize> {
     if label.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("xn--")) {
         let length = label.find(|it: char| it != '-' && !it.is_ascii_alphanumeric()).unwrap_or(label.len());
@@ -216,15 +214,14 @@ fn top_level_length(label: &str, after: Option<char>) -> Option<usize> {
     })
 }
 
-/// How long a label is in the form for servers. The full stops of East Asia part
-/// labels like a dot.
+/// The length of a label in punycode. The full stops of East Asia separate labels like a dot.
 fn length_for_servers(label: &str) -> usize {
     let is_stop = |it| matches!(it, '。' | '．' | '｡');
     let lengths = label.split(is_stop).map(|it| {
         if it.is_ascii() {
             return it.len();
         }
-        // Each character has at least one byte there.
+        // Each character has at least one byte in punycode.
         let is_short = it.chars().count() <= LONGEST_LABEL;
         let encoded = is_short.then(|| idna::punycode::encode_str(it)).flatten();
         encoded.map_or(LONGEST_LABEL + 1, |it| "xn--".len() + it.len())

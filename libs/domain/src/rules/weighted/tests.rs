@@ -13,7 +13,7 @@ fn links(text: &str) -> Vec<&str> {
     addresses(text).into_iter().map(|it| &text[it]).collect()
 }
 
-/// What twitter-text 3.1.0 answers.
+/// Expected values: twitter-text 3.1.0.
 #[test]
 fn letters_and_emoji_have_their_weights() {
     for (text, weight) in [
@@ -48,7 +48,7 @@ fn letters_and_emoji_have_their_weights() {
     }
 }
 
-/// What twitter-text 3.1.0 answers.
+/// Expected values: twitter-text 3.1.0.
 #[test]
 fn each_link_counts_23() {
     for (text, weight) in [
@@ -70,9 +70,9 @@ fn each_link_counts_23() {
     assert_eq!(length_of(&longest(4097)), 4097 - 8);
 }
 
-/// What twitter-text 3.1.0 answers.
+/// Expected values: twitter-text 3.1.0.
 #[test]
-fn a_link_has_a_known_top_level_and_ends_where_its_sentence_goes_on() {
+fn link_has_a_known_top_level_and_ends_before_other_scripts() {
     for text in [
         "http://ああ.com",
         "HTTPS://EXAMPLE.COM/A",
@@ -120,9 +120,9 @@ fn a_link_has_a_known_top_level_and_ends_where_its_sentence_goes_on() {
     }
 }
 
-/// What twitter-text 3.1.0 answers.
+/// Expected values: twitter-text 3.1.0.
 #[test]
-fn words_without_spaces_around_a_link_are_no_part_of_it() {
+fn adjacent_text_without_spaces_is_not_part_of_a_link() {
     for (text, found) in [
         ("example.comこれは。example.jp中国語t.co/a한국", &["example.com", "example.jp", "t.co/a"][..]),
         ("http://example.comだよね.comtest/a", &["http://example.com"]),
@@ -148,7 +148,7 @@ fn words_without_spaces_around_a_link_are_no_part_of_it() {
 }
 
 #[test]
-fn the_longest_text_is_counted_at_once_whatever_it_is_made_of() {
+fn counting_the_longest_text_is_fast() {
     let parts =
         ["a.", "_.", "a.com中", "中.", "http://a.com/(", "a.com/((", "t.co?a", "xn--a.", "👨\u{200d}", "🏴\u{e0067}"];
     for part in parts.into_iter().chain(["🇮", "1\u{fe0f}", "\u{301}", "https://a.com "]) {
@@ -162,7 +162,7 @@ fn the_longest_text_is_counted_at_once_whatever_it_is_made_of() {
 
 proptest! {
     #[test]
-    fn links_of_any_text_fake_order(
+    fn links_of_any_text_are_in_order(
         text in "(\\PC|https?://|\\.|/|\\?|:|-|_|@|a|com|t\\.co|jp|みんな|中|é|xn--|[()]|\u{3000}| |👨\u{200d}|\u{fe0f}){0,40}"
     ) {
         let mut end = 0;
@@ -174,14 +174,14 @@ proptest! {
     }
 
     #[test]
-    fn a_length_is_between_one_and_two_for_each_letter_where_no_link_is(text in "[^.]{0,60}") {
+    fn each_character_outside_links_counts_1_or_2(text in "[^.]{0,60}") {
         let (length, letters) = (length_of(&text), normalized(&text).chars().count() as u64);
         prop_assert!(length <= 2 * letters);
         prop_assert!((length == 0) == text.is_empty());
     }
 
     #[test]
-    fn the_form_of_a_text_makes_no_difference(text in "(\\PC|[a-zà-ü]\u{301}|\u{1100}\u{1161}|か\u{3099}){0,20}") {
+    fn normalization_form_does_not_change_the_length(text in "(\\PC|[a-zà-ü]\u{301}|\u{1100}\u{1161}|か\u{3099}){0,20}") {
         prop_assert_eq!(length_of(&text), length_of(&normalized(&text)));
     }
 }

@@ -125,7 +125,10 @@ async fn post_that_is_given_up_after_a_lost_answer_may_be_public() {
     rig.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
 
     let message = failure(&rig, &post).await;
-    assert!(message.starts_with("The post may be public: ") && message.contains("Given up 24 hours"), "{message}");
+    assert!(
+        message.starts_with("The post may be public: ") && message.contains("Not published within 24 hours"),
+        "{message}"
+    );
     assert_eq!(rig.post(&post).await.targets[0].failure, Some(FailureClass::MayBePublic));
 }
 

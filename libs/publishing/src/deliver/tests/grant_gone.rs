@@ -61,7 +61,8 @@ async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
 
     let words = failure(&rig, &post).await;
     assert!(
-        words.starts_with("Given up 24 hours after its time") && words.contains("connect the account again"),
+        words.starts_with("Not published within 24 hours of the scheduled time")
+            && words.contains("connect the account again"),
         "{words}"
     );
     assert_eq!(rig.network.calls(), 1);

@@ -28,7 +28,7 @@ async fn candidate_is_accepted_once_no_other_delivery_claims_it() {
     let waiting = rig.post(&post).await;
     assert_eq!(waiting.status, PostStatus::Publishing);
     let note = waiting.targets[0].error_message.clone().unwrap_or_default();
-    assert!(note.contains("A post like this one is there"), "{note}");
+    assert!(note.contains("The account shows a post that looks like this one"), "{note}");
 
     rig.live(believed_at + TimeDelta::seconds(10)).await;
     assert_published_once(&rig, &post, "Hello").await;
