@@ -6,8 +6,9 @@ use reqwest::{Method, header::HeaderMap};
 use serde_json::Value;
 
 use crate::{
-    ensure, fail,
-    fault::{Fault, Result},
+    ensure,
+    error::{Result, TestError},
+    fail,
 };
 
 /// A response, together with the request it answers.
@@ -27,8 +28,8 @@ pub struct Answer {
 
 impl Answer {
     /// A fault that shows the request and this response.
-    pub fn fault(&self, words: &str) -> Fault {
-        Fault::new(format!(
+    pub fn test_error(&self, words: &str) -> TestError {
+        TestError::new(format!(
             "{words}\n      request:  {}\n      response: {} {}",
             self.request,
             self.status,
@@ -43,12 +44,12 @@ impl Answer {
 
     /// The body as JSON.
     pub fn json(&self) -> Result<Value> {
-        serde_json::from_str(&self.text).map_err(|_| self.fault("the body is not JSON"))
+        serde_json::from_str(&self.text).map_err(|_| self.test_error("the body is not JSON"))
     }
 
     /// Checks that the status is this one.
     pub fn is(self, status: u16) -> Result<Self> {
-        if self.status == status { Ok(self) } else { Err(self.fault(&format!("expected {status}"))) }
+        if self.status == status { Ok(self) } else { Err(self.test_error(&format!("expected {status}"))) }
     }
 
     /// The JSON body of an answer that must have this status.
@@ -62,7 +63,7 @@ impl Answer {
         let body = answer.json()?;
         let message = body["message"].as_str().unwrap_or_default();
         if message.is_empty() || body.as_object().is_none_or(|it| it.len() != 1) {
-            return Err(answer.fault("the body is not {message}"));
+            return Err(answer.test_error("the body is not {message}"));
         }
         Ok(message.to_owned())
     }
@@ -72,7 +73,7 @@ impl Answer {
         let answer = self.is(status)?;
         let body = answer.json()?;
         if body["error"] != error {
-            return Err(answer.fault(&format!("expected error {error}")));
+            return Err(answer.test_error(&format!("expected error {error}")));
         }
         Ok(body["error_description"].as_str().unwrap_or_default().to_owned())
     }
@@ -85,7 +86,7 @@ impl Answer {
         found.sort_unstable();
         expected.sort_unstable();
         if found != expected {
-            return Err(answer.fault(&format!("expected errors on exactly {expected:?}")));
+            return Err(answer.test_error(&format!("expected errors on exactly {expected:?}")));
         }
         Ok(errors)
     }
@@ -94,7 +95,7 @@ impl Answer {
     pub fn invalid_under(self, start: &str) -> Result<Value> {
         let (answer, errors) = self.errors()?;
         if !errors.as_object().into_iter().flatten().any(|(name, _)| name.starts_with(start)) {
-            return Err(answer.fault(&format!("expected an error on {start}…")));
+            return Err(answer.test_error(&format!("expected an error on {start}…")));
         }
         Ok(errors)
     }
@@ -103,7 +104,7 @@ impl Answer {
         let answer = self.is(422)?;
         let errors = answer.json()?["errors"].clone();
         if !errors.is_object() {
-            return Err(answer.fault("expected a validation error with errors"));
+            return Err(answer.test_error("expected a validation error with errors"));
         }
         Ok((answer, errors))
     }

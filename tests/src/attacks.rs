@@ -25,11 +25,11 @@ use futures::{StreamExt, future::BoxFuture, stream};
 use serde_json::{Value, json};
 
 use crate::{
-    fault::{Fault, Result},
+    deployment::Deployment,
+    error::{Result, TestError},
     file_server,
     harness::{Harness, LIFTED},
     report::say,
-    world::Deployment,
 };
 
 /// One attack, and what has to come of it.
@@ -138,7 +138,7 @@ impl Outcome {
     fn seen(&self) -> String {
         match &self.seen {
             Ok(seen) => seen.clone(),
-            Err(fault) => fault.to_string(),
+            Err(error) => error.to_string(),
         }
     }
 
@@ -166,8 +166,8 @@ pub async fn run(arena: Arc<Arena>, attacks: Vec<Attack>) -> Vec<Outcome> {
             // A task of its own, so that a panic ends only this attack.
             let seen = match tokio::spawn(tokio::time::timeout(AT_MOST, (attack.run)(arena))).await {
                 Ok(Ok(seen)) => seen,
-                Ok(Err(_)) => Err(Fault::new(format!("did not end within {AT_MOST:?}"))),
-                Err(panic) => Err(Fault::from(panic)),
+                Ok(Err(_)) => Err(TestError::new(format!("did not end within {AT_MOST:?}"))),
+                Err(panic) => Err(TestError::from(panic)),
             };
             Outcome { attack, took: began.elapsed(), seen }
         }

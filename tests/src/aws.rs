@@ -6,7 +6,7 @@ use reqwest::{Client, Method};
 use serde_json::Value;
 
 pub use self::user_pool::{PASSWORD, UserPool};
-use crate::{ensure, fault::Result};
+use crate::{ensure, error::Result};
 
 /// The access key that the emulator takes for the root of the account.
 pub(crate) const ROOT: &str = "test";

@@ -17,8 +17,8 @@ use tempfile::TempDir;
 pub use self::person::{Decision, Redirected, RedirectedPage, SignIn};
 use crate::{
     answer::{list, text},
+    error::Result,
     fail,
-    fault::Result,
 };
 use steps::bluesky::BlueskyProgram;
 

@@ -10,8 +10,8 @@ use reqwest::{
 use url::{Url, form_urlencoded};
 
 use crate::{
+    error::{Result, TestError},
     fail,
-    fault::{Fault, Result},
     html::{self, Button, Form},
 };
 
@@ -44,10 +44,10 @@ impl Page {
     }
 
     /// A fault that names this page and shows its words.
-    pub fn fault(&self, words: &str) -> Fault {
+    pub fn test_error(&self, words: &str) -> TestError {
         let text: String = html::tags(&self.html).into_iter().map(|it| it.text).collect();
         let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(600).collect();
-        Fault::new(format!("{words}\n      page: {} {} “{text}”", self.url, self.status.as_u16()))
+        TestError::new(format!("{words}\n      page: {} {} “{text}”", self.url, self.status.as_u16()))
     }
 }
 
@@ -83,7 +83,7 @@ impl Browser {
     /// A field is named by its name or by its type.
     pub async fn press(&mut self, page: &Page, label: &str, fill: &[(&str, &str)]) -> Result<Page> {
         let Some((form, button)) = page.form_with_button(label) else {
-            return Err(page.fault(&format!("there is no button {label}")));
+            return Err(page.test_error(&format!("there is no button {label}")));
         };
         self.submit(page, &form, Some(&button), fill).await
     }
@@ -111,7 +111,7 @@ impl Browser {
     /// answer leads on by itself, without opening it.
     pub async fn leads_on(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Url> {
         let answer = self.submit_once(page, form, fill).await?;
-        leads_to(&answer).ok_or_else(|| answer.fault("it leads nowhere"))
+        leads_to(&answer).ok_or_else(|| answer.test_error("it leads nowhere"))
     }
 
     /// Sends these fields as a page of another site could.
@@ -154,8 +154,10 @@ impl Browser {
                 .header(ORIGIN, url.origin().ascii_serialization())
                 .body(body);
         }
-        let response =
-            request.send().await.map_err(|error| Fault::new(format!("{method} {url}: {}", Fault::from(error))))?;
+        let response = request
+            .send()
+            .await
+            .map_err(|error| TestError::new(format!("{method} {url}: {}", TestError::from(error))))?;
         let (status, headers) = (response.status(), response.headers().clone());
         for header in headers.get_all(SET_COOKIE) {
             self.keep(&host, header.to_str().unwrap_or_default());

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     answer::{Answer, shortened},
-    fault::{Fault, Result},
+    error::{Result, TestError},
     moment, shapes,
 };
 
@@ -170,7 +170,7 @@ impl Call<'_> {
         let response = request
             .send()
             .await
-            .map_err(|error| Fault::new(format!("{} {}: {}", self.method, self.url, Fault::from(error))))?;
+            .map_err(|error| TestError::new(format!("{} {}: {}", self.method, self.url, TestError::from(error))))?;
         Ok(Answer {
             request: self.describe(),
             method: self.method.clone(),

@@ -12,7 +12,7 @@ use axum::{
 };
 use futures::{StreamExt, stream};
 
-use crate::{fault::Result, picture, webhook_receiver};
+use crate::{error::Result, picture, webhook_receiver};
 
 /// A file whose first bytes are a picture's signature.
 pub fn good_file() -> Vec<u8> {

@@ -12,8 +12,9 @@ use tempfile::TempDir;
 
 use crate::{
     answer::text,
-    ensure, fail,
-    fault::{Fault, Result},
+    ensure,
+    error::{Result, TestError},
+    fail,
 };
 
 /// What a deployment says about itself when it is ready.
@@ -143,7 +144,7 @@ impl Drop for Harness {
 /// A binary that was built beside this one.
 pub fn binary(name: &str) -> Result<PathBuf> {
     let this = std::env::current_exe()?;
-    let folder = this.parent().ok_or_else(|| Fault::new("this binary is nowhere"))?;
+    let folder = this.parent().ok_or_else(|| TestError::new("this binary is nowhere"))?;
     let found = folder.join(name);
     ensure!(found.exists(), "{} is not there: cargo build --workspace makes it", found.display());
     Ok(found)

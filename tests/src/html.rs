@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_read_with_its_fields_and_buttons() {
+    fn form_is_parsed_with_fields_and_buttons() {
         let html = r#"<!-- <form> --><form method="POST" action="/a?b=1&amp;c=2"><input type=hidden name=csrf value="x&#x2f;y">
             <label><input type="radio" name="account" value="ada"> Ada</label><input type="radio" name="account" value="ben" checked>
             <button name="decision" value="yes"><b>Allow</b> it</button></form>"#;

@@ -19,7 +19,7 @@ use tokio::{
     },
 };
 
-use crate::fault::Result;
+use crate::error::Result;
 
 /// The port of a proxy that does not lead anywhere yet, because some servers
 /// must know it when they start. Clients that connect before that wait.
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lost_answer_ends_the_connection_after_the_server_did_its_work() {
+    async fn lost_response_closes_the_connection_after_the_server_acted() {
         let (proxy, posted) = proxied().await;
         let client = client();
         proxy.lose(1, "POST /posts");
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_kept_from_the_server_never_gets_there() {
+    async fn dropped_request_never_reaches_the_server() {
         let (proxy, posted) = proxied().await;
         let client = client();
         let ask = || client.post(url(&proxy, "/posts")).body("abc").send();
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_of_one_connection_are_told_apart() {
+    async fn requests_on_one_connection_are_separated() {
         let (proxy, _) = proxied().await;
         let client = client();
         let long = "x".repeat(3_000_000);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_may_answer_before_it_has_read_all() {
+    async fn early_response_is_forwarded() {
         let port = ProxyPort::take().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let proxy = port.lead_to(listener.local_addr().unwrap());
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_first_line_in_pieces_is_one() {
+    async fn split_request_line_is_joined() {
         let (proxy, _) = proxied().await;
         proxy.lose(1, "POST /posts");
         let mut stream = TcpStream::connect(proxy.address()).await.unwrap();

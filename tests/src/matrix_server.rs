@@ -15,8 +15,9 @@ use tempfile::TempDir;
 
 use crate::{
     answer::{list, text},
-    ensure, fail,
-    fault::Result,
+    ensure,
+    error::Result,
+    fail,
     lossy_proxy::ProxyPort,
     tools::{SYNAPSE, run},
 };

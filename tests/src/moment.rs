@@ -5,7 +5,7 @@ use std::{future::Future, time::Duration};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde_json::Value;
 
-use crate::fault::{Fault, Result};
+use crate::error::{Result, TestError};
 
 /// This moment on the machine that runs the suite.
 pub fn now() -> DateTime<Utc> {
@@ -24,10 +24,10 @@ pub fn written(time: DateTime<Utc>) -> String {
 
 /// Reads a time of an answer, which must be UTC with milliseconds and `Z`.
 pub fn read(value: &Value) -> Result<DateTime<Utc>> {
-    let text = value.as_str().ok_or_else(|| Fault::new(format!("{value} is not a time")))?;
+    let text = value.as_str().ok_or_else(|| TestError::new(format!("{value} is not a time")))?;
     let time: DateTime<Utc> = text.parse()?;
     if written(time) != text {
-        return Err(Fault::new(format!("{text} is not written as {}", written(time))));
+        return Err(TestError::new(format!("{text} is not written as {}", written(time))));
     }
     Ok(time)
 }
@@ -43,7 +43,7 @@ where
             return Ok(answer);
         }
         if limit < started.elapsed() {
-            return Err(Fault::new(format!("{what} did not happen within {limit:?}")));
+            return Err(TestError::new(format!("{what} did not happen within {limit:?}")));
         }
         tokio::time::sleep(Duration::from_millis(150)).await;
     }

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sums_are_those_of_their_definitions() {
+    fn checksums_match_their_definitions() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(adler32(b"Wikipedia"), 0x11e6_0398);
     }

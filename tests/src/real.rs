@@ -26,7 +26,7 @@ use self::{
     people::{FakeUser, Operator},
     scrub::Scrub,
 };
-use crate::{ensure, fault::Result, report::say, template::ROOT, world::missing};
+use crate::{deployment::missing, ensure, error::Result, report::say, template::ROOT};
 
 /// Plays one journey on a real service and on its fake: connect an account, publish a text, a picture and a large video,
 /// look each of them up, delete them by hand, disconnect. Writes the scrubbed responses that are new to `--recordings`, and

@@ -10,8 +10,9 @@ use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    ensure, fail,
-    fault::{Fault, Result},
+    ensure,
+    error::{Result, TestError},
+    fail,
 };
 
 pub use steps::{ROOT, functions::FUNCTIONS};
@@ -99,7 +100,7 @@ fn json(node: &Yaml<'_>) -> Result<Value> {
         Yaml::Sequence(items) => items.iter().map(json).collect::<Result<_>>()?,
         Yaml::Mapping(entries) => {
             let entries = entries.iter().map(|(key, value)| {
-                let key = key.as_str().ok_or_else(|| Fault::new(format!("a key is no text: {key:?}")))?;
+                let key = key.as_str().ok_or_else(|| TestError::new(format!("a key is no text: {key:?}")))?;
                 Ok((key.to_owned(), json(value)?))
             });
             Value::Object(entries.collect::<Result<Map<_, _>>>()?)

@@ -11,11 +11,11 @@ use steps::{ROOT, report::say, tools};
 
 use crate::{
     browser::Browser,
+    deployment::{Deployment, fresh_email},
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::Ready,
     picture,
-    world::{Deployment, fresh_email},
 };
 
 const FOLDER: &str = "tests/typescript";
@@ -32,12 +32,12 @@ pub async fn journey(ready: &Ready) -> Result {
     let mut node = Command::new("node");
     node.arg(folder.join("built/journey.js")).arg(&ready.origin).arg(&picture);
     let mut program = node.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let out = program.stdout.take().ok_or_else(|| Fault::new("the program says nothing"))?;
+    let out = program.stdout.take().ok_or_else(|| TestError::new("the program says nothing"))?;
     let last = match accompany(out, ready).await {
         Ok(last) => last,
-        Err(fault) => {
+        Err(error) => {
             program.kill()?;
-            return Err(fault);
+            return Err(error);
         }
     };
     let status = program.wait()?;
@@ -49,14 +49,14 @@ pub async fn journey(ready: &Ready) -> Result {
 
 /// Opens what the program asks a person to open, until it ends; the last that it says.
 async fn accompany(out: ChildStdout, ready: &Ready) -> Result<String> {
-    let world = Deployment::new(ready.clone()).await?;
-    let (mut browser, email) = (world.browser()?, fresh_email());
+    let deployment = Deployment::new(ready.clone()).await?;
+    let (mut browser, email) = (deployment.browser()?, fresh_email());
     let mut last = String::new();
     // It waits for whoever opens an address, and there is nothing else to do meanwhile.
     for line in BufReader::new(out).lines() {
         last = line?;
         if let Some(address) = last.strip_prefix("open ") {
-            approve(&world, &mut browser, address, &email).await?;
+            approve(&deployment, &mut browser, address, &email).await?;
         }
     }
     Ok(last)
@@ -83,14 +83,14 @@ fn program(folder: &Path, name: &str) -> Command {
 
 /// Does what a person does at this address: approves the device, or allows access to
 /// an account.
-async fn approve(world: &Deployment, browser: &mut Browser, address: &str, email: &str) -> Result {
-    let page = world.sign_in(browser, address, email).await?;
+async fn approve(deployment: &Deployment, browser: &mut Browser, address: &str, email: &str) -> Result {
+    let page = deployment.sign_in(browser, address, email).await?;
     if page.form_with_button("Allow").is_some() {
         browser.press(&page, "Allow", &[]).await?;
         return Ok(());
     }
     let page = browser.press(&page, "Continue", &[]).await?;
-    ensure!(page.html.contains("A script"), "{}", page.fault("the page does not say what asks"));
+    ensure!(page.html.contains("A script"), "{}", page.test_error("the page does not say what asks"));
     browser.press(&page, "Approve", &[]).await?;
     Ok(())
 }

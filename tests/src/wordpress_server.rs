@@ -16,8 +16,9 @@ use tempfile::TempDir;
 use crate::{
     answer::{integer, text},
     browser::Browser,
-    ensure, fail,
-    fault::Result,
+    ensure,
+    error::Result,
+    fail,
     lossy_proxy::ProxyPort,
     tools::run,
 };
@@ -138,7 +139,11 @@ impl WordpressServer {
     pub async fn sign_in(&self, browser: &mut Browser, home: &str) -> Result {
         let page = browser.open(&format!("{home}/wp-login.php")).await?;
         let page = browser.press(&page, "Log In", &[("log", AUTHOR.0), ("pwd", AUTHOR.1)]).await?;
-        ensure!(page.status.is_success() && page.html.contains("wp-admin"), "{}", page.fault("nobody is signed in"));
+        ensure!(
+            page.status.is_success() && page.html.contains("wp-admin"),
+            "{}",
+            page.test_error("nobody is signed in")
+        );
         Ok(())
     }
 

@@ -22,7 +22,7 @@ const BODY_BYTES: usize = 256 * 1024;
 const CPU_SECONDS: f64 = 2.0;
 
 #[test]
-fn a_refusal_of_any_body_is_small_and_soon() {
+fn refusal_of_any_body_is_small_and_fast() {
     let runtime = Runtime::new().unwrap();
     let (service, post) = runtime.block_on(start());
     let document: Value = serde_json::from_str(include_str!("../../libs/api/openapi.json")).unwrap();

@@ -94,7 +94,7 @@ fn watched(template: &Template) -> Vec<(String, String, Vec<String>)> {
 }
 
 #[test]
-fn every_alarm_names_a_section_of_the_runbook_that_is_there() {
+fn every_alarm_names_an_existing_runbook_section() {
     let sections = sections(&runbook());
 
     for (name, alarm) in Template::read().unwrap().resources("AWS::CloudWatch::Alarm") {
@@ -105,7 +105,7 @@ fn every_alarm_names_a_section_of_the_runbook_that_is_there() {
 }
 
 #[test]
-fn the_runbook_names_sections_widgets_and_messages_that_are_there() {
+fn runbook_names_existing_sections_widgets_and_messages() {
     let runbook = runbook();
     let sections = sections(&runbook);
     for link in between(&runbook, "](#", ")") {
@@ -137,7 +137,7 @@ fn rust_files(folder: &str) -> Vec<String> {
 }
 
 #[test]
-fn alarms_and_dashboard_look_at_what_is_measured() {
+fn alarms_and_dashboard_use_existing_metrics() {
     let template = Template::read().unwrap();
     let metrics = read("libs/cloud/src/metrics.rs");
     let (_, described) = metrics.split_once("const METRICS").unwrap();
@@ -159,7 +159,7 @@ fn alarms_and_dashboard_look_at_what_is_measured() {
 }
 
 #[test]
-fn alarms_and_dashboard_cost_next_to_nothing_and_the_dashboard_shows_every_alarm() {
+fn dashboard_shows_every_alarm_and_both_stay_within_budget() {
     let template = Template::read().unwrap();
     let alarms = template.resources("AWS::CloudWatch::Alarm");
     assert!(alarms.len() <= ALARMS, "{} alarms", alarms.len());
@@ -173,7 +173,7 @@ fn alarms_and_dashboard_cost_next_to_nothing_and_the_dashboard_shows_every_alarm
 }
 
 #[test]
-fn silence_rings_only_where_something_has_to_be_heard() {
+fn missing_data_alarms_only_for_required_metrics() {
     for (name, alarm) in Template::read().unwrap().resources("AWS::CloudWatch::Alarm") {
         let expected = if alarm["ComparisonOperator"] == "LessThanThreshold" { "breaching" } else { "notBreaching" };
         assert_eq!(alarm["TreatMissingData"], expected, "{name}");
@@ -183,7 +183,7 @@ fn silence_rings_only_where_something_has_to_be_heard() {
 }
 
 #[test]
-fn every_function_is_watched() {
+fn every_function_has_alarms() {
     let template = Template::read().unwrap();
     let alarms = template.resources("AWS::CloudWatch::Alarm");
     let watches = |metric: &str, of: &Value| {
@@ -200,7 +200,7 @@ fn every_function_is_watched() {
 }
 
 #[test]
-fn every_function_logs_where_the_runbook_looks_for_so_many_days() {
+fn log_groups_and_retention_match_the_runbook() {
     let template = Template::read().unwrap();
     let groups = template.resources("AWS::Logs::LogGroup");
     for folder in FUNCTIONS {
@@ -212,7 +212,7 @@ fn every_function_logs_where_the_runbook_looks_for_so_many_days() {
 }
 
 #[test]
-fn a_held_delivery_is_one_that_failed() {
+fn held_delivery_has_a_failed_state() {
     let script = read("infra/hold-deliveries");
     let state = between(&script, "state='", "'").concat();
     let state: Value = serde_json::from_str(&state).expect("an attribute of DynamoDB");

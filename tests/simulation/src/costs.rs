@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_in_a_full_minute_writes_three_units() {
+    fn delivery_in_a_full_minute_writes_three_units() {
         let profile = Profile::measured();
 
         assert!((written(&profile.deliver.intend) - 1.0).abs() < 0.01, "{profile:?}");

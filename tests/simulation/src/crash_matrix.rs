@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flow_ends_well_when_nobody_dies() {
+    fn every_flow_succeeds_without_a_crash() {
         for flow in flows::all() {
             let report = flow.run(Vec::new());
             assert_eq!(report.broken, Vec::<String>::new(), "{}", flow.name);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_death_at_each_call_of_a_publication_changes_nothing_for_the_user() {
+    fn crash_at_any_call_of_a_publication_is_invisible_to_the_user() {
         let flow = flows::all().into_iter().find(|it| it.name == "publish, listed").unwrap();
         let mut matrix = CrashMatrix::default();
 

@@ -84,31 +84,31 @@ impl Broken {
 /// Every invariant that did not hold.
 pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
-    broken.extend(twice::each_target_is_public_at_most_once(history));
-    broken.extend(twice::no_two_deliveries_have_one_id(history));
-    broken.extend(cancelled::an_answered_change_is_respected(history));
+    broken.extend(twice::targets_are_published_at_most_once(history));
+    broken.extend(twice::deliveries_claim_different_platform_posts(history));
+    broken.extend(cancelled::confirmed_changes_take_effect(history));
     broken.extend(early::nothing_is_early(history));
-    broken.extend(ended::every_post_says_what_its_platform_says(history));
-    broken.extend(ended::no_platform_was_called_wrongly(history));
+    broken.extend(ended::post_status_matches_the_platform(history));
+    broken.extend(ended::platform_calls_are_valid(history));
     broken.extend(followed::nothing_follows_twice(history));
-    broken.extend(followed::nothing_that_follows_is_forgotten(history));
-    broken.extend(counted::the_counts_are_the_posts(history).await);
-    broken.extend(counted::the_marks_are_the_pending_targets(history));
-    broken.extend(counted::nothing_that_ended_is_due(history));
-    broken.extend(told::every_end_is_told(history));
-    broken.extend(told::nothing_is_told_that_is_not_so(history));
-    broken.extend(told::every_lost_grant_is_told(history));
-    broken.extend(told::every_scheduling_is_told_and_no_other(history));
-    broken.extend(told::every_account_that_comes_or_goes_is_told(history));
-    broken.extend(notified::every_event_comes_to_its_endpoint(history));
-    broken.extend(notified::nobody_is_told_what_is_of_another(history));
-    broken.extend(moves_on::what_has_ended_stays_ended(history));
-    broken.extend(moves_on::what_was_refused_did_not_happen(history));
-    broken.extend(paid::little_is_paid_for_doubts(history));
-    broken.extend(patient::no_platform_is_hammered(history));
-    broken.extend(patient::no_duplicate_is_sent_again(history));
-    broken.extend(leaked::no_credentials_are_logged(history));
-    broken.extend(leaked::one_request_makes_one_post(history));
+    broken.extend(followed::follow_ups_are_completed(history));
+    broken.extend(counted::post_counts_match_the_posts(history).await);
+    broken.extend(counted::pending_marks_match_the_pending_targets(history));
+    broken.extend(counted::ended_deliveries_are_not_due(history));
+    broken.extend(told::every_outcome_has_an_event(history));
+    broken.extend(told::every_event_matches_a_change(history));
+    broken.extend(told::every_lost_grant_has_an_event(history));
+    broken.extend(told::every_scheduling_has_exactly_one_event(history));
+    broken.extend(told::every_connect_and_disconnect_has_an_event(history));
+    broken.extend(notified::every_event_reaches_its_endpoint(history));
+    broken.extend(notified::endpoints_receive_only_events_of_their_user(history));
+    broken.extend(moves_on::final_states_do_not_change(history));
+    broken.extend(moves_on::refused_requests_change_nothing(history));
+    broken.extend(paid::paid_look_ups_are_limited(history));
+    broken.extend(patient::retries_respect_the_backoff(history));
+    broken.extend(patient::duplicate_refusals_are_not_retried(history));
+    broken.extend(leaked::credentials_are_not_logged(history));
+    broken.extend(leaked::each_request_creates_one_post(history));
     broken
 }
 

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_in_a_line_is_found() {
+    fn token_in_a_log_line_is_found() {
         let logs = Logs::default();
 
         tracing::subscriber::with_default(logs.clone(), || {

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mutation_has_its_place() {
+    fn every_mutation_matches_the_source_once() {
         check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
     }
 }

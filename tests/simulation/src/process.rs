@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_of_a_process_runs_after_its_death() {
+    async fn killed_process_runs_nothing_more() {
         let went_on = AtomicBool::new(false);
         let work = async {
             let other = async {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_is_cut_off_by_its_time_limit() {
+    async fn process_is_stopped_at_its_time_limit() {
         let slow = tokio::time::sleep(Duration::from_secs(61));
 
         assert_eq!(run("delivery#1".to_owned(), Duration::from_mins(1), Box::pin(slow)).await, None);

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_message_comes_again_until_it_is_done_and_at_last_is_put_aside() {
+    async fn message_is_redelivered_until_done_or_dead_lettered() {
         let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::zero()));
         let queue = SimulatedQueue::new(Arc::clone(&world));
         queue.send(&[outgoing(0), outgoing(60)]).await.unwrap();

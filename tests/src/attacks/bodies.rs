@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{Arena, Attack};
-use crate::{answer::Answer, attacks, ensure, fault::Result};
+use crate::{answer::Answer, attacks, ensure, error::Result};
 
 pub(super) fn attacks() -> Vec<Attack> {
     let mut all = attacks!(7, [

@@ -9,12 +9,13 @@ use platforms::conformance::network::{Call, InjectedFault, Network};
 use super::{Arena, Attack};
 use crate::{
     answer::text,
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, fresh},
+    ensure,
+    error::Result,
     harness::{Harness, LIFTED},
     moment,
     platforms::connecting::connect,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -29,8 +30,8 @@ async fn repeats(_: &Arena) -> Result<String> {
     let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    let user = world.new_user().await?;
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    let user = deployment.new_user().await?;
     let account = connect(&user, &server).await?;
     let tokens = server.access_tokens();
     ensure!(!tokens.is_empty(), "the server gave no token");

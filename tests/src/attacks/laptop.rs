@@ -19,11 +19,11 @@ use crate::{
     answer::text,
     attacks,
     browser::Browser,
+    deployment::{Deployment, fresh_email},
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::{Harness, LIFTED},
     picture,
-    world::{Deployment, fresh_email},
 };
 
 /// Where a tunnel would make the service public.
@@ -45,8 +45,9 @@ pub(super) fn attacks() -> Vec<Attack> {
 }
 
 /// Sends a request to a stack under this name.
-async fn by_name(world: &Deployment, method: Method, path: &str, host: &str) -> Result<StatusCode> {
-    let request = world.http().request(method, format!("{}{path}", world.origin())).header(header::HOST, host);
+async fn by_name(deployment: &Deployment, method: Method, path: &str, host: &str) -> Result<StatusCode> {
+    let request =
+        deployment.http().request(method, format!("{}{path}", deployment.origin())).header(header::HOST, host);
     Ok(request.send().await?.status())
 }
 
@@ -155,12 +156,12 @@ pub(super) fn signed(
         .time(SystemTime::now())
         .settings(settings)
         .build()
-        .map_err(|it| Fault::new(it.to_string()))?;
+        .map_err(|it| TestError::new(it.to_string()))?;
     let target = operation.map(|it| format!("DynamoDB_20120810.{it}"));
     let headers: Vec<_> = target.iter().map(|it| ("x-amz-target", it.as_str())).collect();
     let request =
         SignableRequest::new(method.as_str(), url, headers.iter().copied(), SignableBody::Bytes(body.as_bytes()));
-    let instructions = request.and_then(|it| sign(it, &params.into())).map_err(|it| Fault::new(it.to_string()))?;
+    let instructions = request.and_then(|it| sign(it, &params.into())).map_err(|it| TestError::new(it.to_string()))?;
     let mut request = plain()?.request(method.clone(), url).body(body.to_owned());
     for (name, value) in headers.into_iter().chain(instructions.output().headers()) {
         request = request.header(name, value);
@@ -182,29 +183,29 @@ async fn known_keys(_: &Arena) -> Result<String> {
 }
 
 async fn rebinding(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let port = world.origin().rsplit(':').next().unwrap_or_default();
+    let deployment = arena.lifted();
+    let port = deployment.origin().rsplit(':').next().unwrap_or_default();
     let hosts = ["evil.example".to_owned(), format!("evil.example:{port}"), format!("localhost.evil.example:{port}")];
     let mut tried = 0;
     for host in &hosts {
         for path in ["/docs", "/api/v1/user", "/sandbox", "/sandbox/posts.json", "/dev/events", "/dev-issuer/jwks"] {
-            let status = by_name(world, Method::GET, path, host).await?;
+            let status = by_name(deployment, Method::GET, path, host).await?;
             ensure!(status == StatusCode::MISDIRECTED_REQUEST, "{host}{path}: {status}");
             tried += 1;
         }
     }
     let ours = format!("127.0.0.1:{port}");
-    let status = by_name(world, Method::GET, "/sandbox/posts.json", &ours).await?;
+    let status = by_name(deployment, Method::GET, "/sandbox/posts.json", &ours).await?;
     ensure!(status.is_success(), "{ours} is ours: {status}");
     Ok(format!("421 to all {tried}"))
 }
 
 async fn page_posts(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
+    let deployment = arena.lifted();
     for site in ["cross-site", "same-site"] {
-        let answer = world
+        let answer = deployment
             .http()
-            .post(format!("{}/sandbox/faults", world.origin()))
+            .post(format!("{}/sandbox/faults", deployment.origin()))
             .header("sec-fetch-site", site)
             .header("content-type", "application/json")
             .body(r#"{"account":"nobody","kind":"refuse","count":1}"#)
@@ -226,15 +227,15 @@ async fn tunnelled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deploym
     let mut arguments = vec!["--origin", origin, "--origin-port", &port];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    Ok((stack, world))
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    Ok((stack, deployment))
 }
 
 async fn through_tunnel(_: &Arena) -> Result<String> {
     let tunnel = end_of_tunnel()?;
-    let (_stack, world) = tunnelled(OUTSIDE, tunnel).await?;
+    let (_stack, deployment) = tunnelled(OUTSIDE, tunnel).await?;
     let name = OUTSIDE.trim_start_matches("https://");
-    let local = world.origin().trim_start_matches("http://").to_owned();
+    let local = deployment.origin().trim_start_matches("http://").to_owned();
     let paths = [
         "/sandbox",
         "/sandbox/posts.json",
@@ -251,9 +252,9 @@ async fn through_tunnel(_: &Arena) -> Result<String> {
     for host in [name, &target, &local] {
         for further in forwarded {
             let asked = async |path: &str| {
-                let request = world.http().get(format!("http://{tunnel}{path}")).header(header::HOST, host);
+                let request = deployment.http().get(format!("http://{tunnel}{path}")).header(header::HOST, host);
                 let request = further.into_iter().fold(request, |it, (name, value)| it.header(name, value));
-                Ok::<_, Fault>(request.send().await?.status())
+                Ok::<_, TestError>(request.send().await?.status())
             };
             for path in paths {
                 let status = asked(path).await?;
@@ -266,21 +267,26 @@ async fn through_tunnel(_: &Arena) -> Result<String> {
         }
     }
     for (header, value) in [("host", name), ("x-forwarded-for", "203.0.113.9")] {
-        let status =
-            world.http().get(format!("{}/sandbox", world.origin())).header(header, value).send().await?.status();
+        let status = deployment
+            .http()
+            .get(format!("{}/sandbox", deployment.origin()))
+            .header(header, value)
+            .send()
+            .await?
+            .status();
         ensure!(status == StatusCode::MISDIRECTED_REQUEST, "a tunnel to the port of this machine, {header}: {status}");
     }
     Ok(format!("404 to all {} under three names, and the pages are there", paths.len()))
 }
 
 async fn known_secret_of_files(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let user = world.new_user().await?;
+    let deployment = arena.lifted();
+    let user = deployment.new_user().await?;
     let path = user.upload("image/png", &picture::png(4, 4, [0, 0, 0])).await?;
-    let url = format!("{}/social-publishing-media/{path}", world.origin());
+    let url = format!("{}/social-publishing-media/{path}", deployment.origin());
     let status = signed(&Method::GET, &url, "s3", ("local", "local-secret"), None, "")?.send().await?.status();
     ensure!(status == StatusCode::FORBIDDEN, "with the secret of earlier versions: {status}");
-    let status = world.http().get(&url).send().await?.status();
+    let status = deployment.http().get(&url).send().await?.status();
     ensure!(status == StatusCode::FORBIDDEN, "without a signature: {status}");
     Ok("403, and without a signature likewise".to_owned())
 }
@@ -289,11 +295,11 @@ async fn known_secret_of_files(arena: &Arena) -> Result<String> {
 async fn signs_in(_: &Arena) -> Result<String> {
     let (name, tunnel) = ("app.sps-tunnel.example", end_of_tunnel()?);
     let origin = format!("http://{name}:{}", tunnel.port());
-    let (_stack, world) = tunnelled(&origin, tunnel).await?;
+    let (_stack, deployment) = tunnelled(&origin, tunnel).await?;
     let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).resolve(name, tunnel);
     let mut browser = Browser::new(http.build()?);
-    let page = world.sign_in(&mut browser, &format!("{origin}/account"), &fresh_email()).await?;
-    ensure!(page.status.is_success(), "{}", page.fault("not signed in"));
+    let page = deployment.sign_in(&mut browser, &format!("{origin}/account"), &fresh_email()).await?;
+    ensure!(page.status.is_success(), "{}", page.test_error("not signed in"));
     let ended_at = page.url.origin().ascii_serialization();
     ensure!(ended_at == origin, "the person ended on {}", page.url);
     Ok(format!("{} on {}", page.status, page.url))

@@ -12,11 +12,12 @@ use serde_json::Value;
 use super::{Arena, Attack};
 use crate::{
     answer::{list, text},
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, User},
+    ensure,
+    error::Result,
     harness::{Harness, LIFTED},
     platforms::connecting::{departs, types},
-    world::{Deployment, User},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -47,8 +48,8 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
     let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    let user = world.new_user().await?;
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    let user = deployment.new_user().await?;
     let (begun, _) = begin(&user, &hostile).await?;
     let (_, mut page) = begin(&user, &honest).await?;
     let calls = || (hostile.calls(Call::Exchange), honest.calls(Call::Exchange));
@@ -74,7 +75,7 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
 struct Homeservers<N> {
     hostile: N,
     honest: N,
-    world: Deployment,
+    deployment: Deployment,
     _stack: Harness,
 }
 
@@ -86,9 +87,9 @@ impl<N: Network> Homeservers<N> {
         let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
         arguments.extend(LIFTED);
         let stack = Harness::start(&arguments).await?;
-        let world = Deployment::new(stack.ready().clone()).await?;
+        let deployment = Deployment::new(stack.ready().clone()).await?;
         ensure!(hostile.lead_users_to(&honest, detour), "it does not lead anybody there");
-        Ok(Self { hostile, honest, world, _stack: stack })
+        Ok(Self { hostile, honest, deployment, _stack: stack })
     }
 
     /// A connect flow in which the person names the hostile homeserver; what was begun, and what they type.
@@ -100,11 +101,11 @@ impl<N: Network> Homeservers<N> {
 
     /// Our page asks for something else, and the hostile homeserver was told nothing.
     async fn nobody_leaves(self) -> Result<String> {
-        let user = self.world.new_user().await?;
+        let user = self.deployment.new_user().await?;
         let (begun, answers) = self.name_hostile(&user).await?;
         let page = types(&user, &begun, &answers).await?;
-        ensure!(page.form_with_field("password").is_some(), "{}", page.fault("it asks for no password or token"));
-        ensure!(page.url.as_str().starts_with(user.world.origin()), "{}", page.fault("the person left"));
+        ensure!(page.form_with_field("password").is_some(), "{}", page.test_error("it asks for no password or token"));
+        ensure!(page.url.as_str().starts_with(user.deployment.origin()), "{}", page.test_error("the person left"));
         self.hostile_has_nothing("")?;
         Ok("our page asks for a token".to_owned())
     }
@@ -127,7 +128,7 @@ async fn authorization_server_of_another_homeserver(_: &Arena) -> Result<String>
 
 async fn page_of_another_homeserver(_: &Arena) -> Result<String> {
     let homeservers = Homeservers::<Matrix<true>>::start(Detour::Redirected).await?;
-    let user = homeservers.world.new_user().await?;
+    let user = homeservers.deployment.new_user().await?;
     let (begun, answers) = homeservers.name_hostile(&user).await?;
     let page = departs(&user, &begun, &answers).await?;
 

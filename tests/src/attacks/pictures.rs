@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use super::{Arena, Attack};
 use crate::{
     answer::{integer, text},
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, User, fresh, targets},
+    ensure,
+    error::Result,
     moment, picture,
-    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -39,8 +40,8 @@ async fn damaged_jpegs(arena: &Arena) -> Result<String> {
 }
 
 async fn bombs(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (mut attacker, mut other) = (world.new_user().await?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (mut attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (theirs, ours) = (attacker.connect(0).await?, other.connect(1).await?);
     let bomb = picture::bomb(5_000, 3_000);
     let due = moment::in_seconds(60);
@@ -49,7 +50,7 @@ async fn bombs(arena: &Arena) -> Result<String> {
         let path = attacker.upload("image/png", &bomb).await?;
         bombs.push(post(&attacker, &theirs, &path, &due).await?.0);
     }
-    let late_ms = goes_out(&other, world, &ours, &due).await?;
+    let late_ms = goes_out(&other, deployment, &ours, &due).await?;
     let ended = bombs.iter().map(|id| ends(&attacker, *id));
     let ended = try_join_all(ended).await?;
     ensure!(ended.iter().all(|it| it == "published"), "they are pictures, and they end as {ended:?}");
@@ -59,8 +60,8 @@ async fn bombs(arena: &Arena) -> Result<String> {
 /// An attacker posts these files, each of which has to fail with these words;
 /// another user's post of the same second goes out.
 async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) -> Result<String> {
-    let world = arena.lifted();
-    let (mut attacker, mut other) = (world.new_user().await?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (mut attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (theirs, ours) = (attacker.connect(0).await?, other.connect(1).await?);
     let due = moment::in_seconds(seconds);
     let mut struck = Vec::new();
@@ -68,7 +69,7 @@ async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) ->
         let path = attacker.upload(mime_type, file).await?;
         struck.push((post(&attacker, &theirs, &path, &due).await?.0, words));
     }
-    let late_ms = goes_out(&other, world, &ours, &due).await?;
+    let late_ms = goes_out(&other, deployment, &ours, &due).await?;
     let mut said = String::new();
     for (id, words) in struck {
         let post = attacker.reaches(id, "failed", 120).await?;
@@ -79,11 +80,11 @@ async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) ->
 }
 
 /// Posts a picture that has to be made smaller; by how much it is late.
-async fn goes_out(user: &User<'_>, world: &Deployment, connection: &Value, due: &str) -> Result<i64> {
+async fn goes_out(user: &User<'_>, deployment: &Deployment, connection: &Value, due: &str) -> Result<i64> {
     let path = user.upload("image/png", &picture::png(5_000, 20, [30, 120, 90])).await?;
     let (id, words) = post(user, connection, &path, due).await?;
     let shown = user.reaches(id, "published", 150).await?;
-    let entry = world.appears(&words, 10).await?;
+    let entry = deployment.appears(&words, 10).await?;
     let received: chrono::DateTime<chrono::Utc> = text(&entry, "received_at")?.parse()?;
     let late_ms = (received - moment::read(&shown["scheduled_at"])?).num_milliseconds();
     ensure!((0..=LATE_MS).contains(&late_ms), "another user's post is {late_ms} ms late");

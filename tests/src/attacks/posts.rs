@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 use super::{Arena, Attack};
 use crate::{
     answer::{integer, list, text},
-    attacks, ensure,
-    fault::{Fault, Result},
+    attacks,
+    deployment::{User, fresh, targets},
+    ensure,
+    error::{Result, TestError},
     moment,
-    world::{User, fresh, targets},
 };
 
 /// How long posts are listed while they are written.
@@ -80,7 +81,7 @@ async fn changes_while_it_goes_out(arena: &Arena) -> Result<String> {
         let answers = join_all((0..20).map(|_| user.api.patch(&path, &body))).await;
         for answer in answers {
             let answer = answer?;
-            ensure!([200, 422].contains(&answer.status), "{}", answer.fault("neither 200 nor 422"));
+            ensure!([200, 422].contains(&answer.status), "{}", answer.test_error("neither 200 nor 422"));
             seen.push(answer.status);
         }
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -119,7 +120,7 @@ async fn disconnected(arena: &Arena) -> Result<String> {
         let (made, gone) = (made.into_iter().collect::<Result<Vec<_>>>()?, gone?);
         let scheduled = made.iter().filter(|it| it.status == 201).count();
         ensure!(made.iter().all(|it| [201, 422].contains(&it.status)), "{}", statuses(&of(&made)));
-        ensure!([204, 422].contains(&gone.status), "{}", gone.fault("neither 204 nor 422"));
+        ensure!([204, 422].contains(&gone.status), "{}", gone.test_error("neither 204 nor 422"));
         ensure!(gone.status == 422 || scheduled == 0, "disconnected beside {scheduled} scheduled posts");
         seen.extend(of(&made));
         seen.push(gone.status);
@@ -189,7 +190,7 @@ async fn read(user: &User<'_>, reader: usize) -> Result<(usize, usize)> {
         let (size, page) = ([1, 5, 15, 100][round % 4], 1 + round / 4 % 3);
         let query = format!("/posts?status={status}&sort={sort}&direction={direction}&per_page={size}&page={page}");
         let answer = user.api.get(&query).await?.is(200)?;
-        posts += check(&answer.json()?, status, size, page).map_err(|it| answer.fault(&it.to_string()))?;
+        posts += check(&answer.json()?, status, size, page).map_err(|it| answer.test_error(&it.to_string()))?;
     }
     Ok((lists, posts))
 }
@@ -208,10 +209,10 @@ fn check(body: &Value, status: &str, size: usize, page: usize) -> Result<usize> 
 }
 
 async fn swapped(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let mut user = world.new_user().await?;
+    let deployment = arena.lifted();
+    let mut user = deployment.new_user().await?;
     let (connection, email) = (user.connect(0).await?, user.email.clone());
-    let drafts = world.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
+    let drafts = deployment.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
     let (seen, theirs) = (fresh("seen"), fresh("swapped"));
     let body = json!({ "content": seen, "platforms": targets(&[&connection])? });
     let path = format!("/posts/{}", integer(&drafts.post("/posts", &body).await?.ok(201)?, "id")?);
@@ -242,7 +243,7 @@ async fn swapped(arena: &Arena) -> Result<String> {
     ensure!(statuses[1..].iter().all(|it| [200, 403].contains(it)), "{}", self::statuses(&statuses));
     let post = user.api.get(&path).await?.ok(200)?;
     ensure!(scheduled == 412 || post["content"] == *seen, "what was not seen is scheduled: {post}");
-    ensure!(world.timeline(&theirs).await?.is_empty(), "what was not seen is public");
+    ensure!(deployment.timeline(&theirs).await?.is_empty(), "what was not seen is public");
     Ok(format!("412, 428 and 428; beside 20 swaps {scheduled}"))
 }
 
@@ -263,7 +264,7 @@ async fn public_and_scheduled(arena: &Arena) -> Result<String> {
     ensure!(same["status"] == "failed", "a refused change made it {}", same["status"]);
 
     let ended = user.change(post, &json!({ "platforms": targets(&[&good])? })).await?;
-    let left = list(&ended, "platforms")?.first().ok_or_else(|| Fault::new("no entry is left"))?;
+    let left = list(&ended, "platforms")?.first().ok_or_else(|| TestError::new("no entry is left"))?;
     ensure!(ended["status"] == "published" && left["status"] == "published", "{ended}");
     Ok(format!("{} {}; without a time published", refused.status, refused.json()?["message"]))
 }

@@ -5,10 +5,11 @@ use serde_json::json;
 use super::{Arena, Attack};
 use crate::{
     answer::{integer, text},
-    attacks, ensure,
-    fault::{Result, same},
+    attacks,
+    deployment::{Deployment, fresh},
+    ensure,
+    error::{Result, same},
     moment,
-    world::{Deployment, fresh},
 };
 
 /// The place of @ferry on the consent page: no other attack arms faults for it.
@@ -21,12 +22,12 @@ pub(super) fn attacks() -> Vec<Attack> {
 }
 
 async fn revoked_on_the_way(arena: &Arena) -> Result<String> {
-    let world: &Deployment = arena.lifted();
-    let mut user = world.new_user().await?;
+    let deployment: &Deployment = arena.lifted();
+    let mut user = deployment.new_user().await?;
     let account = user.connect(FERRY).await?;
     let name = text(&account, "username")?.to_owned();
-    world.disarm(&name).await?;
-    world.arm(&json!({ "account": name, "kind": "revoke" })).await?;
+    deployment.disarm(&name).await?;
+    deployment.arm(&json!({ "account": name, "kind": "revoke" })).await?;
     let id = user.schedule(&fresh("struck"), &[&account], 1).await?;
     let waiting = moment::eventually(std::time::Duration::from_secs(40), "a post that waits", || async {
         let post = user.show(id).await?;

@@ -15,11 +15,12 @@ use tokio::{io::AsyncReadExt, net::TcpListener};
 use super::{Arena, Attack};
 use crate::{
     answer::{integer, text},
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, User, fresh, targets},
+    ensure,
+    error::Result,
     harness::{Harness, LIFTED},
     moment,
-    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -65,8 +66,8 @@ impl Silent {
         let mut arguments = vec!["--allow-fetch-from", &self.address];
         arguments.extend(LIFTED);
         let stack = Harness::start(&arguments).await?;
-        let world = Deployment::new(stack.ready().clone()).await?;
-        Ok((stack, world))
+        let deployment = Deployment::new(stack.ready().clone()).await?;
+        Ok((stack, deployment))
     }
 }
 
@@ -74,7 +75,7 @@ impl Silent {
 async fn names(user: &User<'_>, server: &str, times: usize) -> Result<Vec<u16>> {
     let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let page = user.browser.clone().open(text(&begun, "authorization_url")?).await?;
-    let form = page.form_with_field("server").ok_or_else(|| page.fault("there is no form"))?;
+    let form = page.form_with_field("server").ok_or_else(|| page.test_error("there is no form"))?;
     let server = format!("http://{server}");
     let sent = (0..times).map(async |_| {
         let mut browser = user.browser.clone();
@@ -86,8 +87,8 @@ async fn names(user: &User<'_>, server: &str, times: usize) -> Result<Vec<u16>> 
 
 async fn many_slow_servers(_: &Arena) -> Result<String> {
     let silent = Silent::start().await?;
-    let (_stack, world) = silent.stack().await?;
-    let (attacker, mut other) = (world.new_user().await?, world.new_user().await?);
+    let (_stack, deployment) = silent.stack().await?;
+    let (attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let connection = other.connect(0).await?;
 
     let attack = async {
@@ -107,7 +108,7 @@ async fn many_slow_servers(_: &Arena) -> Result<String> {
         });
         let id = integer(&other.create(&body).await?, "id")?;
         other.reaches(id, "published", 5).await?;
-        Ok::<_, crate::fault::Fault>(began.elapsed())
+        Ok::<_, crate::error::TestError>(began.elapsed())
     };
     let (answers, took) = tokio::try_join!(attack, goes_out)?;
 
@@ -121,12 +122,12 @@ async fn many_slow_servers(_: &Arena) -> Result<String> {
 
 async fn again_and_again(_: &Arena) -> Result<String> {
     let silent = Silent::start().await?;
-    let (_stack, world) = silent.stack().await?;
-    let attacker = world.new_user().await?;
+    let (_stack, deployment) = silent.stack().await?;
+    let attacker = deployment.new_user().await?;
     let begun = attacker.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let mut browser = attacker.browser.clone();
     let page = browser.open(text(&begun, "authorization_url")?).await?;
-    let form = page.form_with_field("server").ok_or_else(|| page.fault("there is no form"))?;
+    let form = page.form_with_field("server").ok_or_else(|| page.test_error("there is no form"))?;
 
     // No server is called for what names none.
     let mut seen = Vec::new();

@@ -4,9 +4,10 @@ use serde_json::json;
 
 use super::{Arena, Attack};
 use crate::{
-    attacks, ensure,
-    fault::Result,
-    world::{fresh, targets},
+    attacks,
+    deployment::{fresh, targets},
+    ensure,
+    error::Result,
 };
 
 pub(super) fn attacks() -> Vec<Attack> {

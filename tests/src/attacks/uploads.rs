@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use super::{Arena, Attack, laptop::signed};
 use crate::{
     answer::text,
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, User, fresh},
+    ensure,
+    error::Result,
     harness::{Harness, LIFTED},
     picture,
-    world::{Deployment, User, fresh},
 };
 
 const MIB: usize = 1 << 20;
@@ -109,16 +110,17 @@ async fn erased(_: &Arena) -> Result<String> {
     let mut arguments = vec!["--dynamodb-port", "0"];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    let user = busy(&world).await?;
-    let mut other = world.new_user().await?;
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    let user = busy(&deployment).await?;
+    let mut other = deployment.new_user().await?;
     other.connect(1).await?;
     let (found, stays) = (items_of(&stack, user.id).await?, items_of(&stack, other.id).await?);
     ensure!(8 <= found.len(), "the user is in {found:?} only");
 
     let mut passes = 0;
     loop {
-        let answer = world.http().post(format!("{}/dev/erase-user/{}", world.origin(), user.id)).send().await?;
+        let answer =
+            deployment.http().post(format!("{}/dev/erase-user/{}", deployment.origin(), user.id)).send().await?;
         let (status, said) = (answer.status(), answer.text().await?);
         ensure!(status == StatusCode::OK, "{status} {said}");
         passes += 1;
@@ -139,8 +141,8 @@ async fn erased(_: &Arena) -> Result<String> {
 
 /// A user with something in every table: an account, a post that went out, one
 /// that waits, a picture, an idempotency key, a connect flow under way.
-async fn busy(world: &Deployment) -> Result<User<'_>> {
-    let mut user = world.new_user().await?;
+async fn busy(deployment: &Deployment) -> Result<User<'_>> {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let picture = user.picture().await?;
     let out = user.schedule(&fresh("out"), &[&connection], 0).await?;
@@ -150,7 +152,7 @@ async fn busy(world: &Deployment) -> Result<User<'_>> {
     let keyed = json!({ "content": fresh("keyed") });
     user.api.call(Method::POST, "/posts").json(&keyed).header("idempotency-key", "k").send().await?.is(201)?;
     user.api.call(Method::POST, "/connections/connect/sandbox").send().await?.is(201)?;
-    world.device(&user.api, &[]).await?;
+    deployment.device(&user.api, &[]).await?;
     Ok(user)
 }
 

@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use super::{Arena, Attack};
 use crate::{
     answer::list,
-    attacks, ensure,
-    fault::{Fault, Result, same},
+    attacks,
+    deployment::{User, fresh},
+    ensure,
+    error::{Result, TestError, same},
     moment,
     webhook_receiver::got,
-    world::{User, fresh},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -25,7 +26,7 @@ pub(super) fn attacks() -> Vec<Attack> {
 
 /// Creates webhooks of a user at endpoints of the tests, and returns the name of the first.
 async fn webhooks(arena: &Arena, user: &User<'_>, behavior: &str, count: usize) -> Result<String> {
-    let files = arena.lifted().files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
+    let files = arena.lifted().files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
     let names: Vec<_> = (0..count).map(|_| fresh("hook").replace(' ', "-")).collect();
     let first = names.first().cloned().unwrap_or_default();
     for name in names {
@@ -57,7 +58,7 @@ async fn waiting(user: &User<'_>) -> Result<usize> {
     let webhooks = user.api.get("/webhooks").await?.ok(200)?;
     let counts = list(&webhooks, "data")?.iter().map(async |it| {
         let all = user.api.get(&format!("/webhooks/{}/deliveries?per_page=100", it["id"])).await?.ok(200)?;
-        Ok::<_, Fault>(list(&all, "data")?.iter().filter(|it| it["status"] == "waiting").count())
+        Ok::<_, TestError>(list(&all, "data")?.iter().filter(|it| it["status"] == "waiting").count())
     });
     Ok(try_join_all(counts).await?.iter().sum())
 }
@@ -85,8 +86,8 @@ async fn nobody_agreed(arena: &Arena) -> Result<String> {
 }
 
 async fn many_and_slow(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (mut noisy, mut quiet) = (world.new_user().await?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (mut noisy, mut quiet) = (deployment.new_user().await?, deployment.new_user().await?);
     webhooks(arena, &noisy, "is-slow", 10).await?;
     let mine = webhooks(arena, &quiet, "accepts", 1).await?;
     enabled(&noisy).await?;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Root;
-use crate::fault::Result;
+use crate::error::Result;
 
 /// Everybody's password: the pool wants twelve characters of several kinds.
 pub const PASSWORD: &str = "Harbour-lights-7";
@@ -34,8 +34,8 @@ impl UserPool {
         });
         match self.root.call("AWSCognitoIdentityProviderService.AdminCreateUser", &person).await {
             Ok(_) => {}
-            Err(fault) if fault.to_string().contains("UsernameExistsException") => return Ok(()),
-            Err(fault) => return Err(fault),
+            Err(error) if error.to_string().contains("UsernameExistsException") => return Ok(()),
+            Err(error) => return Err(error),
         }
         let password = json!({ "UserPoolId": self.id, "Username": email, "Password": PASSWORD, "Permanent": true });
         self.root.call("AWSCognitoIdentityProviderService.AdminSetUserPassword", &password).await?;

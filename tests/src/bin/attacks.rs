@@ -7,7 +7,7 @@ use serde_json::json;
 use tests::{
     attacks::{self, Arena, Outcome},
     ensure,
-    fault::Result,
+    error::Result,
     program::ended,
     report::say,
 };

@@ -6,14 +6,14 @@ use clap::Parser;
 use serde_json::Value;
 use tests::{
     deployed::LOG_OF_CALLS,
-    fault::{Fault, Result},
+    deployment::Deployment,
+    error::{Result, TestError},
     file_server,
     harness::{Harness, LIFTED, Ready},
     program::Common,
     report::{Report, say},
     runner::{self, Check},
     suite,
-    world::Deployment,
 };
 
 /// Black-box tests of a running service.
@@ -74,23 +74,23 @@ fn given(options: &Options) -> Result<Option<Ready>> {
         return Ok(None);
     };
     let pages = options.origin.as_deref().or_else(|| base_url.trim_end_matches('/').strip_suffix("/api/v1"));
-    let origin = pages.ok_or_else(|| Fault::new("--base-url does not end in /api/v1: say --origin too"))?;
+    let origin = pages.ok_or_else(|| TestError::new("--base-url does not end in /api/v1: say --origin too"))?;
     Ok(Some(Ready { origin: origin.to_owned(), base_url: base_url.clone(), token: token.clone(), stores: Value::Null }))
 }
 
 async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
-    let world = Deployment::new(ready).await?;
-    let world = match &options.sandbox {
-        Some(origin) => world.with_sandbox(origin.trim_end_matches('/').to_owned()),
-        None => world,
+    let deployment = Deployment::new(ready).await?;
+    let deployment = match &options.sandbox {
+        Some(origin) => deployment.with_sandbox(origin.trim_end_matches('/').to_owned()),
+        None => deployment,
     };
-    let world = Arc::new(world);
-    let limit = world.requests_per_minute().await?;
-    say(&format!("Testing {} ({limit} requests a minute)", world.base()));
-    runner::run(Arc::clone(&world), chosen(suite::checks(), options), options.jobs, report).await;
+    let deployment = Arc::new(deployment);
+    let limit = deployment.requests_per_minute().await?;
+    say(&format!("Testing {} ({limit} requests a minute)", deployment.base()));
+    runner::run(Arc::clone(&deployment), chosen(suite::checks(), options), options.jobs, report).await;
     say("Fetching from URLs and the pages of deliveries are only tested on the local stack started here.");
     if limit == 60 {
-        runner::run(world, chosen(suite::limit_checks(), options), options.jobs, report).await;
+        runner::run(deployment, chosen(suite::limit_checks(), options), options.jobs, report).await;
     } else {
         say("The limits of this deployment are not the specification's: their checks need one where they are.");
     }

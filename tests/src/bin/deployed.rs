@@ -7,12 +7,12 @@ use clap::Parser;
 use futures::FutureExt;
 use tests::{
     deployed::{LOG_OF_CALLS, LOG_OF_PRICES, LOG_OF_RECOGNITION, Stack, callers, connect_flows, scenes},
-    fault::{Fault, Result},
+    deployment::Deployment,
+    error::{Result, TestError},
     program::Common,
     report::{Line, Report, say},
     runner::{self, Check},
     suite,
-    world::Deployment,
 };
 
 /// Black-box tests of the deployed stack.
@@ -59,9 +59,9 @@ async fn run(options: &Options) -> Result<Report> {
     // The faults of the platform are left for the second time, because they
     // take long.
     checks(&stack, |it| it.area != "faults", options.jobs, &mut report).await?;
-    let world = stack.world().await?;
-    scene("functions die at work", scenes::functions_die(&stack, &world), &mut report).await;
-    scene("an update comes while posts are due", scenes::an_update_comes(&mut stack, &world), &mut report).await;
+    let deployment = stack.deployment().await?;
+    scene("functions die at work", scenes::functions_die(&stack, &deployment), &mut report).await;
+    scene("an update comes while posts are due", scenes::an_update_comes(&mut stack, &deployment), &mut report).await;
     checks(&stack, |_| true, options.jobs, &mut report).await?;
     last_scenes(&mut stack, |_| true, &mut report).await?;
     scene("roles allow what is done and nothing else", async { roles(&stack) }, &mut report).await;
@@ -70,35 +70,38 @@ async fn run(options: &Options) -> Result<Report> {
 
 /// Runs those checks of every deployment that are wanted.
 async fn checks(stack: &Stack, wanted: impl Fn(&Check) -> bool, jobs: usize, report: &mut Report) -> Result {
-    let world: Arc<Deployment> = Arc::new(stack.world().await?);
+    let deployment: Arc<Deployment> = Arc::new(stack.deployment().await?);
     let checks = suite::checks().into_iter().filter(wanted).collect();
-    runner::run(world, checks, jobs, report).await;
+    runner::run(deployment, checks, jobs, report).await;
     Ok(())
 }
 
 /// Plays those scenes that need nothing of what comes before or after them.
 async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report: &mut Report) -> Result {
-    let world = &deployed.world().await?;
+    let deployment = &deployed.deployment().await?;
     let stack = &*deployed;
     let scenes = [
-        ("upkeep has work", scenes::upkeep_has_work(stack, world).boxed_local()),
-        ("uploads are looked at", scenes::uploads_are_looked_at(stack, world).boxed_local()),
-        ("an endpoint is told", scenes::an_endpoint_is_told(stack, world).boxed_local()),
-        ("a user is disabled and let in again", scenes::a_user_is_disabled_and_let_in(stack, world).boxed_local()),
-        ("a user is erased", scenes::a_user_is_erased(stack, world).boxed_local()),
-        ("a day passes", scenes::a_day_passes(stack, world).boxed_local()),
-        ("a file is lost", scenes::a_file_is_lost(stack, world).boxed_local()),
-        ("a delivery is orphaned", scenes::a_delivery_is_orphaned(stack, world).boxed_local()),
-        ("a change meets its delivery", scenes::a_change_meets_its_delivery(stack, world).boxed_local()),
+        ("upkeep has work", scenes::upkeep_has_work(stack, deployment).boxed_local()),
+        ("uploads are looked at", scenes::uploads_are_looked_at(stack, deployment).boxed_local()),
+        ("an endpoint is told", scenes::endpoint_receives_events(stack, deployment).boxed_local()),
+        (
+            "a user is disabled and let in again",
+            scenes::disabled_user_can_be_enabled_again(stack, deployment).boxed_local(),
+        ),
+        ("a user is erased", scenes::erased_user_leaves_no_items(stack, deployment).boxed_local()),
+        ("a day passes", scenes::a_day_passes(stack, deployment).boxed_local()),
+        ("a file is lost", scenes::missing_file_fails_its_post(stack, deployment).boxed_local()),
+        ("a delivery is orphaned", scenes::delivery_without_its_post_ends(stack, deployment).boxed_local()),
+        ("a change meets its delivery", scenes::change_after_publication_is_refused(stack, deployment).boxed_local()),
         (
             "somebody else follows a connect flow",
-            connect_flows::a_connect_flow_is_followed_by_somebody_else(world).boxed_local(),
+            connect_flows::connect_flow_is_closed_to_another_user(deployment).boxed_local(),
         ),
-        ("a server has a way back", connect_flows::a_server_has_a_way_back(world).boxed_local()),
-        ("signing out goes on to the issuer", callers::signing_out_goes_on_to_the_issuer(world).boxed_local()),
-        ("a proxy tells who asks", callers::a_proxy_tells_who_asks(world).boxed_local()),
-        ("it gets an edge", scenes::it_gets_an_edge(stack).boxed_local()),
-        ("letters are replayed", scenes::letters_are_replayed(stack, world).boxed_local()),
+        ("a server has a way back", connect_flows::a_server_has_a_way_back(deployment).boxed_local()),
+        ("signing out goes on to the issuer", callers::signing_out_redirects_to_the_issuer(deployment).boxed_local()),
+        ("a proxy tells who asks", callers::proxy_header_identifies_the_client(deployment).boxed_local()),
+        ("it gets an edge", scenes::deploy_with_a_domain(stack).boxed_local()),
+        ("letters are replayed", scenes::letters_are_replayed(stack, deployment).boxed_local()),
     ];
     for (name, played) in scenes.into_iter().filter(|(name, _)| wanted(name)) {
         scene(name, played, report).await;
@@ -106,15 +109,15 @@ async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report
     let name = "a platform reads who asks";
     if wanted(name) {
         // This scene moves the stack to another address, so it comes last.
-        scene(name, scenes::a_platform_reads_who_asks(deployed, world), report).await;
+        scene(name, scenes::a_platform_reads_who_asks(deployed, deployment), report).await;
     }
     Ok(())
 }
 
 async fn scene(name: &str, played: impl Future<Output = Result>, report: &mut Report) {
     let started = Instant::now();
-    let fault = played.await.err();
-    report.add(Line { name: format!("deployed: {name}"), took: started.elapsed(), fault });
+    let error = played.await.err();
+    report.add(Line { name: format!("deployed: {name}"), took: started.elapsed(), error });
 }
 
 /// Checks that roles allow exactly what was used: nothing more and nothing
@@ -126,7 +129,7 @@ fn roles(stack: &Stack) -> Result {
         [(LOG_OF_CALLS, "tests/blackbox"), (LOG_OF_RECOGNITION, platforms), (LOG_OF_PRICES, platforms)]
     {
         let read = std::fs::read_to_string(file);
-        log += &read.map_err(|error| Fault::new(format!("{file}: {error}; {writer} writes it")))?;
+        log += &read.map_err(|error| TestError::new(format!("{file}: {error}; {writer} writes it")))?;
     }
     let differences = stack.privileges(&log)?;
     say(&format!("       permissions granted: {}", differences.granted));
@@ -134,5 +137,5 @@ fn roles(stack: &Stack) -> Result {
     if differences.unused.is_empty() && differences.missing.is_empty() && refused.is_empty() {
         return Ok(());
     }
-    Err(Fault::new(format!("{differences}\n      refused by AWS: {}", refused.join("\n      "))))
+    Err(TestError::new(format!("{differences}\n      refused by AWS: {}", refused.join("\n      "))))
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tests::{
-    fault::Result,
+    error::Result,
     platforms::{bluesky, keyless, mastodon, matrix, real, several, wordpress},
     program::Common,
     report::Report,
@@ -56,7 +56,7 @@ async fn run(common: &Common) -> Result<Report> {
         if common.wants("keyless") {
             keyless::run(&mut beside).await?;
         }
-        Ok::<_, tests::fault::Fault>(())
+        Ok::<_, tests::error::TestError>(())
     };
     tokio::try_join!(social, of_ones_own, keyless)?;
     // Afterwards, because two may not install the same server at once.

@@ -9,7 +9,7 @@ use std::{
 use clap::{Parser, ValueEnum};
 use serde_json::json;
 use tests::{
-    fault::{Fault, Result},
+    error::{Result, TestError},
     file_server,
     harness::{Harness, LIFTED, Ready},
     program::done,
@@ -74,7 +74,7 @@ async fn run(reader: Reader) -> Result {
     };
     // Its output and its exit code are those of this program.
     let status = tokio::task::spawn_blocking(move || command.current_dir(ROOT).status()).await??;
-    if status.success() { Ok(()) } else { Err(Fault::new(format!("the reader ended with {status}"))) }
+    if status.success() { Ok(()) } else { Err(TestError::new(format!("the reader ended with {status}"))) }
 }
 
 fn schemathesis(ready: &Ready) -> Result<Command> {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::Command};
 use serde_json::Value;
 
 use super::BlueskyServer;
-use crate::{answer::text, fault::Result, tools::run};
+use crate::{answer::text, error::Result, tools::run};
 
 /// How the person connects the account to a client.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    fault::{Fault, Result},
+    error::{Result, TestError},
     template::{FUNCTIONS, Template, function_name},
 };
 
@@ -26,13 +26,14 @@ pub(super) fn lay_out(template: &Template, programs: &Path, folder: &Path, numbe
         fs::write(code.join("build"), number.to_string())?;
 
         let resource = &mut built.json_mut()["Resources"][function_name(function)];
-        let found = resource.as_object_mut().ok_or_else(|| Fault::new(format!("{function} is not in the template")))?;
+        let found =
+            resource.as_object_mut().ok_or_else(|| TestError::new(format!("{function} is not in the template")))?;
         found.remove("Metadata");
         found["Properties"]["CodeUri"] = json!(code);
     }
     // The emulator is reached without TLS, and would refuse all of it.
     let resources = built.json_mut()["Resources"].as_object_mut();
-    let resources = resources.ok_or_else(|| Fault::new("the template has no resources"))?;
+    let resources = resources.ok_or_else(|| TestError::new("the template has no resources"))?;
     for policy in ["QueuePolicy", "WebhookQueuePolicy"] {
         resources.remove(policy);
     }

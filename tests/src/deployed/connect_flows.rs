@@ -5,15 +5,15 @@ use serde_json::json;
 
 use crate::{
     answer::{list, text},
+    deployment::Deployment,
     ensure,
-    fault::{Result, same},
-    world::Deployment,
+    error::{Result, same},
 };
 
 /// Somebody else allows access at the platform, and comes back by way of the
 /// gateway: the owner gets nothing, and can go on.
-pub async fn a_connect_flow_is_followed_by_somebody_else(world: &Deployment) -> Result {
-    let (mut owner, mut other) = (world.new_user().await?, world.new_user().await?);
+pub async fn connect_flow_is_closed_to_another_user(deployment: &Deployment) -> Result {
+    let (mut owner, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let request = owner.begin().await?;
 
     let refused = other.consent(&request, 0, "Allow").await?;
@@ -28,12 +28,12 @@ pub async fn a_connect_flow_is_followed_by_somebody_else(world: &Deployment) -> 
 
 /// Each server that users name has an address of its own, which leads to the
 /// function.
-pub async fn a_server_has_a_way_back(world: &Deployment) -> Result {
-    let mut browser = world.browser()?;
-    let address = format!("{}/connect/callback/mastodon/some-server?state=unknown&code=1", world.origin());
+pub async fn a_server_has_a_way_back(deployment: &Deployment) -> Result {
+    let mut browser = deployment.browser()?;
+    let address = format!("{}/connect/callback/mastodon/some-server?state=unknown&code=1", deployment.origin());
     let page = browser.open(&address).await?;
     same(page.status.as_u16(), 404, "status of an unknown connect flow")?;
-    ensure!(page.html.contains("leads nowhere"), "{}", page.fault("it is not the function that answers"));
-    let posted = world.http().request(Method::POST, &address).send().await?;
+    ensure!(page.html.contains("leads nowhere"), "{}", page.test_error("it is not the function that answers"));
+    let posted = deployment.http().request(Method::POST, &address).send().await?;
     same(posted.status().as_u16(), 405, "status of another method there")
 }

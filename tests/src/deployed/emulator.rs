@@ -14,8 +14,8 @@ use tempfile::TempDir;
 use super::processes::{self, Function};
 use crate::{
     aws::{self, Root},
+    error::{Result, TestError},
     fail,
-    fault::{Fault, Result},
     tools::MINISTACK,
 };
 
@@ -120,6 +120,6 @@ impl Drop for Emulator {
 
 /// A port that is free now.
 pub(super) fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Fault::from)?;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(TestError::from)?;
     Ok(listener.local_addr()?.port())
 }

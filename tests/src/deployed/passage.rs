@@ -17,7 +17,7 @@ use reqwest::Client;
 use tokio::net::TcpListener;
 
 use super::recorder::{Recorder, Request};
-use crate::fault::Result;
+use crate::error::Result;
 
 /// Where a proxy leads, and what it does with requests.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::recorder::{Call, KEY, SEALED_BY};
 use crate::{
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     template::{FUNCTIONS, Template, function_name},
 };
 
@@ -106,7 +106,7 @@ pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
     let mut granted = BTreeSet::new();
     for function in FUNCTIONS {
         let role = template.function(function)["Properties"]["Role"]["Fn::GetAtt"][0].as_str().unwrap_or_default();
-        let role = roles.get(role).ok_or_else(|| Fault::new(format!("{function} has no role of its own")))?;
+        let role = roles.get(role).ok_or_else(|| TestError::new(format!("{function} has no role of its own")))?;
         let policies = role["Policies"].as_array().into_iter().flatten();
         let statements = policies.filter_map(|it| it["PolicyDocument"]["Statement"].as_array()).flatten();
         // What is granted under a condition is granted wherever it is needed.
@@ -151,7 +151,7 @@ fn symbol(resource: &Value) -> Result<String> {
     if let Some(name) = resource["Ref"].as_str().or_else(|| resource["Fn::GetAtt"][0].as_str()) {
         return Ok(name.to_owned());
     }
-    let text = resource["Fn::Sub"].as_str().ok_or_else(|| Fault::new(format!("not a resource: {resource}")))?;
+    let text = resource["Fn::Sub"].as_str().ok_or_else(|| TestError::new(format!("not a resource: {resource}")))?;
     if text == SECRETS_ARN {
         return Ok(SECRETS.to_owned());
     }

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::Value;
 
 use super::processes;
-use crate::fault::Result;
+use crate::error::Result;
 
 /// One action of a function on one resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,16 +9,15 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
-pub use self::erasure::{a_user_is_disabled_and_let_in, a_user_is_erased, uploads_are_looked_at};
-pub use self::webhooks::an_endpoint_is_told;
+pub use self::erasure::{disabled_user_can_be_enabled_again, erased_user_leaves_no_items, uploads_are_looked_at};
+pub use self::webhooks::endpoint_receives_events;
 use super::Stack;
 use crate::{
     answer::{integer, list, text},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Fault, Result, same},
+    error::{Result, TestError, same},
     moment,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
 /// How long the last post may take after a function that held it died: its
@@ -34,7 +33,7 @@ impl Posts {
         let posts = stream::iter(0..count).map(async |number| {
             let words = fresh("on its way");
             let id = user.schedule(&words, &[connection], first + number).await?;
-            Ok::<_, Fault>((id, words))
+            Ok::<_, TestError>((id, words))
         });
         Ok(Self(posts.buffer_unordered(4).try_collect().await?))
     }
@@ -44,7 +43,7 @@ impl Posts {
         for (id, _) in &self.0 {
             user.reaches(*id, "published", RECOVERED).await?;
         }
-        let timeline = user.world.whole_timeline().await?;
+        let timeline = user.deployment.whole_timeline().await?;
         for (id, words) in &self.0 {
             let found = timeline.iter().filter(|it| it["text"] == words.as_str()).count();
             same(found, 1, &format!("entries on the timeline for post {id}"))?;
@@ -55,8 +54,8 @@ impl Posts {
 
 /// Functions are killed again and again while posts go out: each still goes out
 /// exactly once.
-pub async fn functions_die(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+pub async fn functions_die(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let posts = Posts::scheduled(&user, &connection, 24, 12).await?;
     let mut killed = 0;
@@ -70,8 +69,8 @@ pub async fn functions_die(stack: &Stack, world: &Deployment) -> Result {
 
 /// A new version is deployed while posts are due: each goes out once, and
 /// everything keeps its id.
-pub async fn an_update_comes(stack: &mut Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+pub async fn an_update_comes(stack: &mut Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let names = stack.names().clone();
     let before = user.api.get("/connections").await?.ok(200)?;
@@ -91,8 +90,8 @@ pub async fn an_update_comes(stack: &mut Stack, world: &Deployment) -> Result {
 
 /// Upkeep renews credentials and removes an upload that nothing uses. The times
 /// in the tables are changed so that both are due.
-pub async fn upkeep_has_work(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+pub async fn upkeep_has_work(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let path = user.picture().await?;
     // A post has used it and let it go.
@@ -112,17 +111,17 @@ pub async fn upkeep_has_work(stack: &Stack, world: &Deployment) -> Result {
 
     // Another user's grant is revoked by the platform, and this user must be
     // told.
-    let mut other = world.new_user().await?;
+    let mut other = deployment.new_user().await?;
     let lost = other.connect(1).await?;
     let lost_key = json!({ "user_id": number(other.id), "connection_id": number(integer(&lost, "id")?) });
     let lost_grant = grant_of(stack, &lost_key).await?;
     set_number(stack, credentials, &lost_grant, "refresh_at", moment::now().timestamp_millis()).await?;
     let account = text(&lost, "username")?;
-    world.arm(&json!({ "account": account, "kind": "refuse_refresh" })).await?;
+    deployment.arm(&json!({ "account": account, "kind": "refuse_refresh" })).await?;
 
     stack.root().invoke(stack.name("UpkeepFunction")?, &json!({})).await?;
 
-    world.disarm(account).await?;
+    deployment.disarm(account).await?;
     let shown = other.api.get(&format!("/connections/{}", integer(&lost, "id")?)).await?.ok(200)?;
     same(&shown["needs_reconnection"], &json!(true), "needs_reconnection after the grant was taken back")?;
     let renewed = item(stack, credentials, &grant_key).await?;
@@ -138,8 +137,8 @@ pub async fn upkeep_has_work(stack: &Stack, world: &Deployment) -> Result {
 
 /// The operator's command puts dead letters back on the queue, and they are
 /// handled.
-pub async fn letters_are_replayed(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+pub async fn letters_are_replayed(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user.create(&json!({ "content": fresh("a letter"), "platforms": targets(&[&connection])? })).await?;
     let letter = letter(&user, &post, &connection)?;
@@ -163,7 +162,7 @@ pub async fn letters_are_replayed(stack: &Stack, world: &Deployment) -> Result {
 }
 
 /// What may stand in front is deployed in front.
-pub async fn it_gets_an_edge(stack: &Stack) -> Result {
+pub async fn deploy_with_a_domain(stack: &Stack) -> Result {
     let mut made = stack.deploy_edge().await?;
     made.sort();
     let wanted = [
@@ -177,8 +176,8 @@ pub async fn it_gets_an_edge(stack: &Stack) -> Result {
 
 /// What functions do a day later: tokens are marked as used, and a person gets
 /// the name that the issuer now has for them.
-pub async fn a_day_passes(stack: &Stack, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+pub async fn a_day_passes(stack: &Stack, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let table = stack.name("GrantsTable")?;
     for path in ["/connections", "/posts", "/user", "/webhooks", "/media"] {
         let wanted = json!({
@@ -214,14 +213,14 @@ pub async fn a_day_passes(stack: &Stack, world: &Deployment) -> Result {
 
     let renamed = format!("{} the second", user.email.split('@').next().unwrap_or_default());
     stack.user_pool()?.rename(&user.email, &renamed).await?;
-    let mut browser = world.browser()?;
-    world.sign_in(&mut browser, &format!("{}/account", world.origin()), &user.email).await?;
+    let mut browser = deployment.browser()?;
+    deployment.sign_in(&mut browser, &format!("{}/account", deployment.origin()), &user.email).await?;
     same(text(&user.api.get("/user").await?.ok(200)?, "name")?, renamed.as_str(), "name after signing in again")
 }
 
 /// A file is gone when its post is due: the user is told.
-pub async fn a_file_is_lost(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+pub async fn missing_file_fails_its_post(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let path = user.picture().await?;
     let post = user
@@ -250,8 +249,8 @@ pub async fn a_file_is_lost(stack: &Stack, world: &Deployment) -> Result {
 
 /// A delivery whose post does not exist any more is removed when it is looked
 /// at.
-pub async fn a_delivery_is_orphaned(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+pub async fn delivery_without_its_post_ends(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user
         .create(&json!({
@@ -269,7 +268,7 @@ pub async fn a_delivery_is_orphaned(stack: &Stack, world: &Deployment) -> Result
     });
     let deliveries = || async {
         let found = stack.root().call("DynamoDB_20120810.Query", &of_user).await?;
-        Ok::<_, Fault>(list(&found, "Items")?.len())
+        Ok::<_, TestError>(list(&found, "Items")?.len())
     };
     same(deliveries().await?, 1, "deliveries of the post")?;
     let key = json!({ "user_id": { "N": user.id.to_string() }, "post_id": { "N": letter["post_id"].to_string() } });
@@ -285,8 +284,8 @@ pub async fn a_delivery_is_orphaned(stack: &Stack, world: &Deployment) -> Result
 
 /// A change comes when the delivery has ended and the post does not say so yet:
 /// the end is written to the post first, and then the change is refused.
-pub async fn a_change_meets_its_delivery(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+pub async fn change_after_publication_is_refused(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let id = user.schedule(&fresh("changed too late"), &[&connection], 7200).await?;
     let table = stack.name("DeliveriesTable")?;
@@ -317,14 +316,14 @@ pub async fn a_change_meets_its_delivery(stack: &Stack, world: &Deployment) -> R
 /// The service gets its public address, and a platform reads its client
 /// document there. The document is the same from every process, because the key
 /// in it is made once and stored.
-pub async fn a_platform_reads_who_asks(stack: &mut Stack, world: &Deployment) -> Result {
+pub async fn a_platform_reads_who_asks(stack: &mut Stack, deployment: &Deployment) -> Result {
     let public = "https://social.example";
     stack.move_to(public).await?;
     let address = "/connect/client/bluesky";
     let read = || async {
-        let answer = world.http().get(format!("{}{address}", world.origin())).send().await?;
+        let answer = deployment.http().get(format!("{}{address}", deployment.origin())).send().await?;
         same(answer.status().as_u16(), 200, &format!("status of GET {address}"))?;
-        Ok::<Value, Fault>(answer.json().await?)
+        Ok::<Value, TestError>(answer.json().await?)
     };
 
     // A busy emulator may need more than one call to start a function whose settings changed.

@@ -20,12 +20,12 @@ use super::{
 };
 use crate::{
     aws::{Root, UserPool},
-    fault::{Fault, Result},
+    deployment::Deployment,
+    error::{Result, TestError},
     functions,
     harness::{Harness, Ready},
     template::{ROOT, Template, function_name},
     tools::{AWS_CLI, SAM, run},
-    world::Deployment,
 };
 
 const NAME: &str = "social-publishing-test";
@@ -177,7 +177,7 @@ impl Stack {
     /// AWS's name of this resource of the template.
     pub fn name(&self, resource: &str) -> Result<&str> {
         let name = self.names.get(resource).map(String::as_str);
-        name.ok_or_else(|| Fault::new(format!("{resource} is not in the stack")))
+        name.ok_or_else(|| TestError::new(format!("{resource} is not in the stack")))
     }
 
     /// All resources: AWS's names by those of the template.
@@ -186,7 +186,7 @@ impl Stack {
     }
 
     /// The stack as the suite sees it.
-    pub async fn world(&self) -> Result<Deployment> {
+    pub async fn deployment(&self) -> Result<Deployment> {
         let (origin, base_url) = (self.reached_at.clone(), format!("{}/api/v1", self.reached_at));
         let ready = Ready { origin, base_url, token: String::new(), stores: Value::Null };
         let pool = self.user_pool()?;
@@ -235,7 +235,7 @@ impl Stack {
     /// Likewise with these arguments after the stack's name.
     pub async fn operator_with(&self, script: &str, arguments: &[&str]) -> Result<String> {
         let program = AWS_CLI.program()?;
-        let beside = program.parent().ok_or_else(|| Fault::new("the AWS CLI is nowhere"))?;
+        let beside = program.parent().ok_or_else(|| TestError::new("the AWS CLI is nowhere"))?;
         let path = format!("{}:{}", beside.display(), std::env::var("PATH")?);
         let mut command = self.emulator.command(PathBuf::from(ROOT).join("infra").join(script));
         command.env("PATH", path).arg(NAME).args(arguments);

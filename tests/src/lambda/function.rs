@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 use super::runtime_api::{Outcome, RuntimeApi};
 use crate::{
+    error::{Result, TestError},
     fail,
-    fault::{Fault, Result},
 };
 
 /// How long a function may take to start and answer, on a busy machine.
@@ -49,7 +49,7 @@ impl Function {
             .stdout(log.try_clone()?)
             .stderr(log);
         let started = Instant::now();
-        let child = program.spawn().map_err(|error| Fault::new(format!("{program:?}: {error}")))?;
+        let child = program.spawn().map_err(|error| TestError::new(format!("{program:?}: {error}")))?;
         Ok(Self { child, folder, runtime, started })
     }
 
@@ -69,7 +69,7 @@ impl Function {
             loop {
                 tokio::select! {
                     Some(outcome) = self.runtime.outcomes.recv() => return Ok(Some(outcome)),
-                    _ = looks.tick() => if self.child.try_wait()?.is_some() { return Ok::<_, Fault>(None) },
+                    _ = looks.tick() => if self.child.try_wait()?.is_some() { return Ok::<_, TestError>(None) },
                 }
             }
         };

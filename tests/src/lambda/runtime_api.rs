@@ -23,7 +23,7 @@ use tokio::{
     },
 };
 
-use crate::fault::Result;
+use crate::error::Result;
 
 const REQUEST_ID: &str = "8476a536-e9f4-11e8-9739-2dfe598c3fcd";
 

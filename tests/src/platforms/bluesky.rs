@@ -11,15 +11,14 @@ use super::scenes::Scenes;
 use crate::{
     answer::{integer, text},
     bluesky_server::{BlueskyServer, BlueskySettings, ConfidentialClient, Decision, Redirected, SignIn},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
     template::ROOT,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
 /// Where pictures of the pages go.
@@ -36,7 +35,7 @@ const DEMO: &str = "demo@example.com";
 struct Stand {
     server: BlueskyServer,
     proxy: LossyProxy,
-    world: Deployment,
+    deployment: Deployment,
     _local: Harness,
 }
 
@@ -64,14 +63,14 @@ impl Stand {
         arguments.extend(public_origin.iter().flat_map(|it| ["--origin", it, "--origin-port", &port]));
         arguments.extend(LIFTED);
         let local = Harness::start_with(&crate::harness::binary("local")?, &arguments).await?;
-        let world = Deployment::new(local.ready().clone()).await?;
-        Ok(Self { server, proxy, world, _local: local })
+        let deployment = Deployment::new(local.ready().clone()).await?;
+        Ok(Self { server, proxy, deployment, _local: local })
     }
 
     /// The demo user, who signs in under [`DEMO`].
     async fn user(&self) -> Result<User<'_>> {
-        let api = self.world.stranger()?.with_token(Some(self.world.token()));
-        let mut user = User::of_token(&self.world, api, self.world.browser()?).await?;
+        let api = self.deployment.stranger()?.with_token(Some(self.deployment.token()));
+        let mut user = User::of_token(&self.deployment, api, self.deployment.browser()?).await?;
         DEMO.clone_into(&mut user.email);
         Ok(user)
     }
@@ -117,8 +116,8 @@ async fn begin(user: &User<'_>) -> Result<Value> {
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start(None).await?;
     let mut user = stand.user().await?;
-    let account = format!("{}/account", stand.world.origin());
-    stand.world.sign_in(&mut user.browser, &account, DEMO).await?;
+    let account = format!("{}/account", stand.deployment.origin());
+    stand.deployment.sign_in(&mut user.browser, &account, DEMO).await?;
     let mut scenes = Scenes { part: "bluesky", report };
     scenes.play("no is no", refusing(&stand, &user)).await;
     let connection =
@@ -353,7 +352,7 @@ async fn client_with_a_key() -> Result {
     let user = stand.user().await?;
     let begun = begin(&user).await?;
     stand.goes_through(&begun, Decision::Authorize, "client-with-a-key").await?;
-    let begun: Value = serde_json::from_str(&begun.to_string().replace(PUBLIC_ORIGIN, stand.world.origin()))?;
+    let begun: Value = serde_json::from_str(&begun.to_string().replace(PUBLIC_ORIGIN, stand.deployment.origin()))?;
     let connection = super::connecting::connected(&user, &begun).await?;
     let body = json!({
         "content": fresh("by a client with a key"),

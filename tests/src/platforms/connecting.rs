@@ -11,10 +11,10 @@ use url::Url;
 use crate::{
     answer::text,
     browser::{Browser, Page},
+    deployment::User,
     ensure,
-    fault::Result,
+    error::Result,
     html::Form,
-    world::User,
 };
 
 /// Connects the account of a network: our page where there is something to type, the
@@ -25,7 +25,7 @@ pub async fn connect(user: &User<'_>, network: &dyn Network) -> Result<Value> {
     let answers = network.answers().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect();
     if network.has_page() {
         let first = text(&begun, "authorization_url")?;
-        let is_ours = first.starts_with(user.world.origin());
+        let is_ours = first.starts_with(user.deployment.origin());
         let departed = if is_ours { departs(user, &begun, &answers).await? } else { Url::parse(first)? };
         let back = network.send_back(departed.as_str(), Decision::Allow).await;
         returns(user, &back).await?;
@@ -53,7 +53,7 @@ async fn asked(user: &User<'_>, begun: &Value) -> Result<(Browser, Page, Form)> 
     let page = browser.open(text(begun, "authorization_url")?).await?;
     // Another form of the page signs out.
     let form = page.forms().into_iter().find(|it| it.action.starts_with("/connect/"));
-    let form = form.ok_or_else(|| page.fault("there is no form to fill in"))?;
+    let form = form.ok_or_else(|| page.test_error("there is no form to fill in"))?;
     Ok((browser, page, form))
 }
 
@@ -64,7 +64,7 @@ fn pairs(answers: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
 /// The person comes back to where the platform sends them.
 pub async fn returns(user: &User<'_>, back: &Url) -> Result {
     let page = user.browser.clone().open(back.as_str()).await?;
-    ensure!(page.status.is_success(), "{}", page.fault("the answer was refused"));
+    ensure!(page.status.is_success(), "{}", page.test_error("the answer was refused"));
     Ok(())
 }
 
@@ -78,6 +78,6 @@ pub async fn connected(user: &User<'_>, begun: &Value) -> Result<Value> {
 /// What the page of a connect flow says.
 async fn page_of(user: &User<'_>, begun: &Value) -> Result<String> {
     let token = text(begun, "state_token")?;
-    let page = user.browser.clone().open(&format!("{}/connect/{token}", user.world.origin())).await?;
+    let page = user.browser.clone().open(&format!("{}/connect/{token}", user.deployment.origin())).await?;
     Ok(page.html)
 }

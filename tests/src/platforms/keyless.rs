@@ -22,14 +22,13 @@ use super::{
 use crate::{
     answer::{integer, text},
     deployed::LOG_OF_RECOGNITION,
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Fault, Result, same},
+    error::{Result, TestError, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
 /// How many seconds after the server is back every post has ended.
@@ -49,7 +48,7 @@ struct Place<F = Snac> {
 impl<F: Known> Place<F> {
     async fn start() -> Result<Self> {
         let server = Server::<F>::start(Clock::System).await;
-        let address = server.addresses().first().copied().ok_or_else(|| Fault::new("the server has no address"))?;
+        let address = server.addresses().first().copied().ok_or_else(|| TestError::new("the server has no address"))?;
         let front = ProxyPort::take().await?.lead_to(address);
         Ok(Self { server, front })
     }
@@ -91,7 +90,7 @@ impl<F: Known> Place<F> {
 
     fn public(&self, id: &str) -> Result<PublicPost> {
         let found = self.server.public().into_iter().find(|it| it.id == id);
-        found.ok_or_else(|| Fault::new(format!("there is no post {id}")))
+        found.ok_or_else(|| TestError::new(format!("there is no post {id}")))
     }
 }
 
@@ -133,10 +132,10 @@ pub async fn run(report: &mut Report) -> Result {
     arguments.extend(LIFTED.map(str::to_owned));
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let local = Harness::start(&arguments).await?;
-    let world = Deployment::new(local.ready().clone()).await?;
+    let deployment = Deployment::new(local.ready().clone()).await?;
 
     let mut places = places.iter();
-    let mut next = || places.next().ok_or_else(|| Fault::new("more scenes than servers"));
+    let mut next = || places.next().ok_or_else(|| TestError::new("more scenes than servers"));
     let mut scenes = Vec::new();
     for (name, trouble, words, has_picture) in [
         ("answer lost", Trouble::AnswerLost, "", false),
@@ -148,18 +147,18 @@ pub async fn run(report: &mut Report) -> Result {
         ("502 of the front", Trouble::Refused, "", false),
         ("429", Trouble::Limited, "", false),
     ] {
-        scenes.push((name, troubled(next()?, &world, trouble, words, has_picture).boxed()));
+        scenes.push((name, troubled(next()?, &deployment, trouble, words, has_picture).boxed()));
     }
     for (name, has_picture) in [
         ("the same words twice, the second cut", false),
         ("the same words twice, the second cut, with another picture", true),
     ] {
-        scenes.push((name, the_same_words(next()?, &world, has_picture).boxed()));
+        scenes.push((name, the_same_words(next()?, &deployment, has_picture).boxed()));
     }
-    scenes.push(("the server dead for 8 s during 12 posts", dead_for_a_while(next()?, &world).boxed()));
-    scenes.push(("published by hand meanwhile", by_hand(next()?, &world).boxed()));
-    scenes.push(("an account of two users, one of whom disconnects", two_users(&shared, &world).boxed()));
-    scenes.push(("connected again where apps go with their tokens", connected_again(next()?, &world).boxed()));
+    scenes.push(("the server dead for 8 s during 12 posts", dead_for_a_while(next()?, &deployment).boxed()));
+    scenes.push(("published by hand meanwhile", by_hand(next()?, &deployment).boxed()));
+    scenes.push(("an account of two users, one of whom disconnects", two_users(&shared, &deployment).boxed()));
+    scenes.push(("connected again where apps go with their tokens", connected_again(next()?, &deployment).boxed()));
     Scenes { part: "keyless", report }.play_together(scenes).await;
     Ok(())
 }
@@ -176,8 +175,8 @@ async fn post(user: &User<'_>, connection: &Value, words: &str, has_picture: boo
     integer(&user.create(&body).await?, "id")
 }
 
-async fn troubled(place: &Place, world: &Deployment, trouble: Trouble, words: &str, has_picture: bool) -> Result {
-    let user = world.new_user().await?;
+async fn troubled(place: &Place, deployment: &Deployment, trouble: Trouble, words: &str, has_picture: bool) -> Result {
+    let user = deployment.new_user().await?;
     let connection = place.connect(&user).await?;
     trouble.order(&place.front);
 
@@ -187,8 +186,8 @@ async fn troubled(place: &Place, world: &Deployment, trouble: Trouble, words: &s
     same(place.front.unmet(), 0, "troubles that were not met")
 }
 
-async fn the_same_words(place: &Place, world: &Deployment, has_picture: bool) -> Result {
-    let user = world.new_user().await?;
+async fn the_same_words(place: &Place, deployment: &Deployment, has_picture: bool) -> Result {
+    let user = deployment.new_user().await?;
     let connection = place.connect(&user).await?;
     let words = fresh("twice");
     let first = post(&user, &connection, &words, has_picture, 2000).await?;
@@ -201,8 +200,8 @@ async fn the_same_words(place: &Place, world: &Deployment, has_picture: bool) ->
     same(place.front.unmet(), 0, "calls that were not cut")
 }
 
-async fn dead_for_a_while(place: &Place, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn dead_for_a_while(place: &Place, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let connection = place.connect(&user).await?;
     let mut posts = Vec::new();
     let begins = moment::now() + TimeDelta::seconds(8);
@@ -222,8 +221,8 @@ async fn dead_for_a_while(place: &Place, world: &Deployment) -> Result {
 }
 
 /// The account's owner publishes other posts while one of ours is in doubt.
-async fn by_hand(place: &Place, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn by_hand(place: &Place, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let connection = place.connect(&user).await?;
     place.front.cut(1, PUBLISH);
     let id = post(&user, &connection, &fresh("not by hand"), false, 2000).await?;
@@ -238,8 +237,8 @@ async fn by_hand(place: &Place, world: &Deployment) -> Result {
     place.each_once(&user, &[id], 3).await
 }
 
-async fn two_users(place: &Place<OldMastodon>, world: &Deployment) -> Result {
-    let (one, other) = (world.new_user().await?, world.new_user().await?);
+async fn two_users(place: &Place<OldMastodon>, deployment: &Deployment) -> Result {
+    let (one, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let first = place.connect(&one).await?;
     let second = place.connect(&other).await?;
     let path = format!("/connections/{}", integer(&first, "id")?);
@@ -260,8 +259,8 @@ async fn two_users(place: &Place<OldMastodon>, world: &Deployment) -> Result {
 
 /// Disconnecting makes the server remove our app together with the token;
 /// connecting again must work nevertheless.
-async fn connected_again(place: &Place, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn connected_again(place: &Place, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     for _ in 0..3 {
         let connection = place.connect(&user).await?;
         same(place.server.grants(), 1, "tokens that the server gave")?;

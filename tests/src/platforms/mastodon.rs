@@ -23,14 +23,13 @@ use super::{
 };
 use crate::{
     answer::{integer, text},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
 /// Enough seconds to be sure that a call which was cut off did nothing, and to
@@ -41,7 +40,7 @@ const SETTLED_SECONDS: u64 = 180;
 struct Stand {
     server: MastodonServer,
     proxy: LossyProxy,
-    world: Deployment,
+    deployment: Deployment,
     _local: Harness,
 }
 
@@ -55,8 +54,8 @@ impl Stand {
         let mut arguments = vec!["--platforms", &platforms, "--allow-fetch-from", &address];
         arguments.extend(LIFTED);
         let local = Harness::start(&arguments).await?;
-        let world = Deployment::new(local.ready().clone()).await?;
-        Ok(Self { server, proxy, world, _local: local })
+        let deployment = Deployment::new(local.ready().clone()).await?;
+        Ok(Self { server, proxy, deployment, _local: local })
     }
 
     /// The server's name, as people write it.
@@ -72,7 +71,11 @@ impl Stand {
         let mut browser = user.browser.clone();
         let page = browser.open(departed.as_str()).await?;
         let page = browser.press(&page, ACCOUNT_BUTTON, &[]).await?;
-        ensure!(page.html.contains("is connected"), "{}", page.fault("the person does not read that it is connected"));
+        ensure!(
+            page.html.contains("is connected"),
+            "{}",
+            page.test_error("the person does not read that it is connected")
+        );
         connected(user, &begun).await
     }
 
@@ -109,7 +112,7 @@ impl Stand {
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start().await?;
-    let user = stand.world.new_user().await?;
+    let user = stand.deployment.new_user().await?;
     let mut scenes = Scenes { part: "mastodon", report };
     let connection =
         scenes.play("an account is connected through the server's own page", connecting(&stand, &user)).await;

@@ -17,13 +17,13 @@ use super::{
 use crate::matrix_server::{PASSWORD, Synapse, USER};
 use crate::{
     answer::{integer, list, text},
+    deployment::{Deployment, User, fresh, missing},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    world::{Deployment, User, fresh, missing},
 };
 
 /// Enough seconds to be sure that a call which was cut off did nothing, and to
@@ -37,7 +37,7 @@ const SEND: &str = "/send/m.room.message/";
 struct Stand {
     server: Synapse,
     proxy: LossyProxy,
-    world: Deployment,
+    deployment: Deployment,
     /// A room that the user has made.
     room: String,
     encrypted: String,
@@ -56,8 +56,8 @@ impl Stand {
         let mut arguments = vec!["--platforms", &platforms, "--allow-fetch-from", &address];
         arguments.extend(LIFTED);
         let local = Harness::start(&arguments).await?;
-        let world = Deployment::new(local.ready().clone()).await?;
-        Ok(Self { server, proxy, world, room, encrypted, _local: local })
+        let deployment = Deployment::new(local.ready().clone()).await?;
+        Ok(Self { server, proxy, deployment, room, encrypted, _local: local })
     }
 
     /// Our page, on which the person types this.
@@ -105,7 +105,7 @@ impl Stand {
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start().await?;
-    let user = stand.world.new_user().await?;
+    let user = stand.deployment.new_user().await?;
     let mut scenes = Scenes { part: "matrix", report };
     scenes.play("it answers as its fake does", answers_alike(&stand)).await;
     scenes.play("a wrong password is told at its field", wrong_password(&stand, &user)).await;

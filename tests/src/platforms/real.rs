@@ -5,7 +5,7 @@ use clap::Parser;
 use super::scenes::Scenes;
 use crate::{
     ensure,
-    fault::Result,
+    error::Result,
     real::{Options, run},
     report::Report,
 };

@@ -5,7 +5,7 @@ use std::time::Instant;
 use futures::future::BoxFuture;
 
 use crate::{
-    fault::Result,
+    error::Result,
     report::{Line, Report},
 };
 
@@ -21,11 +21,11 @@ impl Scenes<'_> {
     /// Plays a scene; returns its result, `None` when it failed.
     pub async fn play<T>(&mut self, name: &str, scene: impl Future<Output = Result<T>>) -> Option<T> {
         let started = Instant::now();
-        let (ended, fault) = match scene.await {
+        let (ended, error) = match scene.await {
             Ok(ended) => (Some(ended), None),
-            Err(fault) => (None, Some(fault)),
+            Err(error) => (None, Some(error)),
         };
-        self.report.add(Line { name: format!("{}: {name}", self.part), took: started.elapsed(), fault });
+        self.report.add(Line { name: format!("{}: {name}", self.part), took: started.elapsed(), error });
         ended
     }
 
@@ -33,8 +33,8 @@ impl Scenes<'_> {
     pub async fn play_together(&mut self, scenes: Vec<(&str, BoxFuture<'_, Result>)>) {
         let played = scenes.into_iter().map(async |(name, scene)| {
             let started = Instant::now();
-            let fault = scene.await.err();
-            Line { name: format!("{}: {name}", self.part), took: started.elapsed(), fault }
+            let error = scene.await.err();
+            Line { name: format!("{}: {name}", self.part), took: started.elapsed(), error }
         });
         for line in futures::future::join_all(played).await {
             self.report.add(line);

@@ -15,12 +15,12 @@ use super::{connecting::connect, scenes::Scenes};
 use crate::{
     answer::{integer, list, text},
     deployed::LOG_OF_PRICES,
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Fault, Result, same},
+    error::{Result, TestError, same},
     harness::{Harness, LIFTED},
     moment,
     report::Report,
-    world::{Deployment, User, fresh, targets},
 };
 
 /// What a user's posts to X may cost in a month, in US cents: three posts with a link, at
@@ -30,7 +30,7 @@ const BUDGET: u32 = 62;
 /// The local stack beside a fake of every platform.
 pub struct Stand {
     networks: Vec<Arc<dyn Network>>,
-    world: Deployment,
+    deployment: Deployment,
     _local: Harness,
     // Read again whenever one of them is needed.
     _secrets: NamedTempFile,
@@ -85,25 +85,25 @@ impl Stand {
         for network in &networks {
             network.permit(&format!("{}/connect/callback/{}", local.ready().origin, network.name()));
         }
-        let world = Deployment::new(local.ready().clone()).await?;
-        Ok(Self { networks, world, _local: local, _secrets: secrets })
+        let deployment = Deployment::new(local.ready().clone()).await?;
+        Ok(Self { networks, deployment, _local: local, _secrets: secrets })
     }
 
     /// A platform by its name.
     fn network(&self, name: &str) -> Result<&dyn Network> {
         let found = self.networks.iter().find(|it| it.name() == name);
-        found.map(AsRef::as_ref).ok_or_else(|| Fault::new(format!("there is no {name}")))
+        found.map(AsRef::as_ref).ok_or_else(|| TestError::new(format!("there is no {name}")))
     }
 
     /// The local stack.
-    pub fn world(&self) -> &Deployment {
-        &self.world
+    pub fn deployment(&self) -> &Deployment {
+        &self.deployment
     }
 
     /// Publishes these files of a new user on a platform that fetches files; the addresses
     /// from which it fetched them.
     pub async fn fetched(&self, platform: &str, files: &[(MimeType, Vec<u8>)]) -> Result<(User<'_>, Vec<String>)> {
-        let (user, network) = (self.world.new_user().await?, self.network(platform)?);
+        let (user, network) = (self.deployment.new_user().await?, self.network(platform)?);
         let account = connect(&user, network).await?;
         let before = network.fetched().len();
         let mut media = Vec::new();
@@ -121,11 +121,11 @@ impl Stand {
     }
 
     async fn user(&self) -> Result<Everywhere<'_>> {
-        let mut user = self.world.new_user().await?;
+        let mut user = self.deployment.new_user().await?;
         let mut accounts = vec![user.connect(0).await?];
         for network in &self.networks {
             let connected = connect(&user, network.as_ref()).await;
-            accounts.push(connected.map_err(|it| Fault::new(format!("{}: {it}", network.name())))?);
+            accounts.push(connected.map_err(|it| TestError::new(format!("{}: {it}", network.name())))?);
         }
         Ok(Everywhere { user, accounts })
     }
@@ -135,7 +135,7 @@ impl Stand {
         let platform = provider(account)?;
         match self.network(platform) {
             Ok(network) => network.trouble(Call::Publish, InjectedFault::Unwanted, 1),
-            Err(_) => self.world.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
+            Err(_) => self.deployment.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ impl Stand {
     /// What is public with these words, by platform, with how many files.
     async fn shown(&self, words: &str) -> Result<Vec<(String, usize)>> {
         let mut shown = Vec::new();
-        for entry in self.world.whole_timeline().await? {
+        for entry in self.deployment.whole_timeline().await? {
             if text(&entry, "text")?.contains(words) {
                 shown.push(("sandbox".to_owned(), list(&entry, "media")?.len()));
             }
@@ -181,20 +181,25 @@ fn provider(account: &Value) -> Result<&str> {
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start().await?;
     let mut scenes = Scenes { part: "several", report };
-    scenes.play("each account shows the rules of its platform", the_rules_are_shown(&stand)).await;
-    scenes.play("what does not fit is told by platform, limit and figure", what_does_not_fit_is_told(&stand)).await;
-    scenes.play("one post with a picture goes out on all of them", it_goes_out_on_all(&stand)).await;
+    scenes.play("each account shows the rules of its platform", accounts_show_their_rules(&stand)).await;
+    scenes
+        .play(
+            "what does not fit is told by platform, limit and figure",
+            validation_errors_name_platform_limit_and_value(&stand),
+        )
+        .await;
+    scenes.play("one post with a picture goes out on all of them", post_is_published_on_every_platform(&stand)).await;
     let scene = addresses_are_short_and_end_with_their_user(&stand);
     scenes.play("files are fetched from the service by short addresses that end with their user", scene).await;
-    scenes.play("what posts to X cost in a month is kept to", a_budget_is_kept_to(&stand)).await;
+    scenes.play("what posts to X cost in a month is kept to", monthly_budget_is_respected(&stand)).await;
     for parity in [0, 1] {
-        let scene = some_fail_and_are_sent_again_alone(&stand, parity);
+        let scene = failed_targets_are_retried_alone(&stand, parity);
         scenes.play(&format!("every second fails, from {parity}, and is sent again alone"), scene).await;
     }
     Ok(())
 }
 
-async fn the_rules_are_shown(stand: &Stand) -> Result {
+async fn accounts_show_their_rules(stand: &Stand) -> Result {
     let Everywhere { user, accounts } = stand.user().await?;
     for (platform, name, value) in [
         ("bluesky", "max_text", json!(300)),
@@ -206,7 +211,7 @@ async fn the_rules_are_shown(stand: &Stand) -> Result {
         ("telegram", "max_text", json!(4096)),
     ] {
         let account = accounts.iter().find(|it| it["provider"] == platform);
-        let account = account.ok_or_else(|| Fault::new(format!("there is no account of {platform}")))?;
+        let account = account.ok_or_else(|| TestError::new(format!("there is no account of {platform}")))?;
         let shown = user.api.get(&format!("/connections/{}", integer(account, "id")?)).await?.ok(200)?;
         let meta = list(&shown, "meta")?.iter().find(|it| it["name"] == name);
         same(&meta.map(|it| it["value"].clone()).unwrap_or_default(), &value, &format!("{name} of {platform}"))?;
@@ -214,7 +219,7 @@ async fn the_rules_are_shown(stand: &Stand) -> Result {
     Ok(())
 }
 
-async fn what_does_not_fit_is_told(stand: &Stand) -> Result {
+async fn validation_errors_name_platform_limit_and_value(stand: &Stand) -> Result {
     let Everywhere { user, accounts } = stand.user().await?;
     let accounts: Vec<_> =
         accounts.iter().filter(|it| it["provider"] == "mastodon" || it["provider"] == "bluesky").collect();
@@ -238,7 +243,7 @@ async fn what_does_not_fit_is_told(stand: &Stand) -> Result {
     Ok(())
 }
 
-async fn it_goes_out_on_all(stand: &Stand) -> Result {
+async fn post_is_published_on_every_platform(stand: &Stand) -> Result {
     let everywhere = stand.user().await?;
     let words = fresh("on all of them");
 
@@ -261,20 +266,20 @@ async fn addresses_are_short_and_end_with_their_user(stand: &Stand) -> Result {
         let (user, addresses) = stand.fetched(platform, &[file]).await?;
         same(addresses.len(), 1, &format!("files that {platform} fetched"))?;
         for address in &addresses {
-            let is_ours = address.starts_with(&format!("{}/files/", stand.world.origin()));
+            let is_ours = address.starts_with(&format!("{}/files/", stand.deployment.origin()));
             ensure!(is_ours && address.ends_with(end), "{platform} fetched {address}");
             ensure!(address.len() < 150 && !address.contains('?'), "{platform} fetched {address}");
-            let response = stand.world.http().get(address).send().await?;
+            let response = stand.deployment.http().get(address).send().await?;
             same(response.status().as_u16(), 200, &format!("the status of {address}"))?;
         }
-        let erase = format!("{}/dev/erase-user/{}", stand.world.origin(), user.id);
+        let erase = format!("{}/dev/erase-user/{}", stand.deployment.origin(), user.id);
         let pass = || async {
-            let said = stand.world.http().post(&erase).send().await?.text().await?;
+            let said = stand.deployment.http().post(&erase).send().await?.text().await?;
             Ok(said.contains("\"done\":true").then_some(()))
         };
         moment::eventually(Duration::from_secs(30), "the user is erased", pass).await?;
         for address in &addresses {
-            let response = stand.world.http().get(address).send().await?;
+            let response = stand.deployment.http().get(address).send().await?;
             same(response.status().as_u16(), 404, &format!("the status of {address} of an erased user"))?;
         }
     }
@@ -283,8 +288,8 @@ async fn addresses_are_short_and_end_with_their_user(stand: &Stand) -> Result {
 
 /// A post that would cost too much is refused with what is spent and what it would cost; a
 /// cancelled one gives back what it would have cost.
-async fn a_budget_is_kept_to(stand: &Stand) -> Result {
-    let user = stand.world.new_user().await?;
+async fn monthly_budget_is_respected(stand: &Stand) -> Result {
+    let user = stand.deployment.new_user().await?;
     let account = connect(&user, stand.network("x")?).await?;
     let platforms = targets(&[&account])?;
     let post = |words: String| {
@@ -311,7 +316,7 @@ async fn a_budget_is_kept_to(stand: &Stand) -> Result {
 
 /// The post is published on the other platforms and failed as a whole. When it
 /// gets a new time, only what failed is sent again.
-async fn some_fail_and_are_sent_again_alone(stand: &Stand, parity: usize) -> Result {
+async fn failed_targets_are_retried_alone(stand: &Stand, parity: usize) -> Result {
     let everywhere = stand.user().await?;
     let failing = everywhere.accounts.iter().enumerate().filter(|(place, _)| place % 2 == parity).map(|(_, it)| it);
     let failing: Vec<&Value> = failing.collect();

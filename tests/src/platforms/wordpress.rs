@@ -14,14 +14,14 @@ use super::{
 };
 use crate::{
     answer::{integer, text},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
     wordpress_server::{AUTHOR, Addresses, WordpressServer},
-    world::{Deployment, User, fresh, targets},
 };
 
 /// Enough seconds for a post whose answer was lost.
@@ -99,8 +99,8 @@ pub async fn run(report: &mut Report) -> Result {
     }
     arguments.extend(LIFTED);
     let local = Harness::start(&arguments).await?;
-    let world = Deployment::new(local.ready().clone()).await?;
-    let user = world.new_user().await?;
+    let deployment = Deployment::new(local.ready().clone()).await?;
+    let user = deployment.new_user().await?;
 
     let mut scenes = Scenes { part: "wordpress", report };
     scenes.play("no is no", refusing(&place, &user)).await;

@@ -14,7 +14,7 @@ use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::scrub::Scrub;
-use crate::{fault::Result, report::say};
+use crate::{error::Result, report::say};
 
 /// Two runs of one journey.
 pub(super) struct Comparison<'a> {

@@ -14,8 +14,8 @@ use url::Url;
 use super::journey::Person;
 use crate::{
     bluesky_server::{BlueskyServer, BlueskySettings, Decision, SignIn},
+    error::Result,
     fail,
-    fault::Result,
     lossy_proxy::ProxyPort,
     matrix_server::{PASSWORD, Synapse, USER},
     template::ROOT,

@@ -30,10 +30,10 @@ use url::Url;
 
 use super::scrub::Scrub;
 use crate::{
-    ensure, fail,
-    fault::{Fault, Result},
-    picture,
-    world::missing,
+    deployment::missing,
+    ensure,
+    error::{Result, TestError},
+    fail, picture,
 };
 
 /// Where a video is large enough that every adapter which can upload in parts does so.
@@ -167,7 +167,7 @@ impl<'a> Journey<'a> {
                 let words = words(&value);
                 (Some(value), Ok(words))
             }
-            Err(fault) => (None, Err(fault)),
+            Err(error) => (None, Err(error)),
         };
         self.steps.push(Step { name, outcome });
         value
@@ -431,8 +431,8 @@ impl<'a> Journey<'a> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn of_setback(setback: AttemptError) -> Fault {
-    Fault::new(format!("{setback:?}"))
+fn of_setback(setback: AttemptError) -> TestError {
+    TestError::new(format!("{setback:?}"))
 }
 
 fn large_picture() -> Sample {

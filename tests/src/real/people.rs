@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::journey::Person;
-use crate::{ensure, fault::Result, report::say};
+use crate::{ensure, error::Result, report::say};
 
 /// The user of a fake, who agrees to everything.
 pub(super) struct FakeUser(pub(super) Arc<dyn Network>);

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_kept_wherever_it_is() {
+    fn secrets_are_scrubbed_everywhere() {
         for secret in SECRETS {
             let encoded: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
             let link = format!("https://harbour.dev/users/{encoded}/media?signature={encoded}");
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_adapters_decide_by_is_kept() {
+    fn values_that_adapters_decide_by_are_kept() {
         let body = json!({
             "status": "publish", "code": "rest_forbidden", "error": "InvalidToken", "limit": 500, "size": 8_294_400, "is_new": true,
             "token_type": "Bearer", "scope": "read write", "nothing": null, "date": "2026-11-21T12:34:56.789Z", "name": "Zoë 7", "ip": "10.0.0.1",
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_of_the_adapters_paths_are_kept_even_for_an_account_with_such_a_name() {
+    fn path_segments_are_kept_when_an_account_has_the_same_name() {
         let mut scrub = Scrub::new("\"_matrix\", \"client\", \"rooms\", \"send\"", "");
         scrub.hide("@rooms:matrix.org");
 

@@ -12,13 +12,12 @@ use serde_json::{Value, json};
 use crate::{
     answer::integer,
     client::Api,
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Fault, Result, same},
+    error::{Result, TestError, same},
     harness::{Harness, LIFTED, binary},
     moment,
     report::{Line, Report, say},
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
 /// What an answered request promised.
@@ -32,17 +31,17 @@ struct Promise {
 /// Kills the local stack `rounds` times, then checks what it kept.
 pub async fn run(rounds: u32, report: &mut Report) {
     let started = Instant::now();
-    let fault = crash(rounds).await.err();
+    let error = crash(rounds).await.err();
     let name = format!("crash: {rounds} times kill -9 lose nothing and publish nothing twice");
-    report.add(Line { name, took: started.elapsed(), fault });
+    report.add(Line { name, took: started.elapsed(), error });
 }
 
 async fn crash(rounds: u32) -> Result {
     let data = tempfile::TempDir::new()?;
     let port = free_port()?;
     let mut harness = start(data.path(), port).await?;
-    let world = Deployment::new(harness.ready().clone()).await?;
-    let mut user = world.new_user().await?;
+    let deployment = Deployment::new(harness.ready().clone()).await?;
+    let mut user = deployment.new_user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let picture = user.picture().await?;
 
@@ -67,7 +66,9 @@ async fn crash(rounds: u32) -> Result {
     ensure!(rounds < promises.len().try_into().unwrap_or(u32::MAX), "too little was written to prove anything");
 
     check_posts(&user, &promises).await?;
-    check_timeline(&world, &promises).await.map_err(|it| Fault::new(format!("{it}\n{}", last_lines(&harness.log()))))
+    check_timeline(&deployment, &promises)
+        .await
+        .map_err(|it| TestError::new(format!("{it}\n{}", last_lines(&harness.log()))))
 }
 
 fn last_lines(log: &str) -> String {
@@ -145,9 +146,9 @@ async fn check_posts(user: &User<'_>, promises: &[Promise]) -> Result {
     Ok(())
 }
 
-async fn check_timeline(world: &Deployment, promises: &[Promise]) -> Result {
+async fn check_timeline(deployment: &Deployment, promises: &[Promise]) -> Result {
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let all = world.whole_timeline().await?;
+    let all = deployment.whole_timeline().await?;
     for promise in promises {
         let shown: Vec<_> = all.iter().filter(|it| it["text"] == promise.words.as_str()).collect();
         let mut accounts: Vec<_> = shown.iter().map(|it| it["account"].as_str()).collect();

@@ -17,12 +17,11 @@ use serde_json::{Value, json};
 use super::publishing::once;
 use crate::{
     answer::{integer, text},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     moment,
     runner::Check,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
 pub(super) use page::delivery;
@@ -49,7 +48,7 @@ const FERRY: (Option<&str>, usize) = (Some("faults of @ferry"), 5);
 
 /// A user connected to an account that faults are armed for.
 struct Faulty<'a> {
-    world: &'a Deployment,
+    deployment: &'a Deployment,
     user: User<'a>,
     connection: Value,
     at: usize,
@@ -63,28 +62,29 @@ struct Out {
 }
 
 impl<'a> Faulty<'a> {
-    async fn new(world: &'a Deployment, (_, at): (Option<&str>, usize)) -> Result<Self> {
-        let mut user = world.new_user().await?;
+    async fn new(deployment: &'a Deployment, (_, at): (Option<&str>, usize)) -> Result<Self> {
+        let mut user = deployment.new_user().await?;
         let connection = user.connect(at).await?;
         let account = text(&connection, "username")?.to_owned();
-        world.disarm(&account).await?;
-        Ok(Self { world, user, connection, at, account })
+        deployment.disarm(&account).await?;
+        Ok(Self { deployment, user, connection, at, account })
     }
 
     /// Arms a fault for this account. It strikes once, unless it says
     /// otherwise.
     async fn arm(&self, mut fault: Value) -> Result {
         fault["account"] = json!(self.account);
-        self.world.arm(&fault).await
+        self.deployment.arm(&fault).await
     }
 
     async fn disarm(&self) -> Result {
-        self.world.disarm(&self.account).await
+        self.deployment.disarm(&self.account).await
     }
 
     /// The first fault that is armed for it; null when there is none.
     async fn armed(&self) -> Result<Value> {
-        let response = self.world.http().get(format!("{}/sandbox/faults", self.world.sandbox())).send().await?;
+        let response =
+            self.deployment.http().get(format!("{}/sandbox/faults", self.deployment.sandbox())).send().await?;
         let all: Vec<Value> = serde_json::from_str(&response.text().await?)?;
         Ok(all.into_iter().find(|it| it["account"] == self.account.as_str()).unwrap_or_default())
     }
@@ -122,16 +122,20 @@ impl<'a> Faulty<'a> {
         let post = self.user.reaches(id, "published", seconds).await?;
         let target = &post["platforms"][0];
         same(&target["error_message"], &Value::Null, "error_message of a published entry")?;
-        let entry = once(self.world, words).await?;
+        let entry = once(self.deployment, words).await?;
         same(&target["platform_post_id"], &entry["id"], "platform_post_id and the id over there")?;
         // Without this, a fault that never struck would pass.
-        if !self.world.sandbox_knows_deliveries() {
+        if !self.deployment.sandbox_knows_deliveries() {
             same(self.armed().await?, Value::Null, "faults of the account that did not strike")?;
             return Ok(Out { post, entry });
         }
-        let page = delivery(&mut self.world.browser()?, self.world, id).await?;
+        let page = delivery(&mut self.deployment.browser()?, self.deployment, id).await?;
         for wanted in ["fault:", "public once"] {
-            ensure!(page_words(&page).contains(wanted), "{}", page.fault(&format!("“{wanted}” is not on the page")));
+            ensure!(
+                page_words(&page).contains(wanted),
+                "{}",
+                page.test_error(&format!("“{wanted}” is not on the page"))
+            );
         }
         Ok(Out { post, entry })
     }

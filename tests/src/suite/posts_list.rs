@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, User, targets},
+    ensure,
+    error::{Result, same},
     moment,
     runner::Check,
-    world::Deployment,
-    world::{User, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "posts: list",
         [
-            a_list_is_what_the_model_says,
-            pages_together_are_the_whole_list,
+            list_matches_the_model,
+            pages_cover_the_whole_list,
             queries_are_validated,
-            an_empty_account_has_one_empty_page,
+            empty_list_has_one_empty_page,
             ids_grow_with_time,
         ]
     )
@@ -65,8 +65,8 @@ fn model<'a>(rows: &'a [Row], status: Option<&str>, sort: &str, direction: &str)
     rows
 }
 
-async fn a_list_is_what_the_model_says(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn list_matches_the_model(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let mut rows = write_posts(user, 45).await?;
     let user = rows.0;
     let rows = &mut rows.1;
@@ -152,7 +152,7 @@ async fn compare(
     let found: Vec<_> = list(&body, "data")?.iter().filter_map(|it| it["id"].as_i64()).collect();
     if found != shown.clone().collect::<Vec<_>>() {
         let shown: Vec<_> = shown.collect();
-        return Err(answer.fault(&format!("ids should be {shown:?} but are {found:?}")));
+        return Err(answer.test_error(&format!("ids should be {shown:?} but are {found:?}")));
     }
     let meta = json!({
         "current_page": page,
@@ -161,14 +161,14 @@ async fn compare(
         "total": total,
     });
     if body["meta"] != meta {
-        return Err(answer.fault(&format!("meta should be {meta} but is {}", body["meta"])));
+        return Err(answer.test_error(&format!("meta should be {meta} but is {}", body["meta"])));
     }
     same(body.as_object().map(serde_json::Map::len), Some(2), "fields of the list")?;
     list(&body, "data")?.iter().try_for_each(crate::shapes::check_post)
 }
 
-async fn pages_together_are_the_whole_list(world: &Deployment) -> Result {
-    let (user, rows) = write_posts(world.new_user().await?, 23).await?;
+async fn pages_cover_the_whole_list(deployment: &Deployment) -> Result {
+    let (user, rows) = write_posts(deployment.new_user().await?, 23).await?;
     for (sort, direction) in [("created_at", "asc"), ("scheduled_at", "desc"), ("scheduled_at", "asc")] {
         let mut seen: Vec<i64> = Vec::new();
         for page in 1..=6 {
@@ -182,8 +182,8 @@ async fn pages_together_are_the_whole_list(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn queries_are_validated(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn queries_are_validated(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for (query, field) in [
         ("status=bogus", "status"),
         ("status=Draft", "status"),
@@ -217,8 +217,8 @@ async fn queries_are_validated(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn an_empty_account_has_one_empty_page(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn empty_list_has_one_empty_page(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     for page in [1_i64, 2, 1000] {
         let body = user.api.get(&format!("/posts?page={page}")).await?.ok(200)?;
         let meta = json!({ "current_page": page, "last_page": 1, "per_page": 15, "total": 0 });
@@ -227,8 +227,8 @@ async fn an_empty_account_has_one_empty_page(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn ids_grow_with_time(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn ids_grow_with_time(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let mut last = 0;
     for _ in 0..20 {
         let post: Value = user.create(&json!({ "content": "a" })).await?;

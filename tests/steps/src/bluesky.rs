@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     ROOT,
-    fault::Result,
+    error::Result,
     report::say,
     tools::{browser_driver, run},
 };

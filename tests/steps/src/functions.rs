@@ -5,7 +5,7 @@ use std::{
     process::Command,
 };
 
-use crate::{ROOT, fault::Result, tools::run};
+use crate::{ROOT, error::Result, tools::run};
 
 /// The functions, and the folders they are in.
 pub const FUNCTIONS: [&str; 10] =

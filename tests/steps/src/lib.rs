@@ -2,7 +2,7 @@
 //! compiled: programs from elsewhere, faults, and reports.
 
 pub mod bluesky;
-pub mod fault;
+pub mod error;
 pub mod functions;
 pub mod program;
 pub mod report;

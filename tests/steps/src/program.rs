@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{
     ensure,
-    fault::Result,
+    error::Result,
     report::{Report, say},
 };
 
@@ -25,8 +25,8 @@ pub struct Common {
 pub fn done(outcome: Result) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            say(&fault.to_string());
+        Err(error) => {
+            say(&error.to_string());
             ExitCode::FAILURE
         }
     }
@@ -37,8 +37,8 @@ pub fn ended(all_passed: Result<bool>) -> ExitCode {
     match all_passed {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(fault) => {
-            say(&format!("{fault}\n\n0 passed, 1 failed"));
+        Err(error) => {
+            say(&format!("{error}\n\n0 passed, 1 failed"));
             ExitCode::FAILURE
         }
     }

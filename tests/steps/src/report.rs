@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::fault::{Fault, Result};
+use crate::error::{Result, TestError};
 
 /// The result of one named check.
 pub struct Line {
@@ -18,7 +18,7 @@ pub struct Line {
     /// How long it took.
     pub took: Duration,
     /// `None` when it passed.
-    pub fault: Option<Fault>,
+    pub error: Option<TestError>,
 }
 
 /// All results of a run.
@@ -30,7 +30,7 @@ pub struct Report {
 impl Report {
     /// Adds a result and prints it.
     pub fn add(&mut self, line: Line) {
-        let verdict = if line.fault.is_some() { "FAIL" } else { "ok  " };
+        let verdict = if line.error.is_some() { "FAIL" } else { "ok  " };
         say(&format!("{verdict} {:6.1} s  {}", line.took.as_secs_f64(), line.name));
         self.lines.push(line);
     }
@@ -47,14 +47,14 @@ impl Report {
 
     /// How many failed.
     pub fn failed(&self) -> usize {
-        self.lines.iter().filter(|it| it.fault.is_some()).count()
+        self.lines.iter().filter(|it| it.error.is_some()).count()
     }
 
     /// Prints the failures and, last, `N passed, N failed`.
     pub fn finish(&self, json_file: Option<&Path>) -> Result<bool> {
         for line in &self.lines {
-            if let Some(fault) = &line.fault {
-                say(&format!("\nFAIL {}\n      {fault}", line.name));
+            if let Some(error) = &line.error {
+                say(&format!("\nFAIL {}\n      {error}", line.name));
             }
         }
         if let Some(file) = json_file {
@@ -71,9 +71,9 @@ impl Report {
             .map(|it| {
                 json!({
                     "name": it.name,
-                    "passed": it.fault.is_none(),
+                    "passed": it.error.is_none(),
                     "seconds": it.took.as_secs_f64(),
-                    "fault": it.fault.as_ref().map(ToString::to_string),
+                    "error": it.error.as_ref().map(ToString::to_string),
                 })
             })
             .collect();

@@ -8,8 +8,9 @@ use std::{
 };
 
 use crate::{
-    ROOT, ensure, fail,
-    fault::{Fault, Result},
+    ROOT, ensure,
+    error::{Result, TestError},
+    fail,
     report::say,
 };
 
@@ -222,7 +223,7 @@ fn packages(folder: &str) -> Result {
 /// Runs a command to its end; its output is shown only when it fails.
 pub fn run(command: &mut Command) -> Result<String> {
     let shown = command.get_program().display().to_string();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| Fault::new(format!("{shown}: {error}")))?;
+    let output = command.stdin(Stdio::null()).output().map_err(|error| TestError::new(format!("{shown}: {error}")))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     ensure!(output.status.success(), "{shown}: {}\n{said}{}", output.status, String::from_utf8_lossy(&output.stderr));
     Ok(said)

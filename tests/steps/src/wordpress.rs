@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::{ROOT, fault::Result, report::say, tools::run};
+use crate::{ROOT, error::Result, report::say, tools::run};
 
 /// The package that has it, in several versions, ready to run; and where in it.
 const PACKAGE: &str = "@wp-playground/wordpress-builds@0.9.19";

@@ -88,7 +88,7 @@ fn body(answer: &Value, status: u16) -> Value {
 }
 
 #[tokio::test]
-async fn auth_hands_out_a_device_code() {
+async fn auth_returns_a_device_code() {
     let answer = answer("auth").await;
 
     let codes = body(&answer, 201);
@@ -98,7 +98,7 @@ async fn auth_hands_out_a_device_code() {
 }
 
 #[tokio::test]
-async fn connections_media_and_posts_want_a_token() {
+async fn connections_media_and_posts_require_a_token() {
     for name in ["connections", "media", "posts"] {
         let answer = answer(name).await;
 
@@ -108,7 +108,7 @@ async fn connections_media_and_posts_want_a_token() {
 }
 
 #[tokio::test]
-async fn mcp_answers_nothing_that_the_api_has_not_admitted() {
+async fn mcp_refuses_requests_that_the_api_did_not_admit() {
     let answer = answer("mcp").await;
 
     let refusal = body(&answer, 503);
@@ -117,7 +117,7 @@ async fn mcp_answers_nothing_that_the_api_has_not_admitted() {
 }
 
 #[tokio::test]
-async fn publisher_and_upkeep_find_nothing_to_do() {
+async fn publisher_and_upkeep_handle_an_empty_store() {
     for name in ["publisher", "upkeep"] {
         assert_eq!(answer(name).await, Value::Null, "{name}");
     }
@@ -126,12 +126,12 @@ async fn publisher_and_upkeep_find_nothing_to_do() {
 /// No bucket answers here, so that it fails at our own store: that is logged, and
 /// the message is not brought again.
 #[tokio::test]
-async fn pictures_drops_what_our_own_store_fails_at() {
+async fn pictures_drops_files_that_the_store_fails_to_return() {
     assert_eq!(answer("pictures").await, Value::Null);
 }
 
 #[tokio::test]
-async fn delivery_brings_again_what_it_cannot_read_and_nothing_else() {
+async fn delivery_returns_only_unreadable_messages_to_the_queue() {
     let answer = answer("delivery").await;
 
     let unreadable = &event("delivery")["Records"][1]["messageId"];
@@ -139,7 +139,7 @@ async fn delivery_brings_again_what_it_cannot_read_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn webhooks_brings_again_what_it_cannot_read_and_nothing_else() {
+async fn webhooks_returns_only_unreadable_messages_to_the_queue() {
     let answer = answer("webhooks").await;
 
     let unreadable = &event("webhooks")["Records"][1]["messageId"];
@@ -147,7 +147,7 @@ async fn webhooks_brings_again_what_it_cannot_read_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn webhooks_answers_requests_and_finds_nothing_to_send() {
+async fn webhooks_serves_requests_with_nothing_to_send() {
     let mut request = event("posts");
     request["rawPath"] = "/api/v1/webhooks".into();
     request["requestContext"]["http"]["path"] = "/api/v1/webhooks".into();
@@ -160,7 +160,7 @@ async fn webhooks_answers_requests_and_finds_nothing_to_send() {
 }
 
 #[tokio::test]
-async fn functions_answer_with_what_sam_local_gives_them() {
+async fn functions_start_with_the_variables_of_sam_local() {
     let file = std::fs::read(format!("{ROOT}/infra/sam-local.json")).unwrap();
     let file: Value = serde_json::from_slice(&file).unwrap();
     for name in FUNCTIONS {
@@ -179,7 +179,7 @@ async fn functions_answer_with_what_sam_local_gives_them() {
 }
 
 #[tokio::test]
-async fn functions_start_with_the_platforms_that_the_template_switches_on() {
+async fn functions_start_with_the_platforms_of_the_template() {
     let template = Template::read().unwrap();
     let default = &template.json()["Parameters"]["Platforms"]["Default"];
     let mut started = 0;
@@ -197,7 +197,7 @@ async fn functions_start_with_the_platforms_that_the_template_switches_on() {
 }
 
 #[tokio::test]
-async fn delivery_refuses_platforms_that_fetch_files_without_a_good_secret() {
+async fn delivery_requires_a_secret_for_platforms_that_fetch_files() {
     for (secret, reason) in [("", "instagram, pinterest, threads"), ("too-short", "at least 32 characters")] {
         let mut environment = environment("delivery");
         environment.insert("FILE_SECRET".to_owned(), secret.to_owned());
@@ -213,7 +213,7 @@ async fn delivery_refuses_platforms_that_fetch_files_without_a_good_secret() {
 }
 
 #[tokio::test]
-async fn a_function_without_its_tables_fails_and_says_so() {
+async fn function_without_its_tables_fails_with_a_reason() {
     let mut environment = environment("publisher");
     environment.insert("TABLE_PREFIX".to_owned(), "nobody".to_owned());
 
@@ -224,7 +224,7 @@ async fn a_function_without_its_tables_fails_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
+async fn function_names_a_missing_variable_and_does_not_start() {
     let needed = |it: &&String| value(it).is_some_and(|it| !it.is_empty());
     // Variables that have a default, as infra/deploying.md says.
     let optional = [

@@ -15,7 +15,7 @@ type Module = Vec<String>;
 /// A module and the files in its own folder count as one and may name each
 /// other.
 #[test]
-fn no_modules_name_one_another_in_a_circle() {
+fn modules_have_no_cycles() {
     let mut circles = Vec::new();
     for root in crate_roots() {
         let sources = Sources::read(&root);
@@ -25,7 +25,7 @@ fn no_modules_name_one_another_in_a_circle() {
 }
 
 #[test]
-fn a_circle_is_found_through_folders_and_through_what_is_passed_on() {
+fn cycle_is_found_through_folders_and_reexports() {
     let sources = |files: &[(&str, &str)]| {
         Sources::of(files.iter().map(|(path, text)| (module_of(Path::new(path)), (*text).to_owned())))
     };

@@ -20,7 +20,7 @@ fn linked(function: &str) -> Vec<String> {
 /// A file can be made to end whoever decodes it, or to take it over. So that is
 /// a function that holds nothing: no post, no credentials, no table.
 #[test]
-fn only_pictures_decodes_pictures_and_it_carries_nothing_else() {
+fn only_the_pictures_function_decodes_images() {
     for function in FUNCTIONS {
         let linked = linked(function);
         assert!(linked.iter().any(|it| it == "cloud"), "{function}: {linked:?}");

@@ -9,7 +9,7 @@ use tests::template::ROOT;
 use crate::{Names, document};
 
 #[test]
-fn the_document_that_is_served_is_the_one_of_the_routes() {
+fn served_document_matches_the_routes() {
     let file = Path::new(ROOT).join("libs/api/openapi.json");
     let described = format!("{:#}\n", document());
     if std::env::var_os("UPDATE").is_some() {
@@ -22,7 +22,7 @@ fn the_document_that_is_served_is_the_one_of_the_routes() {
 }
 
 #[test]
-fn every_operation_is_described_in_full() {
+fn every_operation_is_fully_described() {
     let document = document();
     let operations = operations(&document);
     assert_eq!(

@@ -10,7 +10,7 @@ use tests::template::{FUNCTIONS, ROOT, Template};
 use crate::Names;
 
 #[test]
-fn every_function_has_its_folder_its_resource_and_its_event() {
+fn every_function_has_folder_resource_and_event() {
     let template = Template::read().unwrap();
     let names = |folder: &str| -> Names {
         let entries = fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
@@ -33,7 +33,7 @@ fn every_function_has_its_folder_its_resource_and_its_event() {
 }
 
 #[test]
-fn the_top_level_holds_what_it_is_to_hold() {
+fn top_level_has_the_expected_entries() {
     let listed = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(ROOT)

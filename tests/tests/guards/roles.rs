@@ -10,7 +10,7 @@ use tests::template::{FUNCTIONS, Template};
 use crate::Names;
 
 #[test]
-fn no_role_allows_all_actions_of_a_service_or_all_resources() {
+fn roles_allow_no_wildcard_actions_or_resources() {
     let template = Template::read().unwrap();
     let granted = granted(&template).unwrap();
     for (function, action, resource) in &granted {
@@ -29,7 +29,7 @@ fn no_role_allows_all_actions_of_a_service_or_all_resources() {
 }
 
 #[test]
-fn who_is_told_where_secrets_are_may_read_them_and_nobody_else() {
+fn functions_with_secret_arns_alone_may_read_secrets() {
     let template = Template::read().unwrap();
     let mut told = Names::new();
     for name in FUNCTIONS {
@@ -59,7 +59,7 @@ fn secrets_within_reach(function: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_function_reaches_secrets_of_its_own_kinds_alone() {
+fn functions_read_only_their_own_kinds_of_secrets() {
     for function in FUNCTIONS {
         let expected: &[&str] = match function {
             "connections" => &["SealingKey/grant", "SealingKey/vault", "VaultTable/platform#*"],
@@ -74,7 +74,7 @@ fn each_function_reaches_secrets_of_its_own_kinds_alone() {
 
 /// The conditions of the roles against the keys and kinds that the functions use.
 #[test]
-fn neither_of_two_functions_reaches_the_others_items_of_the_vault() {
+fn functions_cannot_read_each_others_vault_items() {
     let reaches = |function: &str, key: &VaultKey| {
         let within = secrets_within_reach(function);
         let pattern = within.iter().find_map(|it| it.strip_prefix("VaultTable/")).unwrap();
@@ -93,7 +93,7 @@ fn neither_of_two_functions_reaches_the_others_items_of_the_vault() {
 }
 
 #[test]
-fn whoever_decodes_pictures_may_read_files_and_write_what_it_derived_and_nothing_else() {
+fn pictures_may_only_read_files_and_write_derived_ones() {
     let granted = granted(&Template::read().unwrap()).unwrap().into_iter();
     let pictures = granted.filter(|(function, _, _)| function == "pictures");
     let allowed: BTreeSet<_> = pictures.map(|(_, action, resource)| format!("{action} {resource}")).collect();

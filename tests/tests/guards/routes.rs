@@ -7,7 +7,7 @@ use tests::template::Template;
 use crate::{Names, documented, quoted_after, read};
 
 #[test]
-fn the_template_has_the_routes_that_are_served() {
+fn template_has_the_served_routes() {
     let template = Template::read().unwrap();
     let mut deployed: BTreeMap<String, Names> = BTreeMap::new();
     for route in template.resources("AWS::ApiGatewayV2::Route").values() {
@@ -41,7 +41,7 @@ fn added(source: &str) -> Vec<String> {
 }
 
 #[test]
-fn integrations_lead_to_the_functions_they_are_named_after() {
+fn integrations_invoke_the_functions_they_are_named_after() {
     let template = Template::read().unwrap();
     let integrations = template.resources("AWS::ApiGatewayV2::Integration");
     assert_eq!(integrations.len(), documented().len());

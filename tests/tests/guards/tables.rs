@@ -7,7 +7,7 @@ use storage::{Key, Projection, Table, TableSchema};
 use tests::template::Template;
 
 #[test]
-fn the_template_has_the_tables_of_the_store() {
+fn template_has_the_tables_of_the_store() {
     let template = Template::read().unwrap();
     let deployed = template.resources("AWS::DynamoDB::Table");
     let deployed: BTreeMap<_, _> = deployed.into_values().map(|it| (it["TableName"].to_string(), shape(it))).collect();

@@ -7,7 +7,7 @@ use crate::users::Said;
 
 /// After the answer nothing of an older revision becomes public. What was
 /// public before it, the answer must have shown as published.
-pub(super) fn an_answered_change_is_respected(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn confirmed_changes_take_effect(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for answer in &history.answers {
         let (post, now_revision) = match &answer.said {

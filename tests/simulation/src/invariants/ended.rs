@@ -8,7 +8,7 @@ use crate::network::{Public, Reference};
 
 /// No target is left pending. One that is published is public on its platform,
 /// one that failed is not, and the reason for which it failed existed.
-pub(super) fn every_post_says_what_its_platform_says(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn post_status_matches_the_platform(history: &History<'_>) -> Vec<Broken> {
     let by_target = history.public_by_target();
     let mut broken = Vec::new();
     for (post, target) in history.targets() {
@@ -72,7 +72,7 @@ fn failed(history: &History<'_>, target: &Target, reference: Reference, here: bo
 
 /// There were no two simultaneous calls for one target, no public call before
 /// its preparation, and no two renewals of the same credentials.
-pub(super) fn no_platform_was_called_wrongly(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn platform_calls_are_valid(history: &History<'_>) -> Vec<Broken> {
     let of_posts = history.timeline.mistakes.iter().map(|(reference, mistake)| {
         let what = format!("r{} of post {}: {mistake}", reference.revision, reference.post);
         Broken::new(Kind::Other, reference.post, what)

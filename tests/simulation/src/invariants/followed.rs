@@ -22,7 +22,7 @@ pub(super) fn nothing_follows_twice(history: &History<'_>) -> Vec<Broken> {
 
 /// Whatever was to follow a published post was at least tried, unless its account
 /// was lost; and where nothing goes wrong, it is there.
-pub(super) fn nothing_that_follows_is_forgotten(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn follow_ups_are_completed(history: &History<'_>) -> Vec<Broken> {
     let lost: BTreeSet<ConnectionId> = history.journal.lost_grants().map(|it| it.connection_id).collect();
     let is_calm = history.people.deployment.world.faults() == 0;
     let mut broken = Vec::new();

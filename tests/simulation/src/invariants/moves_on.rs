@@ -13,7 +13,7 @@ use crate::users::{Answer, Said};
 /// Within a revision a post never returns to an earlier status, unless to wait
 /// with nothing in doubt, and a target that is published stays published for
 /// good.
-pub(super) fn what_has_ended_stays_ended(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn final_states_do_not_change(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     let mut last: BTreeMap<PostId, &Post> = BTreeMap::new();
     for version in history.journal.all_versions() {
@@ -59,7 +59,7 @@ const fn rank(status: PostStatus) -> u8 {
 /// words. An exception is a change whose answer was lost and whose post was
 /// deleted before the change was sent again: the answer then is "there is no
 /// such post", and that is true.
-pub(super) fn what_was_refused_did_not_happen(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn refused_requests_change_nothing(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for answer in history.answers.iter().filter(|it| matches!(it.said, Said::Refused)) {
         let Some(text) = &answer.text else { continue };

@@ -9,7 +9,7 @@ use crate::users::{MINE, THEIRS};
 
 /// Every event that was put on the bus came to the endpoint of its user, signed,
 /// and the same each time.
-pub(super) fn every_event_comes_to_its_endpoint(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn every_event_reaches_its_endpoint(history: &History<'_>) -> Vec<Broken> {
     if history.people.secret(MINE).is_none() {
         return Vec::new();
     }
@@ -29,7 +29,7 @@ pub(super) fn every_event_comes_to_its_endpoint(history: &History<'_>) -> Vec<Br
 }
 
 /// Whoever has nothing that happened is told nothing, and all signatures are good.
-pub(super) fn nobody_is_told_what_is_of_another(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn endpoints_receive_only_events_of_their_user(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for got in &history.notified {
         let (url, request) = (got.request.url.to_string(), &got.request);

@@ -10,7 +10,7 @@ const LOOKS: u64 = 2;
 
 /// Each public call is asked about twice at most, and once more where whoever asked has
 /// died before the answer was stored.
-pub(super) fn little_is_paid_for_doubts(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn paid_look_ups_are_limited(history: &History<'_>) -> Vec<Broken> {
     let count = |of: Vec<_>| {
         let mut counted: BTreeMap<_, u64> = BTreeMap::new();
         for it in of {

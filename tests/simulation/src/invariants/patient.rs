@@ -13,7 +13,7 @@ const MANY: usize = 12;
 const WHILE: TimeDelta = TimeDelta::minutes(1);
 
 /// Attempts back off.
-pub(super) fn no_platform_is_hammered(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn retries_respect_the_backoff(history: &History<'_>) -> Vec<Broken> {
     let mut calls: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for begun in &history.timeline.begun {
         calls.entry(begun.reference).or_default().push(begun.at);
@@ -30,7 +30,7 @@ pub(super) fn no_platform_is_hammered(history: &History<'_>) -> Vec<Broken> {
 
 /// What a platform has refused as a duplicate is looked up and not sent again, unless the
 /// process that read the refusal has died before it was stored.
-pub(super) fn no_duplicate_is_sent_again(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn duplicate_refusals_are_not_retried(history: &History<'_>) -> Vec<Broken> {
     let mut refusals: BTreeMap<_, u64> = BTreeMap::new();
     for reference in &history.timeline.duplicates {
         *refusals.entry(*reference).or_default() += 1;

@@ -8,7 +8,7 @@ use domain::post::{PostStatus, TargetStatus};
 use super::{Broken, History, Kind};
 
 /// For every post or target that ended, an event was put at least once.
-pub(super) fn every_end_is_told(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn every_outcome_has_an_event(history: &History<'_>) -> Vec<Broken> {
     let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let mut ends = BTreeSet::new();
     let mut seen = BTreeMap::new();
@@ -38,7 +38,7 @@ pub(super) fn every_end_is_told(history: &History<'_>) -> Vec<Broken> {
 }
 
 /// Whenever a connection began to need reconnection, an event said so.
-pub(super) fn every_lost_grant_is_told(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn every_lost_grant_has_an_event(history: &History<'_>) -> Vec<Broken> {
     let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let lost = history
         .journal
@@ -50,7 +50,7 @@ pub(super) fn every_lost_grant_is_told(history: &History<'_>) -> Vec<Broken> {
 
 /// Whenever a post was scheduled, for the first time or again, an event said so,
 /// and none says it of a post that was not.
-pub(super) fn every_scheduling_is_told_and_no_other(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn every_scheduling_has_exactly_one_event(history: &History<'_>) -> Vec<Broken> {
     let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let mut scheduled = BTreeMap::new();
     let mut seen = BTreeMap::new();
@@ -73,7 +73,7 @@ pub(super) fn every_scheduling_is_told_and_no_other(history: &History<'_>) -> Ve
 
 /// Whenever an account was connected or disconnected, an event said so, and none
 /// says it of another.
-pub(super) fn every_account_that_comes_or_goes_is_told(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn every_connect_and_disconnect_has_an_event(history: &History<'_>) -> Vec<Broken> {
     let (made, removed) = history.journal.made_and_removed();
     let mut broken = Vec::new();
     for (kind, connections) in [("connection.created", made), ("connection.deleted", removed)] {
@@ -87,7 +87,7 @@ pub(super) fn every_account_that_comes_or_goes_is_told(history: &History<'_>) ->
 }
 
 /// No event says that something is public which was not.
-pub(super) fn nothing_is_told_that_is_not_so(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn every_event_matches_a_change(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for told in history.told.iter().filter(|it| it.event.detail_type == "target.published") {
         let id = &told.event.detail["platform_post_id"];

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refresh_token_that_is_used_twice_ends_the_grant() {
+    fn reused_refresh_token_ends_the_grant() {
         let mut grants = Grants::default();
         let (spec, lasts) = (Spec::named("keyed"), TimeDelta::minutes(5));
         let first = grants.give("1", spec, lasts, noon());

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_prepared_anew_is_known_again() {
+    fn upload_ids_are_new_after_preparing_again() {
         let reference = Reference { post: PostId::new(1).unwrap(), target: TargetId::new(2).unwrap(), revision: 1 };
         let mut uploads = Uploads::default();
         let first = uploads.step(reference, None);

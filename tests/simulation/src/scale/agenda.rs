@@ -24,26 +24,52 @@ pub(super) enum Event {
     /// A schedule wakes the publisher.
     Tick,
     /// The tick's time limit is over.
-    TickEnds { tick: u32 },
+    TickEnds {
+        tick: u32,
+    },
     /// The tick reads what is due soon in a shard, from this entry on. The
     /// first attempt is 1.
-    PlanSoon { tick: u32, shard: u32, from: u32, attempt: u32 },
+    PlanSoon {
+        tick: u32,
+        shard: u32,
+        from: u32,
+        attempt: u32,
+    },
     /// The tick reads what is overdue in a shard, from this entry on.
-    PlanOverdue { tick: u32, shard: u32, from: u32, attempt: u32 },
+    PlanOverdue {
+        tick: u32,
+        shard: u32,
+        from: u32,
+        attempt: u32,
+    },
     /// The tick moves an overdue entry.
-    Move { tick: u32, post: u32, attempt: u32 },
+    Move {
+        tick: u32,
+        post: u32,
+        attempt: u32,
+    },
     /// The tick moves the next overdue entry of a shard's page, or goes on to
     /// the next page.
-    MoveNext { tick: u32, shard: u32 },
+    MoveNext {
+        tick: u32,
+        shard: u32,
+    },
     /// A message becomes visible on the queue.
     Visible(Message),
     /// The event source may be able to receive more than before.
     Receive,
-    WindowEnds { batch: u32, number: u32 },
+    WindowEnds {
+        batch: u32,
+        number: u32,
+    },
     /// A batch is invoked.
-    Begin { batch: u32 },
+    Begin {
+        batch: u32,
+    },
     /// A delivery takes its next step.
-    Step { task: u32 },
+    Step {
+        task: u32,
+    },
 }
 
 /// Events in order of time; events of the same time in the order in which they

@@ -126,7 +126,7 @@ mod tests {
 
     /// A delivery is written, and moved in the index 2 s later.
     #[tokio::test(start_paused = true)]
-    async fn an_index_that_is_behind_shows_what_was_there_then() {
+    async fn stale_index_shows_old_items() {
         let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::zero()));
         let (store, journal) = store(&world, 1);
         let user = a_user();

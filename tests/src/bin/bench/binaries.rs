@@ -18,7 +18,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tests::{
     ensure,
-    fault::Result,
+    error::Result,
     functions::{self, HELLO},
     lambda::environment,
     report::say,

@@ -9,10 +9,10 @@ use std::{fs, path::PathBuf, time::Duration};
 use clap::Args;
 use serde_json::{Value, json};
 use tests::{
-    fault::Result,
+    deployment::Deployment,
+    error::Result,
     harness::{Harness, LIFTED},
     report::say,
-    world::Deployment,
 };
 
 use punctuality::punctuality;
@@ -42,13 +42,13 @@ pub(crate) struct Options {
 /// Measures them all.
 pub(crate) async fn run(options: &Options) -> Result {
     let local = Harness::start(&LIFTED).await?;
-    let world = Deployment::new(local.ready().clone()).await?;
+    let deployment = Deployment::new(local.ready().clone()).await?;
     let start = json!({ "ready_ms": millis(local.took()), "resident_mb": resident_mb(&local)? });
     say(&format!("Ready after {} ms with {} MB.\n", start["ready_ms"], start["resident_mb"]));
 
-    let speed = speed(&world, options.seconds).await?;
-    let together = punctuality(&world, options.due, 1).await?;
-    let spread = punctuality(&world, options.spread, 60).await?;
+    let speed = speed(&deployment, options.seconds).await?;
+    let together = punctuality(&deployment, options.due, 1).await?;
+    let spread = punctuality(&deployment, options.spread, 60).await?;
     let end = resident_mb(&local)?;
     say(&format!("\nMemory at the end: {end} MB.\n"));
     drop(local);
@@ -58,9 +58,9 @@ pub(crate) async fn run(options: &Options) -> Result {
     let mut arguments = vec!["--meter"];
     arguments.extend(LIFTED);
     let metered = Harness::start(&arguments).await?;
-    let world = Deployment::new(metered.ready().clone()).await?;
-    let cost = store_calls(&world).await?;
-    let large = if options.large > 0 { large_account(&world, options.large).await? } else { Value::Null };
+    let deployment = Deployment::new(metered.ready().clone()).await?;
+    let cost = store_calls(&deployment).await?;
+    let large = if options.large > 0 { large_account(&deployment, options.large).await? } else { Value::Null };
 
     let figures = json!({
         "start": start,

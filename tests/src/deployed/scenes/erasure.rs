@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use super::{RECOVERED, Stack, item, set_number};
 use crate::{
     answer::{integer, list, text},
+    deployment::{Deployment, fresh},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     moment, picture,
-    world::{Deployment, fresh},
 };
 
 /// An upload that nobody named for a day is looked at, and kept if it is good.
 /// The time in the table is changed so that it is due.
-pub async fn uploads_are_looked_at(stack: &Stack, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+pub async fn uploads_are_looked_at(stack: &Stack, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let number = |it: i64| json!({ "N": it.to_string() });
     let media = stack.name("MediaTable")?;
     let long_ago = (moment::now() - chrono::TimeDelta::days(2)).timestamp_millis();
@@ -40,8 +40,8 @@ pub async fn uploads_are_looked_at(stack: &Stack, world: &Deployment) -> Result 
 }
 
 /// A user is disabled and let in again: no token from before is good, and a new one is.
-pub async fn a_user_is_disabled_and_let_in(stack: &Stack, world: &Deployment) -> Result {
-    let (user, other) = (world.new_user().await?, world.new_user().await?);
+pub async fn disabled_user_can_be_enabled_again(stack: &Stack, deployment: &Deployment) -> Result {
+    let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let id = user.id.to_string();
     user.api.get("/user").await?.is(200)?;
 
@@ -58,8 +58,8 @@ pub async fn a_user_is_disabled_and_let_in(stack: &Stack, world: &Deployment) ->
 
 /// The operator's command erases a user: no table has anything of them, their
 /// files are gone, and what others have stays.
-pub async fn a_user_is_erased(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let picture = user.picture().await?;
     let post = user.create(&json!({ "content": fresh("with a picture"), "media": [picture] })).await?;
@@ -88,7 +88,7 @@ pub async fn a_user_is_erased(stack: &Stack, world: &Deployment) -> Result {
     let (bucket, derived) = (stack.name("MediaBucket")?, format!("derived/{}/{:032x}", user.id, 7));
     stack.root().put_object(bucket, &derived, b"a picture").await?;
     ensure!(stack.root().has_object(bucket, &derived).await?, "what was put is not there");
-    let mut other = world.new_user().await?;
+    let mut other = deployment.new_user().await?;
     let theirs = integer(&other.connect(0).await?, "id")?;
     let tables = [
         "Users",
@@ -114,7 +114,7 @@ pub async fn a_user_is_erased(stack: &Stack, world: &Deployment) -> Result {
     for table in tables.into_iter().chain(["Limits", "Vault"]) {
         same(items_of(stack, table, user.id).await?, 0, &format!("items of the user in {table}"))?;
     }
-    same(world.http().get(&link).send().await?.status().as_u16(), 404, "status of the user's file")?;
+    same(deployment.http().get(&link).send().await?.status().as_u16(), 404, "status of the user's file")?;
     ensure!(!stack.root().has_object(bucket, &derived).await?, "what was made of the user's files is there");
     user.api.get("/user").await?.is(401)?;
     other.api.get(&format!("/connections/{theirs}")).await?.is(200)?;

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::{Stack, item, set, set_number};
 use crate::{
     answer::{integer, list, text},
-    fault::{Result, same},
+    deployment::{Deployment, User},
+    error::{Result, same},
     moment,
-    world::{Deployment, User},
 };
 
 /// The attempts that are made before the last one.
@@ -19,8 +19,8 @@ const LAST_BUT_ONE: i64 = 9;
 /// What happened goes over the bus and the queue to an endpoint, what was left
 /// behind is found by the ticks, and an endpoint that failed for days is disabled.
 /// Times in the tables are changed so that all of it is due.
-pub async fn an_endpoint_is_told(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
     let id = integer(&made, "id")?;
     user.api.post(&format!("/webhooks/{id}/test"), &json!({})).await?.is(202)?;
@@ -89,7 +89,7 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &Deployment) -> Result {
 
     // Another goes with the token that created it.
     let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
-    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
+    let page = user.browser.open(&format!("{}/account", deployment.origin())).await?;
     user.browser.press(&page, "Revoke", &[("delete_webhooks", "true")]).await?;
     let webhook = json!({ "user_id": number(user.id), "webhook_id": number(integer(&made, "id")?) });
     same(item(stack, stack.name("WebhooksTable")?, &webhook).await?, Value::Null, "the webhook of a revoked token")

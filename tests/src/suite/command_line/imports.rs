@@ -7,23 +7,24 @@ use serde_json::{Value, json};
 use super::social::{Social, ended};
 use crate::{
     answer::{integer, list, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, User, fresh, targets},
+    ensure,
+    error::{Result, same},
     moment, picture,
     report::say,
     runner::Check,
-    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "cli",
         [
-            each_line_of_an_import_is_posted_once,
-            a_broken_line_is_named_and_the_rest_goes_on,
-            an_import_that_is_killed_again_and_again_posts_each_line_once,
-            an_export_is_imported_where_its_posts_exist_only_as_copies,
-            an_export_is_imported_once_into_another_account,
+            import_posts_each_line_once,
+            import_reports_a_bad_line_and_continues,
+            killed_import_posts_each_line_once,
+            import_of_an_export_creates_copies_in_the_same_account,
+            import_of_an_export_into_another_account_runs_once,
         ]
     )
 }
@@ -32,8 +33,8 @@ async fn total(user: &User<'_>) -> Result<i64> {
     integer(&user.api.get("/posts").await?.ok(200)?["meta"], "total")
 }
 
-async fn each_line_of_an_import_is_posted_once(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let account = user.connect(0).await?;
     let social = Social::of(&user)?;
     social.file("boat.png", picture::png(64, 48, [30, 120, 90]))?;
@@ -69,8 +70,8 @@ async fn each_line_of_an_import_is_posted_once(world: &Deployment) -> Result {
     same(total(&user).await?, 4, "posts")
 }
 
-async fn a_broken_line_is_named_and_the_rest_goes_on(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn import_reports_a_bad_line_and_continues(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
     let long = "x".repeat(600);
@@ -106,9 +107,9 @@ async fn a_broken_line_is_named_and_the_rest_goes_on(world: &Deployment) -> Resu
     same(total(&user).await?, 3, "posts")
 }
 
-async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &Deployment) -> Result {
+async fn killed_import_posts_each_line_once(deployment: &Deployment) -> Result {
     const LINES: usize = 60;
-    let mut user = world.new_user().await?;
+    let mut user = deployment.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
     social.file("boat.png", picture::png(64, 48, [30, 120, 90]))?;
@@ -152,8 +153,8 @@ async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &D
     Ok(())
 }
 
-async fn an_export_is_imported_where_its_posts_exist_only_as_copies(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn import_of_an_export_creates_copies_in_the_same_account(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let account = user.connect(0).await?;
     let later = moment::written(moment::now() + Duration::from_hours(48));
     let to = json!([{ "connected_account_id": account["id"], "options": { "language": "en" } }]);
@@ -193,8 +194,8 @@ async fn an_export_is_imported_where_its_posts_exist_only_as_copies(world: &Depl
     Ok(())
 }
 
-async fn an_export_is_imported_once_into_another_account(world: &Deployment) -> Result {
-    let (mut from, mut into) = (world.new_user().await?, world.new_user().await?);
+async fn import_of_an_export_into_another_account_runs_once(deployment: &Deployment) -> Result {
+    let (mut from, mut into) = (deployment.new_user().await?, deployment.new_user().await?);
     let account = from.connect(0).await?;
     into.connect(0).await?;
     let later = moment::written(moment::now() + Duration::from_hours(48));

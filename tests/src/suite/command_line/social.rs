@@ -11,10 +11,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
+    deployment::User,
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::binary,
-    world::User,
 };
 
 /// A person at a terminal.
@@ -41,7 +41,7 @@ impl Social {
 
     /// Somebody with the token of this user.
     pub(super) fn of(user: &User<'_>) -> Result<Self> {
-        Ok(Self { token: Some(user.api.token().to_owned()), ..Self::at(user.world.origin())? })
+        Ok(Self { token: Some(user.api.token().to_owned()), ..Self::at(user.deployment.origin())? })
     }
 
     /// With another token.
@@ -124,6 +124,6 @@ impl Social {
 pub(super) async fn ended(child: Child) -> Result<Ran> {
     let output = tokio::task::spawn_blocking(move || child.wait_with_output()).await??;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let code = output.status.code().ok_or_else(|| Fault::new(format!("social was ended: {output:?}")))?;
+    let code = output.status.code().ok_or_else(|| TestError::new(format!("social was ended: {output:?}")))?;
     Ok(Ran { code, out: text(&output.stdout), err: text(&output.stderr) })
 }

@@ -11,7 +11,7 @@ use clap::Parser;
 use serde_json::Value;
 use steps::{
     ROOT, ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     program::ended,
     report::say,
     tools::{CARGO_MUTANTS, run},
@@ -154,7 +154,7 @@ impl Area {
         let file = Path::new(&self.output()).join("mutants.out/outcomes.json");
         ensure!(file.exists(), "{} is not there: run tests/mutants --package {}", file.display(), self.package);
         let results: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
-        let outcomes = results["outcomes"].as_array().ok_or_else(|| Fault::new("there are no outcomes"))?;
+        let outcomes = results["outcomes"].as_array().ok_or_else(|| TestError::new("there are no outcomes"))?;
         for outcome in outcomes {
             let mutant = &outcome["scenario"]["Mutant"];
             let (Some(file), Some(name)) = (mutant["file"].as_str(), mutant["name"].as_str()) else { continue };

@@ -13,7 +13,7 @@ use clap::Parser;
 use serde_json::Value;
 use steps::{
     ROOT, ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     functions::FUNCTIONS,
     program::done,
     tools::run,
@@ -91,7 +91,7 @@ fn package(it: &Value) -> Result<Package> {
         title: format!("{} {}", text(it, "name"), text(it, "version")),
         licence: text(it, "license").to_owned(),
         authors: authors.map(without_address).collect::<Vec<_>>().join(", "),
-        folder: manifest.parent().ok_or_else(|| Fault::new("a package without a folder"))?.to_owned(),
+        folder: manifest.parent().ok_or_else(|| TestError::new("a package without a folder"))?.to_owned(),
     })
 }
 

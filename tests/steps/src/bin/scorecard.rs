@@ -9,7 +9,7 @@ use std::{
 
 use clap::Parser;
 use serde_json::Value;
-use steps::{ROOT, ensure, fault::Result, program::done, report::say, tools::run};
+use steps::{ROOT, ensure, error::Result, program::done, report::say, tools::run};
 
 /// Writes tests/figures.md anew.
 ///

@@ -3,7 +3,7 @@
 
 use axum::{Json, Router, http::HeaderMap};
 use serde_json::{Value, json};
-use tests::fault::Result;
+use tests::error::Result;
 use tokio::net::TcpListener;
 
 /// Starts it on a free port, until the runtime ends; its URL.

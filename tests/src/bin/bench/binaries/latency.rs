@@ -8,8 +8,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tests::{
+    error::Result,
     fail,
-    fault::Result,
     lambda::{Function, Outcome},
     report::say,
     template::ROOT,

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write};
 
-use tests::fault::Result;
+use tests::error::Result;
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 /// The bytes of a zip file with this as its `bootstrap`.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path, process::Command, time::Duratio
 
 use tempfile::TempDir;
 use tests::{
-    fault::{Fault, Result},
+    error::{Result, TestError},
     lambda::Function,
 };
 
@@ -43,12 +43,12 @@ pub(super) async fn instructions(binary: &Path, environment: &BTreeMap<String, S
         .arg(format!("--cachegrind-out-file={}", counted.display()))
         .arg(binary);
     let started = Function::start(valgrind, environment).await;
-    let mut function = started.map_err(|it| Fault::new(format!("{it} (apt-get install valgrind)")))?;
+    let mut function = started.map_err(|it| TestError::new(format!("{it} (apt-get install valgrind)")))?;
     function.ready().await?;
     tokio::time::sleep(SETTLES).await;
     function.terminate()?;
 
     let counted = fs::read_to_string(counted)?;
     let summary = counted.lines().find_map(|it| it.strip_prefix("summary:"));
-    Ok(summary.ok_or_else(|| Fault::new("valgrind counted nothing"))?.trim().parse()?)
+    Ok(summary.ok_or_else(|| TestError::new("valgrind counted nothing"))?.trim().parse()?)
 }

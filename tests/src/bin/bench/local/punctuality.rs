@@ -6,19 +6,18 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tests::{
     answer::text,
+    deployment::{Deployment, fresh, targets},
     ensure,
-    fault::Result,
+    error::Result,
     moment,
     report::say,
-    world::targets,
-    world::{Deployment, fresh},
 };
 
 use crate::percentile::percentile;
 
 /// How late posts go out that are due within so many seconds, evenly spread.
-pub(super) async fn punctuality(world: &Deployment, count: u64, seconds: u64) -> Result<Value> {
-    let mut user = world.new_user().await?;
+pub(super) async fn punctuality(deployment: &Deployment, count: u64, seconds: u64) -> Result<Value> {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let (start, on) = (fresh("due"), targets(&[&connection])?);
     // Time enough to write them all before the first is due.
@@ -39,7 +38,7 @@ pub(super) async fn punctuality(world: &Deployment, count: u64, seconds: u64) ->
 
     let patience = Instant::now() + Duration::from_mins(5);
     let entries = loop {
-        let all = world.whole_timeline().await?;
+        let all = deployment.whole_timeline().await?;
         let ours = |it: &Value| it["text"].as_str().is_some_and(|it| it.starts_with(&start));
         let ours: Vec<_> = all.into_iter().filter(ours).collect();
         if count <= ours.len() as u64 || patience < Instant::now() {

@@ -10,7 +10,7 @@ use std::{
 use steps::{
     bluesky::BlueskyProgram,
     ensure,
-    fault::Result,
+    error::Result,
     functions,
     schedule::{Kind, Place},
     tools::{
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_that_cannot_be_asked_is_skipped_only_where_none_is_expected() {
+    fn unreachable_database_is_skipped_only_where_none_is_expected() {
         assert!(not_asked(false, false).unwrap().starts_with("not asked"));
         for (is_expected, was_fetched) in [(true, false), (false, true), (true, true)] {
             assert!(not_asked(is_expected, was_fetched).is_err(), "{is_expected} {was_fetched}");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_a_folder_with_crates() {
+    fn database_is_a_folder_with_crates() {
         let folder = std::env::temp_dir().join(format!("advisory-dbs-{}", std::process::id()));
         assert!(!has_database(&folder));
         // What a fetch that failed leaves.

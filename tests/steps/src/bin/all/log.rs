@@ -10,7 +10,7 @@ use std::{
 
 use steps::{
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
 };
 
 /// No build takes this long, even on a cold and slow machine.
@@ -88,7 +88,7 @@ impl Log {
             .stdout(output.try_clone()?)
             .stderr(output)
             .spawn()
-            .map_err(|error| Fault::new(format!("{shown}: {error}")))?;
+            .map_err(|error| TestError::new(format!("{shown}: {error}")))?;
         let started = Instant::now();
         loop {
             if let Some(status) = child.try_wait()? {
@@ -98,7 +98,7 @@ impl Log {
             if limit < started.elapsed() {
                 child.kill()?;
                 child.wait()?;
-                return Err(Fault::new(format!("{shown} did not end within {limit:?}")));
+                return Err(TestError::new(format!("{shown} did not end within {limit:?}")));
             }
             std::thread::sleep(Duration::from_millis(50));
         }

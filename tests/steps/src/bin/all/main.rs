@@ -15,7 +15,7 @@ use clap::Parser;
 use serde_json::json;
 use steps::{
     ROOT, ensure,
-    fault::Result,
+    error::Result,
     program::ended,
     report::say,
     schedule::{self, Kind, Outcome, Place},
@@ -176,10 +176,10 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
             passed = passed.max(1);
             say(&format!("ok   {:6.1} s  {name}", took.as_secs_f64()));
         }
-        Err(fault) => {
+        Err(error) => {
             failed = failed.max(1);
             let end = log.as_ref().map(Log::end).unwrap_or_default();
-            say(&format!("{end}\nFAIL {:6.1} s  {name}: {fault}", took.as_secs_f64()));
+            say(&format!("{end}\nFAIL {:6.1} s  {name}: {error}", took.as_secs_f64()));
         }
     }
     if let Some(from) = step.shows {

@@ -18,7 +18,7 @@ use crate::{
     browser::{Browser, Page},
     client::{Api, http_client},
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::Ready,
     moment,
 };
@@ -218,7 +218,7 @@ impl Deployment {
             };
             page = browser.press(&page, "Sign in", fields).await?;
         }
-        Err(page.fault("signing in never ends"))
+        Err(page.test_error("signing in never ends"))
     }
 
     /// What the sandbox platform made public with exactly this text.
@@ -293,6 +293,6 @@ pub fn fresh(start: &str) -> String {
 }
 
 /// A fault for a value that should have been there.
-pub fn missing(what: &str) -> Fault {
-    Fault::new(format!("{what} is missing"))
+pub fn missing(what: &str) -> TestError {
+    TestError::new(format!("{what} is missing"))
 }

@@ -11,14 +11,14 @@ use crate::{
     browser::{Browser, Page},
     client::Api,
     ensure,
-    fault::Result,
+    error::Result,
     html::Form,
     moment, picture, shapes,
 };
 
 /// One person.
 pub struct User<'a> {
-    pub world: &'a Deployment,
+    pub deployment: &'a Deployment,
     /// The API with this person's token.
     pub api: Api,
     /// This person's browser, signed in.
@@ -30,11 +30,11 @@ pub struct User<'a> {
 
 impl<'a> User<'a> {
     /// The person a token belongs to.
-    pub async fn of_token(world: &'a Deployment, api: Api, browser: Browser) -> Result<Self> {
+    pub async fn of_token(deployment: &'a Deployment, api: Api, browser: Browser) -> Result<Self> {
         // A token without `user:read` cannot ask who it is.
         let answer = api.get("/user").await?;
         let id = if answer.status == 200 { text(&answer.json()?, "id")?.parse()? } else { 0 };
-        Ok(Self { world, api, browser, email: String::new(), id })
+        Ok(Self { deployment, api, browser, email: String::new(), id })
     }
 
     /// Connects one of the sandbox platform's accounts.
@@ -68,7 +68,7 @@ impl<'a> User<'a> {
             let chosen = choice(&form, account);
             page = self.browser.submit(&page, &form, Some(&button), &pairs(chosen.as_ref())).await?;
         }
-        Err(page.fault("the connect flow never ends"))
+        Err(page.test_error("the connect flow never ends"))
     }
 
     /// Uploads a file and gives its path.
@@ -81,7 +81,7 @@ impl<'a> User<'a> {
 
     /// Sends bytes to an upload target with the headers it asks for.
     pub async fn put(&self, target: &Value, bytes: &[u8]) -> Result<u16> {
-        let mut request = self.world.http().put(text(target, "upload_url")?).body(bytes.to_owned());
+        let mut request = self.deployment.http().put(text(target, "upload_url")?).body(bytes.to_owned());
         for (name, value) in target["upload_headers"].as_object().into_iter().flatten() {
             request = request.header(name, value.as_str().unwrap_or_default());
         }
@@ -97,7 +97,7 @@ impl<'a> User<'a> {
     pub async fn create(&self, body: &Value) -> Result<Value> {
         let answer = self.api.post("/posts", body).await?.is(201)?;
         let post = answer.json()?;
-        shapes::check_post(&post).map_err(|it| answer.fault(&it.to_string()))?;
+        shapes::check_post(&post).map_err(|it| answer.test_error(&it.to_string()))?;
         Ok(post)
     }
 
@@ -105,7 +105,7 @@ impl<'a> User<'a> {
     pub async fn change(&self, id: i64, body: &Value) -> Result<Value> {
         let answer = self.api.patch(&format!("/posts/{id}"), body).await?.is(200)?;
         let post = answer.json()?;
-        shapes::check_post(&post).map_err(|it| answer.fault(&it.to_string()))?;
+        shapes::check_post(&post).map_err(|it| answer.test_error(&it.to_string()))?;
         Ok(post)
     }
 
@@ -113,7 +113,7 @@ impl<'a> User<'a> {
     pub async fn show(&self, id: i64) -> Result<Value> {
         let answer = self.api.get(&format!("/posts/{id}")).await?.is(200)?;
         let post = answer.json()?;
-        shapes::check_post(&post).map_err(|it| answer.fault(&it.to_string()))?;
+        shapes::check_post(&post).map_err(|it| answer.test_error(&it.to_string()))?;
         Ok(post)
     }
 

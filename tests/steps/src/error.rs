@@ -4,19 +4,19 @@ use std::fmt;
 
 /// Why a check failed: a sentence, usually with the request and the response.
 #[derive(Debug, Clone)]
-pub struct Fault(String);
+pub struct TestError(String);
 
 /// The result of a check and of everything that can fail one.
-pub type Result<T = ()> = std::result::Result<T, Fault>;
+pub type Result<T = ()> = std::result::Result<T, TestError>;
 
-impl Fault {
+impl TestError {
     /// A fault with this explanation.
     pub fn new(words: impl Into<String>) -> Self {
         Self(words.into())
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for TestError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
@@ -24,7 +24,7 @@ impl fmt::Display for Fault {
 
 // `Fault` deliberately does not implement `Error`, so that `?` turns any error
 // into a fault.
-impl<E: std::error::Error> From<E> for Fault {
+impl<E: std::error::Error> From<E> for TestError {
     fn from(error: E) -> Self {
         let mut words = error.to_string();
         let mut cause = error.source();
@@ -39,7 +39,7 @@ impl<E: std::error::Error> From<E> for Fault {
 /// Ends the check with a fault.
 #[macro_export]
 macro_rules! fail {
-    ($($words:tt)*) => { return Err($crate::fault::Fault::new(format!($($words)*))) };
+    ($($words:tt)*) => { return Err($crate::error::TestError::new(format!($($words)*))) };
 }
 
 /// Ends the check with a fault unless the condition holds.
