@@ -1,5 +1,5 @@
-//! Black-box tests of the running service: a client that checks every answer,
-//! the local stack as a child process, and one file of checks per area.
+//! Black-box tests of the running service: a client that checks every response, the local stack as
+//! a child process, and one file of checks per area.
 
 pub mod answer;
 pub mod attacks;

@@ -1,4 +1,4 @@
-//! Runs named checks, several at a time, each by itself.
+//! Runs named checks, several at a time.
 
 use std::{sync::Arc, time::Duration, time::Instant};
 
@@ -10,24 +10,23 @@ use crate::{
     report::{Line, Report},
 };
 
-/// One named check.
 pub struct Check {
     pub area: &'static str,
-    /// What holds when it passes.
+    /// What holds when the check passes.
     pub name: &'static str,
-    /// Checks of one lane run one after the other; those without, at any time.
+    /// Checks of one lane run one after the other; those without a lane run at any time.
     pub lane: Option<&'static str>,
     pub run: fn(Arc<Deployment>) -> BoxFuture<'static, Result>,
 }
 
 impl Check {
-    /// Its area and name, as they are printed.
+    /// Area and name, as they are printed.
     pub fn title(&self) -> String {
         format!("{}: {}", self.area, self.name.replace('_', " "))
     }
 }
 
-/// A list of checks, named like the functions that make them.
+/// A list of checks, named after their functions.
 #[macro_export]
 macro_rules! checks {
     ($area:literal, [$($name:ident),* $(,)?]) => { $crate::checks!($area, None, [$($name),*]) };
@@ -43,7 +42,6 @@ macro_rules! checks {
 
 const AT_MOST: Duration = Duration::from_mins(8);
 
-/// Runs the checks against a deployment, at most `jobs` at a time.
 pub async fn run(deployment: Arc<Deployment>, checks: Vec<Check>, jobs: usize, report: &mut Report) {
     let mut queues: Vec<Vec<Check>> = Vec::new();
     for check in checks {
@@ -53,8 +51,7 @@ pub async fn run(deployment: Arc<Deployment>, checks: Vec<Check>, jobs: usize, r
             None => queues.push(vec![check]),
         }
     }
-    // The longest lanes begin first, so that none of them is still running
-    // alone at the end.
+    // The longest lanes begin first, so that none of them still runs alone at the end.
     queues.sort_by_key(|it| std::cmp::Reverse(it.len()));
     let queues = queues.into_iter().map(|queue| {
         let deployment = Arc::clone(&deployment);
@@ -68,7 +65,7 @@ pub async fn run(deployment: Arc<Deployment>, checks: Vec<Check>, jobs: usize, r
 
 async fn run_one(deployment: Arc<Deployment>, check: Check) -> Line {
     let started = Instant::now();
-    // Each check is a task of its own, so that a panic fails only this check.
+    // Each check is a task, so that a panic fails only this check.
     let task = tokio::spawn(tokio::time::timeout(AT_MOST, (check.run)(deployment)));
     let error = match task.await {
         Ok(Ok(Ok(()))) => None,

@@ -1,4 +1,4 @@
-//! The shapes that answers have, whatever the check is about.
+//! The shapes that every response must have.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -10,16 +10,16 @@ use crate::{
     moment,
 };
 
-/// Integers below this are read exactly by every JSON reader.
+/// Integers below this are exact in every JSON parser.
 pub const TOO_BIG: i64 = 1 << 53;
 
-/// No answer to a refused request is larger.
+/// Limit of the body of an error response.
 pub const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
-/// The most faults that an answer lists. All are counted.
+/// The most errors that a response lists; all are counted.
 pub const MAX_FAULTS: usize = 50;
 
-/// Checks what holds for every answer of the API: headers, type, error body.
+/// Checks headers, content type and error body of any response.
 pub fn check_answer(answer: &Answer) -> Result {
     if answer.header("x-request-id").is_empty() {
         return Err(answer.test_error("x-request-id is missing"));
@@ -29,8 +29,7 @@ pub fn check_answer(answer: &Answer) -> Result {
     };
     let (limit, remaining, reset) =
         (number("x-ratelimit-limit")?, number("x-ratelimit-remaining")?, number("x-ratelimit-reset")?);
-    // The limit's window is the one in which the request came, even if its
-    // answer is late.
+    // The rate limit window is the one of the request, even if the response is late.
     let took = i64::try_from(answer.took.as_secs())?;
     let ahead = reset - moment::now().timestamp() + took;
     if remaining < 0 || limit <= remaining || !(-2..=61).contains(&ahead) {
@@ -83,7 +82,7 @@ fn check_validation(body: &Value) -> Result {
     Ok(())
 }
 
-/// How many faults there are, by what follows the first.
+/// The number of errors, from the text after the first message.
 fn more(rest: &str) -> Option<usize> {
     let number = match rest {
         "" => 0,
@@ -125,7 +124,6 @@ fn check_time_or_null(value: &Value, name: &str) -> Result {
     Ok(())
 }
 
-/// Checks every field of a post.
 pub fn check_post(post: &Value) -> Result {
     let fields = [
         "id",
@@ -169,7 +167,7 @@ fn check_target(target: &Value) -> Result {
         "options",
         "error_message",
     ];
-    // An entry has media where it has its own.
+    // A target has `media` only if it has its own.
     if let Some(media) = target.get("media") {
         fields.push("media");
         list(target, "media")?.iter().try_for_each(check_media)?;
@@ -202,7 +200,7 @@ fn check_media(item: &Value) -> Result {
     Ok(())
 }
 
-/// Checks every field of a connection; only the single one has `meta`.
+/// Checks every field of a connection; only the response with a single one has `meta`.
 pub fn check_connection(connection: &Value, single: bool) -> Result {
     let mut fields = vec!["id", "provider", "username", "display_name", "avatar", "needs_reconnection", "created_at"];
     if single {

@@ -21,12 +21,10 @@ pub use steps::{ROOT, functions::FUNCTIONS};
 pub struct Template(Value);
 
 impl Template {
-    /// Reads the template of the service.
     pub fn read() -> Result<Self> {
         Self::read_file("template.yaml")
     }
 
-    /// Reads `infra/edge.yaml`.
     pub fn read_edge() -> Result<Self> {
         Self::read_file("infra/edge.yaml")
     }
@@ -42,12 +40,11 @@ impl Template {
         &self.0
     }
 
-    /// All of it, to be changed.
     pub fn json_mut(&mut self) -> &mut Value {
         &mut self.0
     }
 
-    /// The resources of a type, by their names.
+    /// The resources of a type, by name.
     pub fn resources(&self, kind: &str) -> BTreeMap<&str, &Value> {
         let all = self.0["Resources"].as_object().into_iter().flatten();
         all.filter(|(_, it)| it["Type"] == kind).map(|(name, it)| (name.as_str(), &it["Properties"])).collect()
@@ -58,7 +55,6 @@ impl Template {
         &self.0["Resources"][function_name(folder)]
     }
 
-    /// The names of a function's environment variables.
     pub fn variables(&self, folder: &str) -> Vec<String> {
         let everywhere = &self.0["Globals"]["Function"]["Environment"]["Variables"];
         let own = &self.function(folder)["Properties"]["Environment"]["Variables"];
@@ -84,7 +80,7 @@ pub fn rust_files(folder: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What the function of this folder is called in the template.
+/// The name of a function folder in the template.
 pub fn function_name(folder: &str) -> String {
     let (first, rest) = folder.split_at(1);
     format!("{}{rest}Function", first.to_uppercase())

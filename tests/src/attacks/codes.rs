@@ -1,12 +1,12 @@
-//! Attempts at user codes that belong to somebody else's device.
+//! Guessing user codes of another user's device.
 
 use super::{Arena, Attack};
 use crate::{attacks, deployment::fresh_email, ensure, error::Result};
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(8, [
-        "a link with somebody's code is opened thirty times", "nothing is shown or counted, and the code still works" => links;
-        "six codes are guessed", "the sixth is refused, a right one too, and nobody else is" => guesses;
+        "a link with another user's code is opened thirty times", "nothing is shown or counted, and the code still works" => links;
+        "six codes are guessed", "the sixth is refused, even a correct one; other users are not affected" => guesses;
     ])
 }
 
@@ -39,6 +39,6 @@ async fn guesses(arena: &Arena) -> Result<String> {
     ensure!(refused.status.as_u16() == 429, "{}", refused.test_error("a sixth code"));
     let mut other = deployment.browser()?;
     let taken = deployment.approval(&mut other, &device, &fresh_email()).await?;
-    ensure!(taken.form_with_button("Approve").is_some(), "{}", taken.test_error("somebody else is held back"));
-    Ok("the sixth entry: 429; somebody else's: taken".to_owned())
+    ensure!(taken.form_with_button("Approve").is_some(), "{}", taken.test_error("another user is refused"));
+    Ok("the sixth entry: 429; another user's: accepted".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Attempts to have somebody else's account connected to one's own tenant.
+//! Attempts to connect a victim's account to the attacker's user.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// Who is sent through an attacker's connect flow.
+/// Checks that the connect flow is still pending and has connected nothing.
 async fn nothing_is_connected(attacker: &User<'_>, request: &Value) -> Result {
     let status = attacker.api.get(text(request, "poll_url")?).await?.ok(200)?;
     ensure!(status["status"] == "pending", "the connect flow is {status}");
@@ -40,7 +40,7 @@ async fn nothing_is_connected(attacker: &User<'_>, request: &Value) -> Result {
     Ok(())
 }
 
-/// The victim says yes at the sandbox platform; the page on which they end.
+/// The victim allows access at the sandbox platform; returns the last page.
 async fn allows(victim: &mut Browser, request: &Value) -> Result<Page> {
     let page = victim.open(text(request, "authorization_url")?).await?;
     victim.press(&page, "Allow", &[]).await
@@ -67,8 +67,8 @@ async fn a_strangers_link(arena: &Arena) -> Result<String> {
 
     nothing_is_connected(&attacker, &request).await?;
     ensure!(page.form_with_button("Sign in").is_some(), "{}", page.test_error("the victim was let in"));
-    // Nothing was used up: signed in as themselves the victim is refused, and
-    // the owner could still come back.
+    // The flow is not consumed: signed in as themselves the victim is denied, and the owner could
+    // still return.
     let page = deployment.sign_in_on(&mut victim, page, &fresh_email()).await?;
     nothing_is_connected(&attacker, &request).await?;
     ensure!(page.status == 403, "{}", page.test_error("the victim was let in"));
@@ -129,7 +129,7 @@ async fn a_guests_answer_elsewhere(_: &Arena) -> Result<String> {
     ensure!(asked.html.contains(&agency.email), "{}", asked.test_error("who receives access is not named"));
     let consent = guest.press(&asked, "Continue to Sandbox", &[]).await?;
 
-    // What the guest's browser is told by the platform comes back in another.
+    // The platform's response to the guest's browser arrives in another browser.
     let refused = other.press(&consent, "Allow", &[]).await?;
     nothing_is_connected(&agency, &request).await?;
     ensure!(refused.status == 403, "{}", refused.test_error("another browser was let in"));

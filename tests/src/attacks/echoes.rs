@@ -1,4 +1,4 @@
-//! Servers that repeat what they were told in confidence.
+//! Servers that echo secrets of a request.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(11, [
-        "a server repeats token and text of a post in its refusal", "its words are shown without both, and the log has neither" => repeats;
+        "a server echoes token and text of a post in its error", "the message is shown without both, and the log has neither" => repeats;
     ])
 }
 
@@ -47,7 +47,7 @@ async fn repeats(_: &Arena) -> Result<String> {
     .await?;
 
     let message = text(&failed["platforms"][0], "error_message")?;
-    ensure!(message.contains("[…]"), "the words of the server did not arrive: {message}");
+    ensure!(message.contains("[…]"), "the server's message is not shown: {message}");
     let log = stack.log();
     for unsaid in tokens.iter().chain([&words]) {
         ensure!(!message.contains(unsaid.as_str()), "the message has {unsaid}: {message}");

@@ -1,5 +1,5 @@
-//! What a web page, a neighbour or somebody at the end of a tunnel tries
-//! against `cargo dev`.
+//! Attacks of a web page, of another machine on the network, or of a tunnel's visitor on `cargo
+//! dev`.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -26,32 +26,32 @@ use crate::{
     picture,
 };
 
-/// Where a tunnel would make the service public.
+/// The public origin of a tunnel to the service.
 const OUTSIDE: &str = "https://app.sps-tunnel.example";
 
 const LIST: Option<&str> = Some("ListTables");
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(5, [
-        "the database is looked for at every port of the process", "one port is open, and it is not a database" => every_port;
-        "a page calls the database that --dynamodb-port opens", "403 with an Origin, 421 by another name, no CORS" => page_calls_database;
-        "the database is called with keys that everybody knows", "refused; with the printed keys it answers" => known_keys;
-        "a name that was rebound to this machine reads the API and the sandbox", "421 and nothing else" => rebinding;
+        "every port of the process is searched for the database", "one port is open, and it is not a database" => every_port;
+        "a page calls the database that --dynamodb-port opens", "403 with an Origin, 421 for another host name, no CORS" => page_calls_database;
+        "the database is called with well-known keys", "denied; the printed keys work" => known_keys;
+        "a rebound host name reads the API and the sandbox", "421 and nothing else" => rebinding;
         "a page posts to the sandbox with a browser", "403, and no fault is armed" => page_posts;
-        "the sandbox, the issuer and /dev are opened through a tunnel", "404 under every name, forwarded or not" => through_tunnel;
+        "the sandbox, the issuer and /dev are opened through a tunnel", "404 for every host name, forwarded or not" => through_tunnel;
         "a file is read with the store's well-known secret", "403" => known_secret_of_files;
-        "somebody signs in where --origin names a tunnel", "signed in, by a browser of this machine" => signs_in;
+        "a user signs in where --origin names a tunnel", "signed in, by a browser of this machine" => signs_in;
     ])
 }
 
-/// Sends a request to a stack under this name.
+/// Sends a request with this `Host`.
 async fn by_name(deployment: &Deployment, method: Method, path: &str, host: &str) -> Result<StatusCode> {
     let request =
         deployment.http().request(method, format!("{}{path}", deployment.origin())).header(header::HOST, host);
     Ok(request.send().await?.status())
 }
 
-/// The ports of loopback that the process with this id listens at.
+/// The loopback ports on which the process with this id listens.
 fn ports_of(process: u32) -> Result<Vec<u16>> {
     let mut sockets = Vec::new();
     for entry in std::fs::read_dir(format!("/proc/{process}/fd"))? {
@@ -126,9 +126,9 @@ async fn page_calls_database(_: &Arena) -> Result<String> {
     Ok(seen.join(", "))
 }
 
-/// Addresses of this machine by which others reach it.
+/// Addresses of this machine that other machines can reach.
 fn other_addresses() -> Result<Vec<Ipv4Addr>> {
-    // No packet is sent: this asks which address would be used.
+    // Sends no packet; it only determines which address would be used.
     let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
     let ours = socket.connect(("192.0.2.1", 9)).and_then(|()| socket.local_addr());
     Ok(match ours {
@@ -216,12 +216,12 @@ async fn page_posts(arena: &Arena) -> Result<String> {
     Ok("403 from another site and from another port".to_owned())
 }
 
-/// Where a tunnel can lead to.
+/// A free address for the local end of a tunnel.
 fn end_of_tunnel() -> Result<SocketAddr> {
     Ok(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
-/// A stack that serves a tunnel there.
+/// A stack that serves a tunnel at this address.
 async fn tunnelled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deployment)> {
     let port = tunnel.port().to_string();
     let mut arguments = vec!["--origin", origin, "--origin-port", &port];
@@ -247,7 +247,8 @@ async fn through_tunnel(_: &Arena) -> Result<String> {
         "/dev-issuer/authorize",
         "/dev-issuer/.well-known/openid-configuration",
     ];
-    // A tunnel passes on the outside's name, its target's, or what the visitor wrote, and may say for whom it asks.
+    // A tunnel forwards its public host name, its target's, or the visitor's, and may add the
+    // original host.
     let (target, forwarded) = (tunnel.to_string(), [None, Some(("x-forwarded-host", name))]);
     for host in [name, &target, &local] {
         for further in forwarded {
@@ -291,7 +292,7 @@ async fn known_secret_of_files(arena: &Arena) -> Result<String> {
     Ok("403, and without a signature likewise".to_owned())
 }
 
-/// The browser takes the way through the tunnel.
+/// The browser uses the tunnel.
 async fn signs_in(_: &Arena) -> Result<String> {
     let (name, tunnel) = ("app.sps-tunnel.example", end_of_tunnel()?);
     let origin = format!("http://{name}:{}", tunnel.port());

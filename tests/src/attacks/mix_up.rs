@@ -1,4 +1,4 @@
-//! Attempts to have the code of one server brought to another.
+//! Attempts to bring the code of one server to another (mix-up attacks).
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// Begins a connect flow at a server; what was begun, and the page to go to.
+/// Starts a connect flow at a server; returns the flow, and the page to open.
 async fn begin(user: &User<'_>, server: &Server) -> Result<(Value, url::Url)> {
     let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let answers = [("server".to_owned(), server.base_url().to_owned())];
@@ -55,7 +55,7 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
     let calls = || (hostile.calls(Call::Exchange), honest.calls(Call::Exchange));
     let before = calls();
 
-    // The hostile server knows our id at the honest one, which is no secret.
+    // The hostile server knows our client id at the honest one, which is no secret.
     let state = text(&begun, "state_token")?.to_owned();
     let pairs: Vec<_> = page.query_pairs().into_owned().collect();
     page.query_pairs_mut().clear().extend_pairs(pairs.into_iter().filter(|it| it.0 != "state"));
@@ -71,7 +71,7 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
     Ok("failed, no call".to_owned())
 }
 
-/// The local stack, beside a hostile homeserver that leads people to an honest one.
+/// The local stack and a hostile homeserver that redirects users to an honest one.
 struct Homeservers<N> {
     hostile: N,
     honest: N,
@@ -92,14 +92,15 @@ impl<N: Network> Homeservers<N> {
         Ok(Self { hostile, honest, deployment, _stack: stack })
     }
 
-    /// A connect flow in which the person names the hostile homeserver; what was begun, and what they type.
+    /// A connect flow in which the user names the hostile homeserver; returns the flow and the
+    /// field values.
     async fn name_hostile(&self, user: &User<'_>) -> Result<(Value, BTreeMap<String, String>)> {
         let begun = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
         let answers = self.hostile.answers_naming_it().unwrap_or_default();
         Ok((begun, answers.into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect()))
     }
 
-    /// Our page asks for something else, and the hostile homeserver was told nothing.
+    /// Checks that our form shows an error and that the hostile homeserver received nothing.
     async fn nobody_leaves(self) -> Result<String> {
         let user = self.deployment.new_user().await?;
         let (begun, answers) = self.name_hostile(&user).await?;

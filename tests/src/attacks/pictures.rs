@@ -1,4 +1,4 @@
-//! Pictures made to end, fill or hold up whoever decodes them.
+//! Images that are made to crash, fill or block the function that decodes them.
 
 use futures::future::try_join_all;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(10, [
-        "a PNG of 60 bytes that claims 3.6 billion pixels", "the post fails and says so, another's goes out in its second"
+        "a PNG of 60 bytes that claims 3.6 billion pixels", "the post fails with the reason, another user's is published in its second"
             => claimed_pixels;
         "a JPEG without an end, and one whose pixels mean nothing",
             "the posts fail and say so, another's goes out in its second" => damaged_jpegs;
@@ -24,7 +24,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// The most by which the post of the other user may be late.
+/// The maximum lateness of the other user's post.
 const LATE_MS: i64 = 2_000;
 
 async fn claimed_pixels(arena: &Arena) -> Result<String> {
@@ -57,8 +57,8 @@ async fn bombs(arena: &Arena) -> Result<String> {
     Ok(format!("{} KB each; the other's is {late_ms} ms late, and theirs end as {}", bomb.len() / 1_000, ended[0]))
 }
 
-/// An attacker posts these files, each of which has to fail with these words;
-/// another user's post of the same second goes out.
+/// An attacker posts these files, each of which must fail with its text; another user's post of the
+/// same second must be published.
 async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) -> Result<String> {
     let deployment = arena.lifted();
     let (mut attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
@@ -79,7 +79,7 @@ async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) ->
     Ok(format!("the other's is {late_ms} ms late; {said}"))
 }
 
-/// Posts a picture that has to be made smaller; by how much it is late.
+/// Posts an image that must be resized; returns the lateness.
 async fn goes_out(user: &User<'_>, deployment: &Deployment, connection: &Value, due: &str) -> Result<i64> {
     let path = user.upload("image/png", &picture::png(5_000, 20, [30, 120, 90])).await?;
     let (id, words) = post(user, connection, &path, due).await?;
@@ -98,7 +98,7 @@ async fn post(user: &User<'_>, connection: &Value, path: &str, due: &str) -> Res
     Ok((integer(&user.create(&body).await?, "id")?, words))
 }
 
-/// How a post ends.
+/// The final status and error of a post.
 async fn ends(user: &User<'_>, id: i64) -> Result<String> {
     let ended = || async {
         let status = text(&user.show(id).await?, "status")?.to_owned();

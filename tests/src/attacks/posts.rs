@@ -1,5 +1,4 @@
-//! Posts that are written from many sides at once, and a post that is to say of
-//! itself what is not so.
+//! Posts that are written concurrently, and a post that makes false claims about itself.
 
 use std::{
     collections::BTreeMap,
@@ -26,13 +25,13 @@ const LISTED_FOR: Duration = Duration::from_secs(30);
 
 pub(super) fn attacks() -> Vec<Attack> {
     let mut all = attacks!(17, [
-        "20 changes of one scheduled post at once, 5 times", "each 200; the last one stands" => changes_at_once;
-        "20 changes of a post that goes out meanwhile", "each 200 or 422" => changes_while_it_goes_out;
-        "60 posts of one user created at once, and deleted at once", "each 201, then 204" => posts_at_once;
-        "an account is disconnected while ten posts are scheduled on it", "204 or 422; no other end" => disconnected;
+        "20 concurrent changes of one scheduled post, 5 times", "each 200; the last one is stored" => changes_at_once;
+        "20 changes of a post while it is published", "each 200 or 422" => changes_while_it_goes_out;
+        "60 posts of one user created concurrently, then deleted concurrently", "each 201, then 204" => posts_at_once;
+        "an account is disconnected while ten posts are scheduled on it", "204 or 422, nothing else" => disconnected;
     ]);
     all.extend(attacks!(18, [
-        "lists for 30 s, while six writers move, delete and make posts", "no list contradicts itself" => lists;
+        "lists for 30 s, while six writers move, delete and create posts", "every list is consistent" => lists;
     ]));
     all.extend(attacks!(19, [
         "a failed post loses its failed entry and gets a time next year", "422 on scheduled_at" => public_and_scheduled;
@@ -42,7 +41,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     all
 }
 
-/// How many answers had each status.
+/// The number of responses with each status.
 fn statuses(seen: &[u16]) -> String {
     let mut counted: BTreeMap<u16, usize> = BTreeMap::new();
     for status in seen {
@@ -151,7 +150,7 @@ async fn lists(arena: &Arena) -> Result<String> {
     Ok(format!("{lists} lists of {posts} posts beside {writes} writes, none with a contradiction"))
 }
 
-/// Writes posts of its own until it is over, and returns how many times.
+/// Writes posts until `is_over`; returns how many.
 async fn write(user: &User<'_>, platforms: &Value, writer: u64, is_over: &AtomicBool) -> Result<u64> {
     let draft = json!({ "content": format!("of {writer}"), "platforms": platforms });
     let mut ids = Vec::new();
@@ -176,8 +175,7 @@ async fn write(user: &User<'_>, platforms: &Value, writer: u64, is_over: &Atomic
     Ok(0)
 }
 
-/// Reads lists and looks whether each agrees with itself. Returns how many, and
-/// of how many posts.
+/// Reads lists and checks that each is consistent. Returns the number of lists and of posts.
 async fn read(user: &User<'_>, reader: usize) -> Result<(usize, usize)> {
     let (mut lists, mut posts) = (0, 0);
     let began = Instant::now();
@@ -228,7 +226,8 @@ async fn swapped(arena: &Arena) -> Result<String> {
     let kept = user.api.get(&path).await?.ok(200)?;
     ensure!(kept["status"] == "draft", "it is {}", kept["status"]);
 
-    // While one who swaps it never stops, nothing but what was seen goes out.
+    // Even if another token swaps the post continuously, only the version that was shown is
+    // published.
     drafts.patch(&path, &json!({ "content": seen })).await?.is(200)?;
     let look = user.api.get(&path).await?.is(200)?;
     let (back, forth) = (json!({ "content": seen }), json!({ "content": theirs }));
@@ -249,7 +248,7 @@ async fn swapped(arena: &Arena) -> Result<String> {
 
 async fn public_and_scheduled(arena: &Arena) -> Result<String> {
     let mut user = arena.lifted().new_user().await?;
-    // Nothing else of the attacks publishes to the second one.
+    // No other attack publishes to the second one.
     let (good, bad) = (user.connect(0).await?, user.connect(5).await?);
     let account = text(&bad, "username")?.to_owned();
     arena.lifted().arm(&json!({ "account": account, "kind": "refuse" })).await?;

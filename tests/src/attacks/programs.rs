@@ -1,4 +1,4 @@
-//! Attempts of programs that ask for access in a person's browser.
+//! Attacks by apps that ask for access in a user's browser.
 
 use domain::token::Pkce;
 use reqwest::Method;
@@ -24,7 +24,7 @@ pub(super) fn attacks() -> Vec<Attack> {
             "400, and nobody is sent anywhere" => strange_addresses;
         "a code is exchanged by another program, without its secret, and a second time",
             "invalid_grant, and the second time ends the token" => stolen_codes;
-        "somebody else decides about a request that they got hold of",
+        "another user decides about a stolen request",
             "403 and 410, and it can still be decided" => stolen_requests;
         "a token for /mcp is used at the API directly, with forged proofs too, and one for the API at /mcp",
             "401 each time, and each works where it belongs" => tokens_elsewhere;
@@ -37,7 +37,7 @@ pub(super) fn attacks() -> Vec<Attack> {
 
 const BACK: &str = "http://127.0.0.1:33418/back";
 
-/// A program that is described by the server of the tests.
+/// An app whose client document is on the server of the tests.
 struct Program {
     id: String,
     pkce: Pkce,
@@ -49,7 +49,7 @@ impl Program {
         Ok(Self { id: format!("http://{files}/client.json"), pkce: Pkce::random() })
     }
 
-    /// The address that it opens.
+    /// The authorization URL that the app opens.
     fn address(&self, deployment: &Deployment, id: &str, back: &str) -> String {
         self.address_for(deployment, id, back, deployment.origin())
     }
@@ -76,13 +76,13 @@ impl Program {
         deployment.sign_in(&mut user.browser, &address, &email).await
     }
 
-    /// The code that the person lets it have.
+    /// Approves the app as the user; returns the code.
     async fn code(&self, user: &mut User<'_>) -> Result<String> {
         let page = self.page(user).await?;
         self.approved(user, &page).await
     }
 
-    /// The code for a token that is good at this address of the service.
+    /// Like `code`, for a token with this resource of the service.
     async fn code_for(&self, user: &mut User<'_>, resource: &str) -> Result<String> {
         let address = self.address_for(user.deployment, &self.id, BACK, resource);
         let (deployment, email) = (user.deployment, user.email.clone());
@@ -129,7 +129,7 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|it| it.0 == name).map(|it| it.1.into_owned())
 }
 
-/// A page that refuses, and leads nowhere by itself.
+/// Checks that a page refuses the request and does not redirect.
 fn refused(page: &Page, words: &str) -> Result<()> {
     let is_refused = page.status.as_u16() == 400 && page.html.contains(words) && page.headers.get("refresh").is_none();
     ensure!(is_refused, "{}", page.test_error("it is not refused"));
@@ -204,8 +204,8 @@ async fn stolen_codes(arena: &Arena) -> Result<String> {
     Ok("invalid_grant three times, and the token has ended".to_owned())
 }
 
-/// How the tools answer a call with this token, and the API the same call with each
-/// of these proofs.
+/// The status of an MCP call with this token, and of the same call of the API with each of these
+/// proofs.
 async fn statuses(deployment: &Deployment, token: &str, proofs: &[Option<&str>]) -> Result<(u16, Vec<u16>)> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "list_posts" } });
     let tools = deployment.http().post(format!("{}/mcp", deployment.origin())).bearer_auth(token);

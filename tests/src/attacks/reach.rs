@@ -1,4 +1,4 @@
-//! Attempts to reach further than a page or a URL should.
+//! Attempts to reach more than a page or a URL should allow.
 
 use reqwest::Method;
 use serde_json::json;

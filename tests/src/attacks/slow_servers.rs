@@ -1,4 +1,4 @@
-//! One user whose platform or server is slow, beside others.
+//! One user whose platform or server is slow, and its effect on others.
 
 use std::time::{Duration, Instant};
 
@@ -17,15 +17,15 @@ use crate::{
     moment,
 };
 
-/// The place of @orchard on the consent page: no other attack arms faults for it.
+/// The index of @orchard on the consent page: no other attack arms faults for it.
 const ORCHARD: usize = 4;
 
-/// More than one user may have under way in the local stack.
+/// More than one user's calls in flight in the local stack.
 const POSTS: usize = 600;
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(3, [
-        "one user posts 600 times in a second, and each call takes 30 s", "another user's post is on its second" => many_and_slow;
+        "one user posts 600 times in a second, and each call takes 30 s", "another user's post is published in its second" => many_and_slow;
         "one user lets 20 files be fetched from a server that trickles",
             "3 are fetched, 17 are 429 with retry-after at once; others upload, and their posts are on time" => slow_uploads;
     ])
@@ -50,7 +50,7 @@ async fn many_and_slow(arena: &Arena) -> Result<String> {
     let ready = due - moment::now();
     ensure!(2 < ready.num_seconds(), "the posts were made too late for the attack: {ready}");
 
-    // Two seconds later, all that the noisy user may have under way is.
+    // Two seconds later, the noisy user has reached the limit.
     let late = lateness(&quiet, &account, due + TimeDelta::seconds(2)).await;
     deployment.disarm(&name).await?;
 
@@ -59,7 +59,7 @@ async fn many_and_slow(arena: &Arena) -> Result<String> {
     Ok(format!("{late} ms after its second beside {} slow posts, {usual} ms before", made.len()))
 }
 
-/// How many files of one user are fetched at a time.
+/// The number of files of one user that are fetched at a time.
 const FETCHED: usize = 3;
 
 async fn slow_uploads(arena: &Arena) -> Result<String> {
@@ -107,7 +107,7 @@ async fn slow_uploads(arena: &Arena) -> Result<String> {
     Ok(format!("{fetched} fetched, the others 429; another's upload after {took:?}, a post {late} ms after its second"))
 }
 
-/// How late a user's post is on the timeline.
+/// The lateness of a user's post on the timeline.
 async fn lateness(user: &User<'_>, account: &Value, due: DateTime<Utc>) -> Result<TimeDelta> {
     let words = fresh("quiet");
     let body = json!({ "content": words, "platforms": targets(&[account])?, "scheduled_at": moment::written(due) });

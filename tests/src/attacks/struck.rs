@@ -1,4 +1,4 @@
-//! A post that met a revoked grant: it must not hold its account for a day.
+//! A post that met a revoked grant: it must not block its account for a day.
 
 use serde_json::json;
 
@@ -12,12 +12,12 @@ use crate::{
     moment,
 };
 
-/// The place of @ferry on the consent page: no other attack arms faults for it.
+/// The index of @ferry on the consent page: no other attack arms faults for it.
 const FERRY: usize = 5;
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(20, [
-        "a revoked grant strikes a post that is being sent", "it can be taken back, and its account disconnected" => revoked_on_the_way;
+        "a revoked grant strikes a post that is being sent", "the post can be cancelled, and its account disconnected" => revoked_on_the_way;
     ])
 }
 

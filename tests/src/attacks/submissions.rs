@@ -1,4 +1,4 @@
-//! Attempts to hold the service by what is sent to connect flows.
+//! Attempts to block the service with submissions to connect flows.
 
 use std::{
     sync::{
@@ -32,7 +32,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// A server that takes connections and never answers.
+/// A server that accepts connections and never responds.
 struct Silent {
     address: String,
     now: Arc<AtomicUsize>,
@@ -52,7 +52,7 @@ impl Silent {
                 tokio::spawn(async move {
                     all.fetch_add(1, Ordering::SeqCst);
                     most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                    // Until the caller gives up.
+                    // Until the caller closes the connection.
                     let mut heard = [0; 4096];
                     while stream.read(&mut heard).await.is_ok_and(|it| 0 < it) {}
                     now.fetch_sub(1, Ordering::SeqCst);
@@ -71,7 +71,7 @@ impl Silent {
     }
 }
 
-/// Sends the form of a new connect flow so many times at once; the answers.
+/// Submits the form of a new connect flow `times` times concurrently; returns the statuses.
 async fn names(user: &User<'_>, server: &str, times: usize) -> Result<Vec<u16>> {
     let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let page = user.browser.clone().open(text(&begun, "authorization_url")?).await?;
@@ -129,7 +129,7 @@ async fn again_and_again(_: &Arena) -> Result<String> {
     let page = browser.open(text(&begun, "authorization_url")?).await?;
     let form = page.form_with_field("server").ok_or_else(|| page.test_error("there is no form"))?;
 
-    // No server is called for what names none.
+    // An invalid server name causes no call.
     let mut seen = Vec::new();
     for _ in 0..12 {
         let answer = browser.submit(&page, &form, form.buttons.first(), &[("server", "two words")]).await?;

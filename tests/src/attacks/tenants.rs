@@ -1,4 +1,4 @@
-//! Attempts at what belongs to somebody else.
+//! Attempts to reach another user's resources.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(0, [
-        "a post is scheduled on somebody else's account", "422, and the account is not there" => account_of_another;
+        "a post is scheduled on another user's account", "422: unknown account" => account_of_another;
     ])
 }
 

@@ -1,4 +1,4 @@
-//! Attempts with tokens that are not good, or not any more.
+//! Attacks with invalid, expired or revoked tokens.
 
 use std::{net::Ipv4Addr, ops::Range};
 
@@ -22,15 +22,15 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     let mut all = attacks!(6, [
-        "a revoked token is sent 100 times at once", "401 or 429, and its owner's limit is untouched" => revoked;
-        "100 tokens are made up under a user's id", "401 or 429, and the user's limit is untouched" => made_up_for_a_user;
+        "a revoked token is sent 100 times concurrently", "401 or 429, and its owner's limit is unchanged" => revoked;
+        "100 tokens are invented with a user's id", "401 or 429, and the user's limit is unchanged" => made_up_for_a_user;
     ]);
     all.extend(attacks!(12, [
         "a browser goes on after \"Sign out everywhere\" in another", "it is signed out" => signed_out_everywhere;
     ]));
     all.extend(attacks!(13, [
-        "300 made-up tokens are sent from one address", "a read each after the limit and no write, a good token passes" => flood;
-        "300 requests over a user's limit", "no calls of the store after the limit" => over_the_limit;
+        "300 invented tokens are sent from one address", "one read each after the limit and no write; a valid token works" => flood;
+        "300 requests over a user's limit", "no store calls after the limit" => over_the_limit;
         "made-up tokens flood /mcp from one address",
             "401, then 429; another address's assistant is answered; the audit trail names the address" => flooded_tools;
     ]));
@@ -119,14 +119,14 @@ async fn signed_out_everywhere(arena: &Arena) -> Result<String> {
     Ok("both have to sign in".to_owned())
 }
 
-/// A service whose calls of the store are recorded.
+/// A service whose store calls are recorded.
 async fn metered() -> Result<(Harness, Deployment)> {
     let stack = Harness::start(&["--meter"]).await?;
     let deployment = Deployment::new(stack.ready().clone()).await?;
     Ok((stack, deployment))
 }
 
-/// The calls that were made of the tables that know callers.
+/// The calls to the tables that identify callers.
 async fn calls(deployment: &Deployment) -> Result<Vec<String>> {
     let address = format!("{}/dev/store-calls", deployment.origin());
     let body = deployment.http().get(address).send().await?.text().await?;
@@ -185,10 +185,10 @@ async fn over_the_limit(_: &Arena) -> Result<String> {
     Ok("230 requests: 429, and no call of the store".to_owned())
 }
 
-/// An address of its own: those of other clients begin with 127.20 or more.
+/// An unused address: those of other clients begin with 127.20 or more.
 const FLOODING: Ipv4Addr = Ipv4Addr::new(127, 7, 7, 7);
 
-/// Asks which tools there are.
+/// Lists the MCP tools.
 async fn tools(deployment: &Deployment, http: &Client, token: &str) -> Result<reqwest::Response> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
     let request = http.post(format!("{}/mcp", deployment.origin())).bearer_auth(token);

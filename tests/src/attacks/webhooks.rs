@@ -1,4 +1,5 @@
-//! One user's webhooks, beside others: messages to hosts that never agreed, and slow endpoints.
+//! One user's webhooks and their effect on others: messages to hosts that never agreed, and slow
+//! endpoints.
 
 use std::time::Duration;
 
@@ -19,18 +20,18 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(23, [
-        "nine webhooks name a host that fails every test, and 48 events follow", "the host gets the nine tests" => nobody_agreed;
+        "nine webhooks name a host that fails every test, and 48 events follow", "the host receives only the nine tests" => nobody_agreed;
         "320 messages to slow webhooks wait", "another user's message arrives within 5 s" => many_and_slow;
     ])
 }
 
-/// Creates webhooks of a user at endpoints of the tests, and returns the name of the first.
+/// Creates webhooks of a user at endpoints of the tests; returns the name of the first.
 async fn webhooks(arena: &Arena, user: &User<'_>, behavior: &str, count: usize) -> Result<String> {
     let files = arena.lifted().files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
     let names: Vec<_> = (0..count).map(|_| fresh("hook").replace(' ', "-")).collect();
     let first = names.first().cloned().unwrap_or_default();
     for name in names {
-        // One name for all, so that its messages are counted together.
+        // One name for all, so that their messages are counted together.
         let name = if behavior == "fails" { &first } else { &name };
         let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behavior}") });
         let made = user.api.post("/webhooks", &body).await?.ok(201)?;
@@ -47,13 +48,13 @@ async fn enabled(user: &User<'_>) -> Result {
     .await
 }
 
-/// Three events for each of 16 posts: scheduled, its target published, published.
+/// Three events for each of 16 posts: post scheduled, target published, post published.
 async fn events(user: &User<'_>, connection: &Value) -> Result {
     let posts = (0..16).map(async |number| user.schedule(&fresh(&format!("event {number}")), &[connection], 0).await);
     try_join_all(posts).await.map(drop)
 }
 
-/// How many messages wait for the webhooks of a user.
+/// The number of pending messages for the webhooks of a user.
 async fn waiting(user: &User<'_>) -> Result<usize> {
     let webhooks = user.api.get("/webhooks").await?.ok(200)?;
     let counts = list(&webhooks, "data")?.iter().map(async |it| {

@@ -1,5 +1,5 @@
-//! The output of `sam build`, made from a single build of all functions: a
-//! template whose functions are folders with a program in them.
+//! The output of `sam build`, made from a single build of all functions: a template whose functions
+//! are folders that contain a program.
 
 use std::{
     fs,
@@ -13,10 +13,9 @@ use crate::{
     template::{FUNCTIONS, Template, function_name},
 };
 
-/// Writes the template and the functions' folders; gives the template's path.
+/// Writes the template and the functions' folders; returns the template's path.
 ///
-/// Builds with different numbers differ in their bytes, so the emulator takes
-/// them for new code.
+/// Builds with different numbers differ in their bytes, so the emulator treats them as new code.
 pub(super) fn lay_out(template: &Template, programs: &Path, folder: &Path, number: u32) -> Result<PathBuf> {
     let mut built = template.clone();
     for function in FUNCTIONS {
@@ -31,7 +30,7 @@ pub(super) fn lay_out(template: &Template, programs: &Path, folder: &Path, numbe
         found.remove("Metadata");
         found["Properties"]["CodeUri"] = json!(code);
     }
-    // The emulator is reached without TLS, and would refuse all of it.
+    // The emulator is called without TLS, and these policies would deny every call.
     let resources = built.json_mut()["Resources"].as_object_mut();
     let resources = resources.ok_or_else(|| TestError::new("the template has no resources"))?;
     for policy in ["QueuePolicy", "WebhookQueuePolicy"] {

@@ -1,4 +1,4 @@
-//! Who asks: people who sign out, and clients behind a proxy.
+//! Callers: users who sign out, and clients behind a proxy.
 
 use crate::{
     deployment::{Deployment, missing},
@@ -6,14 +6,14 @@ use crate::{
     error::{Result, same},
 };
 
-/// The header in which the deployment is told the addresses of clients.
+/// The header in which the proxy sends the addresses of clients.
 pub(super) const ADDRESS_HEADER: &str = "x-client-address";
 
-/// What only the proxy in front of the deployment knows.
+/// The secret that only the proxy in front of the deployment knows.
 pub(super) const PROXY_SECRET: &str = "a-secret-of-the-proxy-in-front-of-it";
 
-/// Signing out goes on to the issuer, which takes our address for one of its
-/// client's, and back.
+/// Signing out redirects to the issuer, which recognizes our address as one of its client's, and
+/// back.
 pub async fn signing_out_redirects_to_the_issuer(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let address = format!("{}/account", deployment.origin());
@@ -35,7 +35,7 @@ pub async fn signing_out_redirects_to_the_issuer(deployment: &Deployment) -> Res
     Ok(())
 }
 
-/// A proxy that proves itself tells the addresses of clients. Nobody else does.
+/// Only a proxy that sends its secret determines the addresses of clients.
 pub async fn proxy_header_identifies_the_client(deployment: &Deployment) -> Result {
     loop {
         let (first, again) = (
@@ -46,12 +46,12 @@ pub async fn proxy_header_identifies_the_client(deployment: &Deployment) -> Resu
         let (forged, forged_again) =
             (asked(deployment, "198.51.100.3", "guessed").await?, asked(deployment, "198.51.100.4", "guessed").await?);
         if forged_again.resets_at != first.resets_at {
-            // A minute ended, and all are counted anew.
+            // A minute ended, and all counters were reset.
             continue;
         }
         same(again.left, first.left - 1, "requests left of one client after another request")?;
         ensure!(first.left <= other.left, "another client was counted to the first: {} left", other.left);
-        ensure!(forged_again.left < forged.left, "two clients were told apart by somebody who proved nothing");
+        ensure!(forged_again.left < forged.left, "a client without the proxy's secret chose its address");
         return Ok(());
     }
 }

@@ -1,4 +1,4 @@
-//! Connect flows, where requests take the way of the gateway.
+//! Connect flows whose requests pass the gateway.
 
 use reqwest::Method;
 use serde_json::json;
@@ -10,15 +10,15 @@ use crate::{
     error::{Result, same},
 };
 
-/// Somebody else allows access at the platform, and comes back by way of the
-/// gateway: the owner gets nothing, and can go on.
+/// Another user allows access at the platform and returns through the gateway: the owner gets
+/// nothing, and can continue.
 pub async fn connect_flow_is_closed_to_another_user(deployment: &Deployment) -> Result {
     let (mut owner, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let request = owner.begin().await?;
 
     let refused = other.consent(&request, 0, "Allow").await?;
 
-    same(refused.status.as_u16(), 403, "status of somebody else's way back")?;
+    same(refused.status.as_u16(), 403, "status of another user's callback")?;
     let all = owner.api.get("/connections").await?.ok(200)?;
     ensure!(list(&all, "data")?.is_empty(), "connected: {all}");
     owner.consent(&request, 0, "Allow").await?;
@@ -26,8 +26,7 @@ pub async fn connect_flow_is_closed_to_another_user(deployment: &Deployment) -> 
     same(&status["status"], &json!("completed"), "status of the connect flow")
 }
 
-/// Each server that users name has an address of its own, which leads to the
-/// function.
+/// Each server that users name has a redirect URI of its own, which leads to the function.
 pub async fn a_server_has_a_way_back(deployment: &Deployment) -> Result {
     let mut browser = deployment.browser()?;
     let address = format!("{}/connect/callback/mastodon/some-server?state=unknown&code=1", deployment.origin());

@@ -1,5 +1,5 @@
-//! What happens to a deployed stack besides requests: functions die, a new
-//! version is deployed, time passes, dead letters are replayed.
+//! Scenes of a deployed stack: functions die, a new version is deployed, time passes, dead letters
+//! are replayed.
 
 mod erasure;
 mod webhooks;
@@ -20,15 +20,15 @@ use crate::{
     moment,
 };
 
-/// How long the last post may take after a function that held it died: its
-/// lease must end, the next tick must find it, and it must be sent.
+/// Seconds that the last post may take after a function died with its lease: the lease must expire,
+/// the next tick must find the delivery, and it must be sent.
 const RECOVERED: u64 = 300;
 
-/// Posts of one user, by their ids and words.
+/// Posts of one user, by id and text.
 struct Posts(Vec<(i64, String)>);
 
 impl Posts {
-    /// Schedules some posts, due one after the other from `first` seconds on.
+    /// Schedules posts that are due one after the other from `first` seconds on.
     async fn scheduled(user: &User<'_>, connection: &Value, count: i64, first: i64) -> Result<Self> {
         let posts = stream::iter(0..count).map(async |number| {
             let words = fresh("on its way");
@@ -38,7 +38,7 @@ impl Posts {
         Ok(Self(posts.buffer_unordered(4).try_collect().await?))
     }
 
-    /// Each post went out exactly once.
+    /// Checks that each post is public exactly once.
     async fn went_out_once(&self, user: &User<'_>) -> Result {
         for (id, _) in &self.0 {
             user.reaches(*id, "published", RECOVERED).await?;
@@ -52,8 +52,7 @@ impl Posts {
     }
 }
 
-/// Functions are killed again and again while posts go out: each still goes out
-/// exactly once.
+/// Functions are killed repeatedly while posts are published: each is still published exactly once.
 pub async fn functions_die(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -67,8 +66,8 @@ pub async fn functions_die(stack: &Stack, deployment: &Deployment) -> Result {
     posts.went_out_once(&user).await
 }
 
-/// A new version is deployed while posts are due: each goes out once, and
-/// everything keeps its id.
+/// A new version is deployed while posts are due: each is published once, and everything keeps its
+/// id.
 pub async fn an_update_comes(stack: &mut Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -88,13 +87,13 @@ pub async fn an_update_comes(stack: &mut Stack, deployment: &Deployment) -> Resu
     same(list(&shown, "data")?.len(), posts.0.len(), "posts after the update")
 }
 
-/// Upkeep renews credentials and removes an upload that nothing uses. The times
-/// in the tables are changed so that both are due.
+/// Upkeep refreshes credentials and removes an unused upload. The times in the tables are changed
+/// so that both are due.
 pub async fn upkeep_has_work(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let path = user.picture().await?;
-    // A post has used it and let it go.
+    // A post has used the upload and released it.
     let draft = integer(&user.create(&json!({ "content": fresh("draft"), "media": [path] })).await?, "id")?;
     user.api.call(reqwest::Method::DELETE, &format!("/posts/{draft}")).send().await?.is(204)?;
     let medium: i64 = path.rsplit(['/', '.']).nth(1).unwrap_or_default().parse()?;
@@ -109,8 +108,7 @@ pub async fn upkeep_has_work(stack: &Stack, deployment: &Deployment) -> Result {
     let long_ago = (moment::now() - chrono::TimeDelta::days(30)).timestamp_millis();
     set_number(stack, media, &medium_key, "unused_since", long_ago).await?;
 
-    // Another user's grant is revoked by the platform, and this user must be
-    // told.
+    // Another user's grant is revoked by the platform, and this user must be notified.
     let mut other = deployment.new_user().await?;
     let lost = other.connect(1).await?;
     let lost_key = json!({ "user_id": number(other.id), "connection_id": number(integer(&lost, "id")?) });
@@ -135,16 +133,15 @@ pub async fn upkeep_has_work(stack: &Stack, deployment: &Deployment) -> Result {
     Ok(())
 }
 
-/// The operator's command puts dead letters back on the queue, and they are
-/// handled.
+/// The operator's command moves dead letters back to the queue, and they are processed.
 pub async fn letters_are_replayed(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user.create(&json!({ "content": fresh("a letter"), "platforms": targets(&[&connection])? })).await?;
     let letter = letter(&user, &post, &connection)?;
     let (dead, queue) = (stack.name("DeadLetterQueue")?, stack.name("DeliveryQueue")?);
-    // Messages of earlier scenes may wait there for minutes: for a platform
-    // that limited the rate, or behind a function that was killed.
+    // Messages of earlier scenes may wait there for minutes: for a platform that limited the rate,
+    // or behind a function that was killed.
     let others = messages(stack, queue).await?;
     for _ in 0..3 {
         let message = json!({ "QueueUrl": dead, "MessageBody": letter.to_string() });
@@ -161,7 +158,7 @@ pub async fn letters_are_replayed(stack: &Stack, deployment: &Deployment) -> Res
     Ok(())
 }
 
-/// What may stand in front is deployed in front.
+/// Deploys the edge in front of the gateway.
 pub async fn deploy_with_a_domain(stack: &Stack) -> Result {
     let mut made = stack.deploy_edge().await?;
     made.sort();
@@ -174,8 +171,8 @@ pub async fn deploy_with_a_domain(stack: &Stack) -> Result {
     same(made, wanted.map(str::to_owned).into(), "what was made")
 }
 
-/// What functions do a day later: tokens are marked as used, and a person gets
-/// the name that the issuer now has for them.
+/// Work that functions do a day later: tokens are marked as used, and a user gets the name that the
+/// issuer now has.
 pub async fn a_day_passes(stack: &Stack, deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let table = stack.name("GrantsTable")?;
@@ -218,7 +215,7 @@ pub async fn a_day_passes(stack: &Stack, deployment: &Deployment) -> Result {
     same(text(&user.api.get("/user").await?.ok(200)?, "name")?, renamed.as_str(), "name after signing in again")
 }
 
-/// A file is gone when its post is due: the user is told.
+/// A file is gone when its post is due: the post fails, and the user is notified.
 pub async fn missing_file_fails_its_post(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -231,8 +228,8 @@ pub async fn missing_file_fails_its_post(stack: &Stack, deployment: &Deployment)
             "scheduled_at": moment::in_seconds(7200),
         }))
         .await?;
-    // The file must go before preparation reads it, which would begin at once
-    // if the post were due soon.
+    // The file must be removed before preparation reads it, which would begin immediately if the
+    // post were due soon.
     stack.root().remove_object(stack.name("MediaBucket")?, &path).await?;
     let id = integer(&post, "id")?;
     let soon = json!({ "scheduled_at": moment::in_seconds(8) });
@@ -247,8 +244,7 @@ pub async fn missing_file_fails_its_post(stack: &Stack, deployment: &Deployment)
     Ok(())
 }
 
-/// A delivery whose post does not exist any more is removed when it is looked
-/// at.
+/// A delivery whose post does not exist any more is removed by its worker.
 pub async fn delivery_without_its_post_ends(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -282,8 +278,8 @@ pub async fn delivery_without_its_post_ends(stack: &Stack, deployment: &Deployme
     moment::eventually(Duration::from_mins(1), "no delivery without a post", gone).await
 }
 
-/// A change comes when the delivery has ended and the post does not say so yet:
-/// the end is written to the post first, and then the change is refused.
+/// A change arrives after the delivery has ended, but before the post shows it: the outcome is
+/// written to the post first, and then the change is refused.
 pub async fn change_after_publication_is_refused(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -296,7 +292,7 @@ pub async fn change_after_publication_is_refused(stack: &Stack, deployment: &Dep
     });
     let found = stack.root().call("DynamoDB_20120810.Query", &of_user).await?;
     let delivery = list(&found, "Items")?.first().cloned().unwrap_or_default();
-    // In the format of libs/domain/src/delivery.rs.
+    // The format of libs/domain/src/delivery.rs.
     let at = json!({ "N": moment::now().timestamp_millis().to_string() });
     let state = json!({ "M": { "is": { "S": "published" }, "platform_post_id": { "S": "1" }, "at": at } });
     let ended = json!({
@@ -310,12 +306,11 @@ pub async fn change_after_publication_is_refused(stack: &Stack, deployment: &Dep
 
     user.api.delete(&format!("/posts/{id}")).await?.is(422)?;
 
-    same(text(&user.show(id).await?, "status")?, "published", "status of the post that was told")
+    same(text(&user.show(id).await?, "status")?, "published", "status of the post")
 }
 
-/// The service gets its public address, and a platform reads its client
-/// document there. The document is the same from every process, because the key
-/// in it is made once and stored.
+/// The service gets its public address, and a platform reads its client document there. The
+/// document is the same from every process, because its key is generated once and stored.
 pub async fn a_platform_reads_who_asks(stack: &mut Stack, deployment: &Deployment) -> Result {
     let public = "https://social.example";
     stack.move_to(public).await?;
@@ -337,7 +332,7 @@ pub async fn a_platform_reads_who_asks(stack: &mut Stack, deployment: &Deploymen
     same(read().await?, document, "what another process says")
 }
 
-/// A message that makes a worker look at a post's only delivery.
+/// The queue message for a post's only delivery.
 fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
     Ok(json!({
         "user_id": user.id,
@@ -348,14 +343,14 @@ fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
     }))
 }
 
-/// The key of the grant that a connection points at.
+/// The key of the grant that a connection refers to.
 async fn grant_of(stack: &Stack, connection_key: &Value) -> Result<Value> {
     let connection = item(stack, stack.name("ConnectionsTable")?, connection_key).await?;
     Ok(json!({ "user_id": connection["user_id"], "grant_name": connection["grant_name"] }))
 }
 
-/// The connection stands in the index of renewals, as it did before grants had
-/// records of their own.
+/// Stores the connection in the index of refreshes, as it was before grants had records of their
+/// own.
 async fn left_by_an_older_version(stack: &Stack, connection_key: &Value) -> Result {
     let change = json!({
         "TableName": stack.name("ConnectionsTable")?,
@@ -375,7 +370,6 @@ async fn set_number(stack: &Stack, table: &str, key: &Value, name: &str, number:
     set(stack, table, key, name, json!({ "N": number.to_string() })).await
 }
 
-/// Replaces an attribute of an item.
 async fn set(stack: &Stack, table: &str, key: &Value, name: &str, value: Value) -> Result {
     let change = json!({
         "TableName": table,
@@ -395,7 +389,7 @@ async fn item(stack: &Stack, table: &str, key: &Value) -> Result<Value> {
     Ok(stack.root().call("DynamoDB_20120810.GetItem", &wanted).await?["Item"].clone())
 }
 
-/// How many messages are in a queue, hidden ones included.
+/// The number of messages in a queue, hidden ones included.
 async fn messages(stack: &Stack, url: &str) -> Result<u64> {
     let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
     let wanted = json!({ "QueueUrl": url, "AttributeNames": names });

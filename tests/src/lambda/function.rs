@@ -16,10 +16,10 @@ use crate::{
     fail,
 };
 
-/// How long a function may take to start and answer, on a busy machine.
+/// Limit of the time until the function has started and responded, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A running function. It ends with this.
+/// A running function; it ends when this is dropped.
 pub struct Function {
     child: Child,
     folder: TempDir,
@@ -28,8 +28,8 @@ pub struct Function {
 }
 
 impl Function {
-    /// Starts a function's binary, or what runs one, with these variables and
-    /// beside them those that Lambda sets.
+    /// Starts a function's binary, or a program that runs one, with these variables and those that
+    /// Lambda sets.
     pub async fn start(mut program: Command, environment: &BTreeMap<String, String>) -> Result<Self> {
         let runtime = RuntimeApi::start().await?;
         let folder = TempDir::new()?;
@@ -53,15 +53,14 @@ impl Function {
         Ok(Self { child, folder, runtime, started })
     }
 
-    /// Waits until it asks for its first event, which it does when it is ready;
-    /// how long after its start it did.
+    /// Waits until the function asks for its first event, which means that it is ready; returns the
+    /// time since its start.
     pub async fn ready(&mut self) -> Result<Duration> {
         let asked = tokio::time::timeout(PATIENCE, self.runtime.asked.recv()).await;
         let Ok(Some(asked)) = asked else { fail!("did not become ready within {PATIENCE:?}: {}", self.log()) };
         Ok(asked - self.started)
     }
 
-    /// Hands it an event.
     pub async fn invoke(&mut self, event: &Value) -> Result<Outcome> {
         self.runtime.events.send(event.clone())?;
         let mut looks = tokio::time::interval(Duration::from_millis(20));
@@ -79,12 +78,11 @@ impl Function {
         }
     }
 
-    /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks the process to end, and waits until it has.
+    /// Sends SIGTERM and waits for the end of the process.
     pub fn terminate(mut self) -> Result {
         let asked = Command::new("kill").arg(self.child.id().to_string()).status()?;
         if !asked.success() {
@@ -94,7 +92,6 @@ impl Function {
         Ok(())
     }
 
-    /// What it has written so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! `tests/real` with the real servers that the tests install.
+//! Runs `tests/real` with the real servers that the tests install.
 
 use clap::Parser;
 
@@ -10,11 +10,10 @@ use crate::{
     report::Report,
 };
 
-/// Plays the journey on each of them.
 pub async fn run_all(report: &mut Report) -> Result {
     let mut scenes = Scenes { part: "real", report };
     for platform in ["bluesky", "matrix", "wordpress"] {
-        scenes.play(&format!("the journey on {platform} and on its fake"), journey(platform)).await;
+        scenes.play(&format!("the journey on {platform} and its fake"), journey(platform)).await;
     }
     Ok(())
 }

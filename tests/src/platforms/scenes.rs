@@ -11,9 +11,7 @@ use crate::{
 
 /// Plays the scenes of one part of a run.
 pub struct Scenes<'a> {
-    /// The part that they belong to.
     pub part: &'static str,
-    /// Where their results go.
     pub report: &'a mut Report,
 }
 
@@ -29,7 +27,7 @@ impl Scenes<'_> {
         ended
     }
 
-    /// Plays all of these at the same time: they wait more than they compute.
+    /// Plays these scenes concurrently: they mostly wait.
     pub async fn play_together(&mut self, scenes: Vec<(&str, BoxFuture<'_, Result>)>) {
         let played = scenes.into_iter().map(async |(name, scene)| {
             let started = Instant::now();

@@ -23,16 +23,16 @@ use crate::{
     report::Report,
 };
 
-/// What a user's posts to X may cost in a month, in US cents: three posts with a link, at
-/// 20 each, and one without, at 1.5.
+/// Monthly budget of a user's posts to X, in US cents: three posts with a link, at 20 each, and one
+/// without, at 1.5.
 const BUDGET: u32 = 62;
 
-/// The local stack beside a fake of every platform.
+/// The local stack and a fake of every platform.
 pub struct Stand {
     networks: Vec<Arc<dyn Network>>,
     deployment: Deployment,
     _local: Harness,
-    // Read again whenever one of them is needed.
+    // Read again when a platform needs one of them.
     _secrets: NamedTempFile,
 }
 
@@ -43,8 +43,8 @@ struct Everywhere<'a> {
 }
 
 impl Everywhere<'_> {
-    /// Every platform, with one file: what [`Stand::shown`] gives of a post that is there
-    /// once on each.
+    /// Every platform, with one file: the result of [`Stand::shown`] for a post that is public once
+    /// on each.
     fn each_once(&self) -> Result<Vec<(String, usize)>> {
         let mut all: Vec<_> =
             self.accounts.iter().map(|it| Ok((provider(it)?.to_owned(), 1))).collect::<Result<_>>()?;
@@ -61,7 +61,7 @@ impl Stand {
         Self::beside(one_of_each(&Clock::System).await, &["--log-calls", LOG_OF_PRICES]).await
     }
 
-    /// Starts the local stack with these arguments beside these alone.
+    /// Starts the local stack with these arguments and these fakes alone.
     pub async fn beside(networks: Vec<Arc<dyn Network>>, arguments: &[&str]) -> Result<Self> {
         let mut settings: Value = networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect();
         if let Some(x) = settings.get_mut("x") {
@@ -95,12 +95,11 @@ impl Stand {
         found.map(AsRef::as_ref).ok_or_else(|| TestError::new(format!("there is no {name}")))
     }
 
-    /// The local stack.
     pub fn deployment(&self) -> &Deployment {
         &self.deployment
     }
 
-    /// Publishes these files of a new user on a platform that fetches files; the addresses
+    /// Publishes these files of a new user on a platform that fetches files; returns the addresses
     /// from which it fetched them.
     pub async fn fetched(&self, platform: &str, files: &[(MimeType, Vec<u8>)]) -> Result<(User<'_>, Vec<String>)> {
         let (user, network) = (self.deployment.new_user().await?, self.network(platform)?);
@@ -115,7 +114,7 @@ impl Stand {
         let words = fresh("fetched");
         let body = json!({ "content": words, "platforms": platforms, "media": media, "scheduled_at": scheduled_at });
         let id = integer(&user.create(&body).await?, "id")?;
-        // Threads takes 40 s for a video, and is asked with growing pauses.
+        // Threads takes 40 s for a video, and is polled with growing pauses.
         user.reaches(id, "published", 120).await?;
         Ok((user, network.fetched().split_off(before)))
     }
@@ -130,7 +129,7 @@ impl Stand {
         Ok(Everywhere { user, accounts })
     }
 
-    /// The next public call on this platform is refused for its content.
+    /// Makes the next publish call on this platform fail: it refuses the content.
     async fn refuse(&self, account: &Value) -> Result {
         let platform = provider(account)?;
         match self.network(platform) {
@@ -140,7 +139,7 @@ impl Stand {
         Ok(())
     }
 
-    /// What is public with these words, by platform, with how many files.
+    /// The public posts with this text, as platforms with the number of files.
     async fn shown(&self, words: &str) -> Result<Vec<(String, usize)>> {
         let mut shown = Vec::new();
         for entry in self.deployment.whole_timeline().await? {
@@ -156,14 +155,14 @@ impl Stand {
         Ok(shown)
     }
 
-    /// What a post says on its platform, in its entry.
+    /// The target of a post on this account, with the options that the platform requires.
     fn entry(&self, account: &Value) -> Result<Value> {
         let platform = provider(account)?;
         let options = self.network(platform).map(Network::options).unwrap_or_default();
         Ok(json!({ "connected_account_id": integer(account, "id")?, "options": options }))
     }
 
-    /// A post with a picture on all of these, in two seconds; its id.
+    /// Schedules a post with an image on all of these, due in two seconds; returns its id.
     async fn post(&self, to: &Everywhere<'_>, words: &str) -> Result<i64> {
         let platforms = to.accounts.iter().map(|it| self.entry(it)).collect::<Result<Value>>()?;
         let media = [to.user.picture().await?];
@@ -184,17 +183,19 @@ pub async fn run(report: &mut Report) -> Result {
     scenes.play("each account shows the rules of its platform", accounts_show_their_rules(&stand)).await;
     scenes
         .play(
-            "what does not fit is told by platform, limit and figure",
+            "validation errors name platform, limit and value",
             validation_errors_name_platform_limit_and_value(&stand),
         )
         .await;
-    scenes.play("one post with a picture goes out on all of them", post_is_published_on_every_platform(&stand)).await;
+    scenes
+        .play("one post with an image is published on all platforms", post_is_published_on_every_platform(&stand))
+        .await;
     let scene = addresses_are_short_and_end_with_their_user(&stand);
-    scenes.play("files are fetched from the service by short addresses that end with their user", scene).await;
-    scenes.play("what posts to X cost in a month is kept to", monthly_budget_is_respected(&stand)).await;
+    scenes.play("files are fetched by short addresses that expire with their user", scene).await;
+    scenes.play("the monthly budget for X is respected", monthly_budget_is_respected(&stand)).await;
     for parity in [0, 1] {
         let scene = failed_targets_are_retried_alone(&stand, parity);
-        scenes.play(&format!("every second fails, from {parity}, and is sent again alone"), scene).await;
+        scenes.play(&format!("every second target fails, from {parity}, and is retried alone"), scene).await;
     }
     Ok(())
 }
@@ -223,8 +224,8 @@ async fn validation_errors_name_platform_limit_and_value(stand: &Stand) -> Resul
     let Everywhere { user, accounts } = stand.user().await?;
     let accounts: Vec<_> =
         accounts.iter().filter(|it| it["provider"] == "mastodon" || it["provider"] == "bluesky").collect();
-    // 463 characters, 120 of them a link: it counts as 23 on Mastodon, and on Bluesky
-    // as the 27 that are shown of it.
+    // 463 characters, 120 of them a link: it counts 23 on Mastodon, and on Bluesky the 27 that are
+    // shown of it.
     let words = format!("a https://example.com/{} {}", "x".repeat(100), "y".repeat(340));
     let body = json!({
         "content": words,
@@ -257,7 +258,7 @@ async fn post_is_published_on_every_platform(stand: &Stand) -> Result {
     Ok(())
 }
 
-/// Instagram gets a picture that was made for it, Threads a video as it was uploaded. Each
+/// Instagram receives an image that was derived for it, Threads a video as it was uploaded. Each
 /// address ends when its user is erased.
 async fn addresses_are_short_and_end_with_their_user(stand: &Stand) -> Result {
     let file = |mime_type| (mime_type, sample(mime_type, 1).bytes);
@@ -286,8 +287,8 @@ async fn addresses_are_short_and_end_with_their_user(stand: &Stand) -> Result {
     Ok(())
 }
 
-/// A post that would cost too much is refused with what is spent and what it would cost; a
-/// cancelled one gives back what it would have cost.
+/// A post that would cost too much is refused with the amount spent and its cost; a cancelled one
+/// releases its cost.
 async fn monthly_budget_is_respected(stand: &Stand) -> Result {
     let user = stand.deployment.new_user().await?;
     let account = connect(&user, stand.network("x")?).await?;
@@ -314,8 +315,8 @@ async fn monthly_budget_is_respected(stand: &Stand) -> Result {
     Ok(())
 }
 
-/// The post is published on the other platforms and failed as a whole. When it
-/// gets a new time, only what failed is sent again.
+/// The post is published on the other platforms and failed as a whole. When it is rescheduled, only
+/// the failed targets are sent again.
 async fn failed_targets_are_retried_alone(stand: &Stand, parity: usize) -> Result {
     let everywhere = stand.user().await?;
     let failing = everywhere.accounts.iter().enumerate().filter(|(place, _)| place % 2 == parity).map(|(_, it)| it);
@@ -336,7 +337,7 @@ async fn failed_targets_are_retried_alone(stand: &Stand, parity: usize) -> Resul
         same(&target["status"], &wanted, &format!("status of the entry of {platform}"))?;
         if is_failing {
             let said = text(target, "error_message")?;
-            ensure!(said.contains("refused the post"), "{platform}: the user is told {said}");
+            ensure!(said.contains("refused the post"), "{platform}: the message is {said}");
         }
     }
     let all = everywhere.accounts.len();
@@ -344,7 +345,7 @@ async fn failed_targets_are_retried_alone(stand: &Stand, parity: usize) -> Resul
 
     everywhere.user.change(id, &json!({ "scheduled_at": moment::in_seconds(1) })).await?;
     let published = everywhere.user.reaches(id, "published", 60).await?;
-    // Whatever came twice would be there by then.
+    // A duplicate would be public by then.
     tokio::time::sleep(Duration::from_secs(2)).await;
 
     same(stand.shown(&words).await?, everywhere.each_once()?, "public posts, each once")?;

@@ -1,4 +1,4 @@
-//! GET /user, and the page on which people revoke access.
+//! GET /user, and the page on which users revoke access.
 
 use crate::{
     answer::text,
@@ -70,7 +70,7 @@ async fn signing_out_ends_the_session(deployment: &Deployment) -> Result {
     let page = user.browser.open(&format!("{}/account", deployment.origin())).await?;
     user.browser.press(&page, "Sign out", &[]).await?;
 
-    // A cookie that was stolen before is worthless now, too.
+    // A cookie that was copied before is worthless now, too.
     let page = before.clone().open(&format!("{}/account", deployment.origin())).await?;
     ensure!(page.form_with_button("Revoke").is_none(), "{}", page.test_error("the old session still works"));
     Ok(())

@@ -1,4 +1,4 @@
-//! `infra/action`: a workflow posts once, however often its job is run.
+//! `infra/action`: a workflow posts once, however often its job runs.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ pub(super) fn checks() -> Vec<Check> {
     checks!("action", [rerun_job_does_not_post_again, old_run_is_not_continued])
 }
 
-/// A run of a workflow, whose age the API of GitHub tells: here, a file.
+/// A run of a workflow, with the file from which its age is read instead of GitHub's API.
 struct Run {
     folder: TempDir,
     id: String,
@@ -44,7 +44,7 @@ impl Run {
         Ok(Self { folder, id, words: words.to_owned(), to: integer(connection, "id")? })
     }
 
-    /// Runs the action's script, as the job does in this attempt.
+    /// Runs the action's script, as attempt `number` of the job does.
     async fn attempt(&self, user: &User<'_>, number: u32) -> Result<Output> {
         let social = binary("social")?;
         let beside = social.parent().unwrap_or(Path::new("/")).display();
@@ -72,7 +72,7 @@ impl Run {
         Ok(tokio::task::spawn_blocking(move || script.output()).await??)
     }
 
-    /// The post that the action says it made last.
+    /// The id of the post that the action printed last.
     fn post(&self) -> Result<i64> {
         let said = fs::read_to_string(self.folder.path().join("output"))?;
         let id = said.lines().last().and_then(|it| it.strip_prefix("post=")?.parse().ok());

@@ -1,4 +1,4 @@
-//! What files show, in words: given with a post, and arriving with it.
+//! Alternative texts of files: given with a post, and published with it.
 
 use serde_json::{Value, json};
 

@@ -153,8 +153,8 @@ async fn concurrent_exchanges_yield_one_token(deployment: &Deployment) -> Result
 async fn approval_page_shows_the_app_and_needs_a_click(deployment: &Deployment) -> Result {
     let (api, mut browser) = (deployment.stranger()?, deployment.browser()?);
     deployment.sign_in(&mut browser, &format!("{}/device", deployment.origin()), &fresh_email()).await?;
-    // The words for a scope are those on every page with this scope and on no
-    // page without it.
+    // The description of a scope is the text on every page with this scope and on no page without
+    // it.
     let mut words = Vec::new();
     for scope in SCOPES {
         let (first, second) =
@@ -196,8 +196,7 @@ async fn shown(deployment: &Deployment, browser: &mut Browser, scopes: &[&str]) 
 
 fn texts(page: &Page) -> Vec<String> {
     let texts = crate::html::tags(&page.html).into_iter().map(|it| it.text.trim().to_owned());
-    // Texts with numbers are left out: codes and times differ between pages, or
-    // are the same by chance.
+    // Texts with digits are excluded: codes and times differ between pages, or are equal by chance.
     texts.filter(|it| !it.is_empty() && !it.contains(char::is_numeric)).collect()
 }
 
@@ -216,7 +215,7 @@ async fn code_cannot_be_approved_twice(deployment: &Deployment) -> Result {
 async fn sixth_code_entry_is_refused_after_five_wrong_ones(deployment: &Deployment) -> Result {
     let (api, mut browser, mut other) = (deployment.stranger()?, deployment.browser()?, deployment.browser()?);
     let device = deployment.device(&api, &[]).await?;
-    // A code in an address is not an entry.
+    // Opening a link with a code is not an entry.
     for _ in 0..10 {
         let address = format!("{}/device?user_code=BBBB-BBBB", deployment.origin());
         let page = deployment.sign_in(&mut browser, &address, &fresh_email()).await?;

@@ -50,7 +50,7 @@ pub(super) fn checks() -> Vec<Check> {
     all
 }
 
-/// Those with an endpoint of webhooks on this machine.
+/// Checks with a webhook endpoint on this machine.
 pub(super) fn local_checks() -> Vec<Check> {
     checks!("cli", [webhook_events_are_forwarded])
 }
@@ -72,7 +72,7 @@ async fn user_signs_in_by_code_and_signs_out(deployment: &Deployment) -> Result 
     Ok(())
 }
 
-/// Runs `login`, and approves in a browser what it asks for.
+/// Runs `login`, and approves the request in a browser.
 async fn signs_in(deployment: &Deployment, social: &Social, email: &str, command: &[&str]) -> Result<Ran> {
     let mut child = social.start(command)?;
     let said = child.stderr.take().ok_or_else(|| TestError::new("nothing is said"))?;
@@ -113,7 +113,7 @@ async fn login_for_drafts_limits_an_assistant_to_drafts(deployment: &Deployment)
         ensure!(!ran.err.contains("login --drafts"), "{command:?} advises what is done: {ran:?}");
     }
 
-    // A login for everything is refused, or said.
+    // A login with all scopes is refused, or reported.
     let mut user = deployment.new_user().await?;
     let full = Social::of(&user)?;
     let ran = full.fails(2, "posts:write", &["mcp", "--drafts"]).await?;
@@ -121,7 +121,7 @@ async fn login_for_drafts_limits_an_assistant_to_drafts(deployment: &Deployment)
     let ran = full.reading(&hello, &["mcp"]).await?;
     let is_said = ran.err.contains("posts:write") && ran.err.contains("login --drafts");
     ensure!(ran.out.contains("protocolVersion") && is_said, "mcp says nothing of what it may do: {ran:?}");
-    // One that cannot be asked is refused, too.
+    // A token whose scopes cannot be read is refused, too.
     let email = user.email.clone();
     let silent = deployment.grant(&mut user.browser, &email, &["posts:read"]).await?;
     let silent = full.token(Some(silent.token()));
@@ -132,7 +132,7 @@ async fn login_for_drafts_limits_an_assistant_to_drafts(deployment: &Deployment)
 async fn token_is_stored_in_the_keyring_if_available(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let programs = tempfile::TempDir::new()?;
-    // As `secret-tool` of libsecret: the secret comes by standard input.
+    // Like `secret-tool` of libsecret: the secret arrives on standard input.
     let tool = programs.path().join("secret-tool");
     let script = "#!/bin/sh\nf=\"$(dirname \"$0\")/kept\"\ncase \"$1\" in store) cat > \"$f\";; lookup) cat \"$f\";; \
                   clear) rm -f \"$f\";; esac\n";
@@ -317,7 +317,7 @@ async fn exit_code_shows_the_result(deployment: &Deployment) -> Result {
 
 async fn request_without_response_is_made_once(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    // Takes every call and cuts it.
+    // Accepts every connection and closes it.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let silent = Social::at(&format!("http://{}", listener.local_addr()?))?.token(Some(user.api.token()));
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! Accounts on platforms: connect flow, list, renewal, disconnecting.
+//! Accounts on platforms: connect flow, list, reconnecting, disconnecting.
 
 use std::collections::BTreeSet;
 
@@ -99,7 +99,7 @@ async fn denied_connect_flow_has_failed(deployment: &Deployment) -> Result {
     ensure!(page.html.len() > 200, "{}", page.test_error("the page after Deny says nothing"));
     let all = user.api.get("/connections").await?.ok(200)?;
     same(list(&all, "data")?.len(), 0, "connections after Deny")?;
-    // Going back in the browser does not change the answer.
+    // Going back in the browser does not change the result.
     user.consent(&request, 0, "Allow").await.ok();
     let status = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
     same(status, json!({ "status": "failed" }), "status after Deny and Allow")

@@ -1,4 +1,4 @@
-//! What holds for every route: the order of checks, methods, sizes, types.
+//! Properties of every route: the order of checks, methods, sizes, types.
 
 use reqwest::Method;
 use serde_json::json;
@@ -56,7 +56,7 @@ const METHODS: [(&str, &[&str]); 10] = [
 ];
 
 async fn unknown_method_lists_the_allowed_methods(deployment: &Deployment) -> Result {
-    // Without a token, the method is still checked first.
+    // The method is checked before the token.
     let api = deployment.stranger()?;
     for (path, known) in METHODS {
         for method in ["GET", "POST", "PATCH", "DELETE", "PUT", "TRACE", "BREW"] {
@@ -120,15 +120,14 @@ async fn body_must_have_size_type_and_valid_json(deployment: &Deployment) -> Res
             send(path, "application/json", body.as_bytes().to_vec()).await?.refused(400)?;
         }
         if !deployment.is_behind_a_gateway() {
-            // A gateway turns these bytes into valid text before a function
-            // sees them.
+            // A gateway turns these bytes into valid text before a function receives them.
             send(path, "application/json", b"{\"content\":\"\xff\xfe\"}".to_vec()).await?.refused(400)?;
         }
     }
     for kind in ["application/json", "application/json; charset=utf-8", "Application/JSON"] {
         send("/posts", kind, b"{\"content\":\"a\"}".to_vec()).await?.is(201)?;
     }
-    // The largest size that is allowed.
+    // The largest allowed size.
     let mut body = b"{\"content\":\"a\"}".to_vec();
     body.resize(256 * 1024, b' ');
     send("/posts", "application/json", body).await?.is(201)?;

@@ -1,4 +1,4 @@
-//! Files that the service fetches itself, from a server that it is allowed to ask.
+//! Files that the service fetches from an allowed server.
 
 use reqwest::Method;
 use serde_json::json;

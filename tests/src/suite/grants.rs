@@ -29,9 +29,9 @@ pub(super) fn checks() -> Vec<Check> {
     checks
 }
 
-/// Allows access for these accounts of the consent page at once, and presses
-/// `button` on the page that asks which of them to connect, with `ticked` of them
-/// chosen. All the connections that there are then.
+/// Allows access for these accounts of the consent page together, and presses `button` on the page
+/// that asks which of them to connect, with `ticked` of them selected. Returns all connections of
+/// the user.
 async fn connect(user: &mut User<'_>, accounts: &[usize], ticked: &[usize], button: &str) -> Result<Vec<Value>> {
     let request = user.begin().await?;
     let mut page = user.browser.open(text(&request, "authorization_url")?).await?;
@@ -69,7 +69,7 @@ async fn accounts_of_one_grant_connect_together_and_publish(deployment: &Deploym
     publishes(deployment, &user, &connections[1]).await
 }
 
-/// A post on this account alone goes out, and as this account.
+/// Checks that a post on this account alone is published, as this account.
 async fn publishes(deployment: &Deployment, user: &User<'_>, connection: &Value) -> Result {
     let words = fresh("by one of several");
     let id = user.schedule(&words, &[connection], 1).await?;
@@ -117,7 +117,7 @@ async fn lost_grant_affects_all_its_accounts(deployment: &Deployment) -> Result 
     })
     .await?;
 
-    // Both work again when access is given anew, and the post that waited goes out.
+    // Both accounts work again after a new grant, and the waiting post is published.
     let again = connect(&mut user, &both, &[], "Connect all 2").await?;
     let is_same = again.iter().zip(&connections).all(|(new, old)| new["id"] == old["id"]);
     ensure!(is_same && again.iter().all(|it| it["needs_reconnection"] == false), "connected anew: {again:?}");

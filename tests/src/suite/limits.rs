@@ -28,8 +28,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// Waits until most of a minute is left, so that a limit's window does not end
-/// during a check.
+/// Waits for the first part of a minute, so that a limit's window does not end during a check.
 async fn fresh_window() {
     let second = moment::now().timestamp() % 60;
     if 25 < second {
@@ -48,8 +47,7 @@ async fn ask(api: &Api, method: Method, path: &str) -> Result<Answer> {
     call.send().await
 }
 
-/// Sends requests until one is refused; returns how many were answered, and the
-/// refusal.
+/// Sends requests until one is refused; returns the number of successful ones, and the error.
 async fn spend(api: &Api, method: Method, path: &str) -> Result<(i64, Answer)> {
     for count in 0..200 {
         let answer = ask(api, method.clone(), path).await?;
@@ -75,8 +73,7 @@ async fn user_may_make_sixty_requests_per_minute(deployment: &Deployment) -> Res
     let first = ask(&user.api, Method::GET, "/user").await?.is(200)?;
     same(number(&first, "x-ratelimit-limit")?, 60, "x-ratelimit-limit")?;
     let left = number(&first, "x-ratelimit-remaining")?;
-    // Getting the user's id took one request already, perhaps in the same
-    // minute.
+    // Reading the user's id took one request already, perhaps in the same minute.
     ensure!((58..=59).contains(&left), "after one request {left} remain");
     same(number(&first, "x-ratelimit-reset")? % 60, 0, "x-ratelimit-reset is the end of a minute")?;
 
@@ -84,8 +81,7 @@ async fn user_may_make_sixty_requests_per_minute(deployment: &Deployment) -> Res
 
     same(more, left, "requests answered after the first")?;
     check_refusal(refused)?;
-    // The path and the method are checked before the limit, everything else
-    // after it.
+    // The path and the method are checked before the limit, everything else after it.
     ask(&user.api, Method::GET, "/nope").await?.refused(404)?;
     ask(&user.api, Method::PUT, "/posts").await?.refused(405)?;
     ask(&user.api, Method::GET, "/posts/abc").await?.refused(429)?;

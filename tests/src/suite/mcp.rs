@@ -1,5 +1,5 @@
-//! What an assistant does with an account, through the client of the protocol's
-//! own authors; `tests/assistant` is its program.
+//! An assistant's use of an account, through the client of the protocol's authors; its program is
+//! `tests/assistant`.
 
 use std::{
     io::{BufRead, BufReader},
@@ -47,7 +47,7 @@ const TOOLS: [&str; 11] = [
     "explain_error",
 ];
 
-/// What the program of an assistant has seen, whose person approves what it asks for.
+/// Runs the program of an assistant, whose user approves its request; returns its report.
 async fn assisted(user: &mut User<'_>, connection: i64) -> Result<Value> {
     tools::assistant()?;
     let files = user.deployment.files().ok_or_else(|| missing("the server of the tests"))?;
@@ -60,7 +60,7 @@ async fn assisted(user: &mut User<'_>, connection: i64) -> Result<Value> {
     let mut lines = BufReader::new(program.stdout.take().ok_or_else(|| missing("its output"))?).lines();
     let mut last = String::new();
     loop {
-        // Waiting for a line stops nobody else: others have threads of their own.
+        // Waiting for a line blocks only this thread.
         let (line, rest) = tokio::task::spawn_blocking(move || (lines.next(), lines)).await?;
         lines = rest;
         let Some(line) = line else { break };
@@ -116,7 +116,7 @@ async fn assistant_gets_access_and_uses_every_tool(deployment: &Deployment) -> R
     same(calls["listed"]["value"].as_array().map(Vec::len), Some(1), "scheduled posts")
 }
 
-/// A message of the revision before the latest, and its answer.
+/// A message in the protocol revision before the latest, and its response.
 async fn send(
     deployment: &Deployment,
     method: Method,

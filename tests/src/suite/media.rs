@@ -132,8 +132,8 @@ async fn nothing_is_fetched_from_private_addresses(deployment: &Deployment) -> R
         let started = std::time::Instant::now();
         user.api.post("/media", &body).await?.invalid(&["source_url"])?;
         let took = started.elapsed();
-        // A connection to such an address would hang, so a quick answer shows
-        // that none was tried.
+        // A connection to such an address would hang, so a quick response shows that none was
+        // tried.
         ensure!(took.as_secs() < 45, "refusing {url} took {took:?}");
     }
     Ok(())
@@ -227,7 +227,7 @@ async fn declared_size_must_match_the_upload(deployment: &Deployment) -> Result 
 
 async fn upload_counts_with_its_actual_size(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    // 10 GiB are all that a user has, and a video without a size may have 1 GiB.
+    // A user may store 10 GiB, and a video without a declared size may have 1 GiB.
     let video = json!({ "mime_type": "video/mp4" });
     let mut targets = Vec::new();
     for _ in 0..10 {
@@ -235,7 +235,7 @@ async fn upload_counts_with_its_actual_size(deployment: &Deployment) -> Result {
     }
     user.api.post("/media", &video).await?.invalid(&["mime_type"])?;
     user.api.post("/media", &json!({ "mime_type": "video/mp4", "size": 1_u64 << 30 })).await?.invalid(&["size"])?;
-    // One of another type than it was declared to be has the bytes that it has, too.
+    // A file of another type than declared counts with its actual size, too.
     for (target, bytes) in targets.iter().zip([picture::mp4(), b"<html></html>".to_vec()]) {
         same(user.put(target, &bytes).await? / 100, 2, "class of the status of the PUT")?;
     }
@@ -278,6 +278,6 @@ async fn upload_over_its_limit_is_deleted(deployment: &Deployment) -> Result {
 
     user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
 
-    // The store refuses to write over a file that is there.
+    // The store does not overwrite an existing file.
     same(user.put(&target, b"another").await? / 100, 2, "class of the status of a PUT after it was deleted")
 }

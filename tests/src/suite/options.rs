@@ -1,4 +1,4 @@
-//! What a post says on single platforms alone.
+//! Platform options of targets.
 
 use serde_json::{Value, json};
 

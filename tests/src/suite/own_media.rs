@@ -1,4 +1,4 @@
-//! Files of single accounts, in place of the post's.
+//! Media of single targets, which replace the post's.
 
 use serde_json::{Value, json};
 

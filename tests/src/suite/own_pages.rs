@@ -1,5 +1,4 @@
-//! The pages on which people look after what is theirs: connections, posts,
-//! webhooks, and what has access.
+//! The pages on which users manage their connections, posts, webhooks and access.
 
 use std::time::Duration;
 
@@ -58,7 +57,7 @@ fn hides(page: &Page, words: &str) -> Result {
     Ok(())
 }
 
-/// Allows access to this account of the consent page; gives the last page.
+/// Allows access to this account of the consent page; returns the last page.
 async fn allow(user: &mut User<'_>, page: Page, account: usize) -> Result<Page> {
     let (form, allow) = page.form_with_button("Allow").ok_or_else(|| page.test_error("nothing to allow"))?;
     let choice =
@@ -114,7 +113,7 @@ async fn other_users_items_are_not_shown_or_changed(deployment: &Deployment) -> 
     ] {
         let fields = [("csrf", csrf.as_str()), ("revision", "1"), ("when", "now")];
         let page = other.browser.post(&format!("{}{path}", deployment.origin()), &fields).await?;
-        ensure!(page.status == 404, "{}", page.test_error(&format!("{path} is somebody else's")));
+        ensure!(page.status == 404, "{}", page.test_error(&format!("{path} belongs to another user")));
     }
 
     same(&owner.show(post).await?["status"], &json!("scheduled"), "the post")?;
@@ -122,7 +121,7 @@ async fn other_users_items_are_not_shown_or_changed(deployment: &Deployment) -> 
     same(list(&left, "data")?.len(), 2, "connections")
 }
 
-/// What the forms of a page carry against pages of others.
+/// The CSRF token in the forms of a page.
 fn token_of(page: &Page) -> Result<String> {
     let form = page.form_with_field("csrf").ok_or_else(|| page.test_error("no form has a token"))?;
     let field = form.fields.iter().find(|it| it.name == "csrf").and_then(|it| it.value.clone());
@@ -150,7 +149,7 @@ async fn forms_require_their_csrf_token(deployment: &Deployment) -> Result {
             ensure!(page.status.is_client_error(), "{}", page.test_error(&format!("{path} was taken")));
         }
         let signed_out = deployment.browser()?.post(&address, &[("csrf", &foreign)]).await?;
-        same(signed_out.status.as_u16(), 401, "a form of somebody who is not signed in")?;
+        same(signed_out.status.as_u16(), 401, "a form of a visitor who is not signed in")?;
     }
     same(&user.show(post).await?["status"], &json!("scheduled"), "the post")
 }
@@ -188,9 +187,9 @@ async fn post_is_cancelled_before_its_account_is_disconnected(deployment: &Deplo
     shows(&page, "The post does not go out.")?;
     same(&user.show(post).await?["status"], &json!("draft"), "the post")?;
     shows(&open(&mut user, "/account/posts?show=drafts").await?, &words)?;
-    // What is no longer failed does not go out because an old page is pressed.
+    // An outdated page cannot publish a post that is no longer failed.
     let again = format!("{}{POSTS}/{post}/try-again", deployment.origin());
-    // Once made, once cancelled.
+    // Sent twice, it cancels once.
     let fields = [("csrf", token_of(&page)?), ("revision", "2".to_owned())];
     let refused = user.browser.post(&again, &fields.each_ref().map(|it| (it.0, it.1.as_str()))).await?;
     same(refused.status.as_u16(), 422, "trying a draft again")?;
@@ -220,7 +219,7 @@ async fn draft_is_scheduled_as_shown(deployment: &Deployment) -> Result {
     for shown in [&words, &own, "language", "A boat at the pier", "image/png"] {
         shows(&page, shown)?;
     }
-    // What goes out is what the person has seen.
+    // Only the version that the user has seen is published.
     drafts.patch(&format!("/posts/{id}"), &json!({ "content": fresh("swapped") })).await?.is(200)?;
     let refused = user.browser.press(&page, "Publish now", &[]).await?;
     shows(&refused, "The post was changed")?;
@@ -385,7 +384,7 @@ async fn failed_post_is_retried(deployment: &Deployment) -> Result {
     let why = text(&failed["platforms"][0], "error_message")?;
     let shown: String = tags(&page.html).into_iter().map(|it| it.text).collect();
     ensure!(shown.contains(why), "{}", page.test_error(&format!("it does not say why: {why:?}")));
-    // What goes out is what the person has seen.
+    // Only the version that the user has seen is published.
     let words = fresh("at the second try, corrected");
     user.api.patch(&format!("/posts/{post}"), &json!({ "content": words })).await?.is(200)?;
     let refused = user.browser.press(&page, "Try again", &[]).await?;

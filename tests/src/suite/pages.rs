@@ -1,4 +1,4 @@
-//! The pages: readable by everyone, safe against others' pages.
+//! The pages: accessible, and safe against pages of other sites.
 
 use serde_json::json;
 
@@ -29,8 +29,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// Checks for the local stack's sandbox platform, which sees what became of
-/// deliveries.
+/// Checks of the local stack's sandbox platform, which shows the outcome of deliveries.
 pub(super) fn sandbox_checks() -> Vec<Check> {
     checks!("pages", [sandbox_pages_are_accessible, sandbox_input_is_escaped])
 }
@@ -220,7 +219,7 @@ async fn sandbox_input_is_escaped(deployment: &Deployment) -> Result {
     Ok(())
 }
 
-/// Opens a page whose address ends with a malicious field.
+/// Opens a page whose address ends with a malicious value.
 async fn types_evil(browser: &mut Browser, address: &str) -> Result {
     let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
     let mut address = url::Url::parse(address)?;

@@ -1,4 +1,4 @@
-//! Pictures that are made to fit before they are posted.
+//! Images that are resized before they are posted.
 
 use serde_json::{Value, json};
 
@@ -19,8 +19,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// The longest side of a picture that the sandbox takes as it is, as
-/// `libs/platforms/src/sandbox.rs` says.
+/// The longest side of an image that the sandbox accepts, as in `libs/platforms/src/sandbox.rs`.
 const LONGEST: u32 = 4_096;
 
 async fn too_tall_image_is_resized(deployment: &Deployment) -> Result {
@@ -57,7 +56,7 @@ async fn damaged_image_fails_its_post(deployment: &Deployment) -> Result {
     Ok(())
 }
 
-/// What the target says of a post that failed for its second file.
+/// The error of the target when the second file fails its post.
 async fn failed_with(deployment: &Deployment, mime_type: &str, file: &[u8]) -> Result<String> {
     let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;

@@ -1,4 +1,4 @@
-//! Changing and deleting posts before they go out.
+//! Changing and deleting posts before they are published.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ async fn replaced_targets_keep_their_ids(deployment: &Deployment) -> Result {
     same(&after[1]["content"], &json!("new words"), "override of the entry that stayed")?;
     let again = user.change(id, &json!({ "platforms": targets(&[&b])? })).await?;
     same(&again["platforms"][0]["content"], &json!("text"), "content once the override is gone")?;
-    // Removed targets no longer keep their connections from being disconnected.
+    // Removed targets do not prevent disconnecting any more.
     for gone in [&a, &c] {
         user.api.delete(&format!("/connections/{}", integer(gone, "id")?)).await?.is(204)?;
     }
@@ -129,7 +129,7 @@ async fn draft_is_scheduled_and_unscheduled(deployment: &Deployment) -> Result {
         same(&post["status"], &json!("draft"), "status without a time")?;
         same(&post["platforms"][0]["status"], &json!("pending"), "status of the entry")?;
     }
-    // Taking the time away from a draft that has none is allowed.
+    // Removing the time of a draft that has none is allowed.
     user.change(id, &json!({ "scheduled_at": null })).await?;
     same(self::totals(&user).await?, (1, 0), "drafts and scheduled posts")
 }
@@ -316,7 +316,7 @@ async fn draft_of_a_limited_token_is_scheduled_by_revision(deployment: &Deployme
     let (tag, path) = (draft.header("etag").to_owned(), format!("/posts/{}", draft.json()?["id"]));
     let at = json!({ "scheduled_at": moment::in_seconds(3600) });
 
-    // Before anything else is found wrong; and the permission comes first.
+    // Checked before all other validation, and after the scope.
     for change in [at.clone(), json!({ "scheduled_at": "soon", "content": "" })] {
         user.api.patch(&path, &change).await?.refused(428)?;
         patch_if(&user.api, &path, "*", &change).await?.refused(428)?;
@@ -325,7 +325,7 @@ async fn draft_of_a_limited_token_is_scheduled_by_revision(deployment: &Deployme
     let scheduled = patch_if(&user.api, &path, &tag, &at).await?.ok(200)?;
     same(&scheduled["status"], &json!("scheduled"), "status")?;
 
-    // Written by a token that may schedule, it needs none.
+    // Scheduled by a token with `posts:write`, it needs no `If-Match`.
     user.api.patch(&path, &json!({ "scheduled_at": null })).await?.is(200)?;
     user.api.patch(&path, &at).await?.is(200).map(drop)
 }

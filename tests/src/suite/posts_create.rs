@@ -1,4 +1,4 @@
-//! Creating posts: drafts, schedules, and everything that is refused.
+//! Creating posts: drafts, schedules, and all validation errors.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -67,8 +67,7 @@ async fn draft_keeps_all_fields(deployment: &Deployment) -> Result {
     same(without_links(shown), without_links(post), "the post as it is shown")
 }
 
-/// A post without its links, which are signed anew each time and so never
-/// equal.
+/// A post without its links, which are signed anew each time and never equal.
 pub(super) fn without_links(mut post: Value) -> Value {
     for item in post["media"].as_array_mut().into_iter().flatten() {
         item["url"] = Value::Null;
@@ -288,7 +287,7 @@ async fn platform_rules_apply_only_to_scheduled_posts(deployment: &Deployment) -
             ensure!(said.contains(word), "the fault on {field} does not name {word}: {said}");
         }
     }
-    // An override that fits replaces a content that does not.
+    // A target's own text that fits replaces a content that does not.
     let mut fitting = on.clone();
     fitting[0]["content"] = json!("short");
     let body = json!({ "content": long, "platforms": fitting, "scheduled_at": moment::in_seconds(600) });
@@ -354,7 +353,7 @@ async fn post_can_be_validated_first(deployment: &Deployment) -> Result {
 
     let fine = json!({ "content": "checked", "platforms": targets(&[&connection])? });
     same(user.api.post("/posts/validate", &fine).await?.ok(200)?, json!({ "warnings": [] }), "of a post that is fine")?;
-    // As if it were scheduled, so without a place to go it is refused.
+    // Validated as if it were scheduled, so a post without a target is invalid.
     user.api.post("/posts/validate", &json!({ "content": "a" })).await?.invalid(&["platforms"])?;
     let long = json!({ "content": "x".repeat(501), "platforms": targets(&[&connection])? });
     user.api.post("/posts/validate", &long).await?.invalid(&["platforms.0.content"])?;

@@ -1,4 +1,4 @@
-//! The list of posts against a model of it.
+//! The list of posts, compared with a model.
 
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// The fields of a post that decide its place in a list.
+/// The fields of a post that decide its position in a list.
 #[derive(Debug, Clone)]
 struct Row {
     id: i64,
@@ -36,7 +36,7 @@ struct Row {
     scheduled_at: Option<String>,
 }
 
-/// Random numbers that are the same in every run.
+/// Random numbers that are equal in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -55,7 +55,7 @@ fn model<'a>(rows: &'a [Row], status: Option<&str>, sort: &str, direction: &str)
         if direction == "asc" { order } else { order.reverse() }
     };
     rows.sort_by(|a, b| match (&a.scheduled_at, &b.scheduled_at) {
-        // Ids grow with time, so they stand for created_at here.
+        // Ids grow with time, so the model uses them for created_at.
         _ if sort == "created_at" => turned(a.id.cmp(&b.id)),
         (Some(first), Some(second)) => turned(first.cmp(second).then(a.id.cmp(&b.id))),
         (Some(_), None) => Ordering::Less,
@@ -85,7 +85,7 @@ async fn list_matches_the_model(deployment: &Deployment) -> Result {
         }
         compare(&user, rows, (status, sort, direction), (size, page), &query).await?;
     }
-    // Every parameter that is left out has its default.
+    // Every omitted parameter has its default.
     compare(&user, rows, (None, "created_at", "desc"), (15, 1), "/posts").await?;
     compare(&user, rows, (None, "created_at", "desc"), (15, 1), "/posts?status=&per_page=&page=&sort=&direction=")
         .await?;
@@ -114,7 +114,7 @@ async fn write_posts(mut user: User<'_>, count: u64) -> Result<(User<'_>, Vec<Ro
     Ok((user, rows))
 }
 
-/// One of a few times, so that some posts have the same.
+/// One of a few times, so that some posts have equal times.
 fn some_time(dice: &mut Dice) -> String {
     let hours = i64::try_from(dice.below(12)).unwrap_or(0);
     let midnight = (moment::now() + TimeDelta::days(2)).date_naive().and_time(chrono::NaiveTime::MIN).and_utc();

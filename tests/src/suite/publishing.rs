@@ -1,4 +1,4 @@
-//! Posts that go out, on time and once.
+//! Posts are published on time and once.
 
 use std::time::Duration;
 
@@ -33,10 +33,10 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// Long enough for a second delivery to show itself.
+/// Long enough for a duplicate to appear.
 const A_WHILE: Duration = Duration::from_secs(4);
 
-/// The one entry on the timeline with this text, after time for a second one.
+/// The only entry on the timeline with this text, after enough time for a duplicate.
 pub(super) async fn once(deployment: &Deployment, words: &str) -> Result<Value> {
     tokio::time::sleep(A_WHILE).await;
     let mut found = deployment.timeline(words).await?;
@@ -186,7 +186,7 @@ async fn post_moved_forward_is_published_then(deployment: &Deployment) -> Result
     user.reaches(second, "published", 30).await?;
     once(deployment, &sooner).await?;
     let entry = once(deployment, &later).await?;
-    ensure!(due <= received_at(&entry)?, "a post that was put off went out at its old time");
+    ensure!(due <= received_at(&entry)?, "a rescheduled post was published at its old time");
     Ok(())
 }
 
@@ -214,7 +214,7 @@ async fn published_post_cannot_be_changed(deployment: &Deployment) -> Result {
         let all = user.api.get(&format!("/posts?status={status}")).await?.ok(200)?;
         same(integer(&all["meta"], "total")?, expected, &format!("{status} posts"))?;
     }
-    // No pending post keeps the connection from being disconnected any more.
+    // No pending post prevents disconnecting any more.
     user.api.delete(&format!("/connections/{}", integer(&connection, "id")?)).await?.is(204)?;
     let after = user.show(id).await?;
     same(&after["platforms"][0]["username"], &connection["username"], "username once it is disconnected")
@@ -247,9 +247,8 @@ async fn many_posts_due_together_are_published_once_each(deployment: &Deployment
     Ok(())
 }
 
-/// Changes posts around the second in which they are due. A change that was
-/// answered 200 is what goes out; one that was refused came after the post had
-/// gone out.
+/// Changes posts around the second in which they are due. A change that got a 200 is what is
+/// published; one that was refused arrived after the publish call.
 async fn last_moment_change_is_respected(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;

@@ -1,4 +1,4 @@
-//! What a token may do.
+//! Scopes of tokens.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -42,10 +42,10 @@ async fn unknown_scope_is_reported_by_field(deployment: &Deployment) -> Result {
     Ok(())
 }
 
-/// The second one permits drafts alone.
+/// The second one allows drafts only.
 const POSTS: &[&str] = &["posts:write", "posts:draft"];
 
-/// The scopes that permit an operation, each by itself.
+/// Operations with their scopes, each of which is sufficient alone.
 const OPERATIONS: [(Method, &str, &[&str]); 19] = [
     (Method::GET, "/user", &["user:read"]),
     (Method::GET, "/connections", &["connections:read"]),
@@ -98,8 +98,7 @@ async fn token_for_drafts_is_denied_before_validation(deployment: &Deployment) -
     Ok(())
 }
 
-/// Sends a body that is not even JSON, because the scope is checked before the
-/// body.
+/// Sends an invalid body, because the scope is checked before the body.
 async fn ask(api: &Api, method: Method, path: &str) -> Result<crate::answer::Answer> {
     let call = api.call(method.clone(), path);
     let body = method == Method::PATCH || method == Method::POST && path != "/connections/connect/sandbox";

@@ -1,7 +1,6 @@
-//! Asks every route that has an id for what belongs to somebody else.
+//! Requests another user's resources on every route that has an id.
 //!
-//! The routes come from the served document, so a new one is checked without
-//! anybody adding it here.
+//! The routes come from the served document, so a new one is checked automatically.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -94,7 +93,7 @@ async fn resources_of_other_users_are_not_found(deployment: &Deployment) -> Resu
             bodies.push((ask(&other.api, &method, &route, &id).await?, id));
         }
         for (body, id) in &bodies {
-            same(body, &bodies[0].0, &format!("the 404 of {method} {route} for {id} beside that for {}", bodies[0].1))?;
+            same(body, &bodies[0].0, &format!("the 404 of {method} {route} for {id}, compared with that for {}", bodies[0].1))?;
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! What endpoints of webhooks get, verified by libraries of others: the crate
-//! `standardwebhooks` and the package of npm of the same name.
+//! Messages that webhook endpoints receive, verified by independent libraries: the crate
+//! `standardwebhooks` and the npm package of the same name.
 
 use std::{io::Write, process::Stdio, time::Duration};
 
@@ -37,7 +37,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// A webhook of this user at an endpoint of the tests.
+/// A user's webhook at an endpoint of the tests.
 struct Hook {
     name: String,
     made: Value,
@@ -67,7 +67,7 @@ impl Hook {
         format!("/webhooks/{}", self.made["id"])
     }
 
-    /// Waits until so many messages came, after the test that enabled it.
+    /// Waits for `count` messages after the test that enabled it.
     async fn got(&self, count: usize, seconds: u64) -> Result<Vec<Got>> {
         let what = format!("message {count} at {}", self.name);
         moment::eventually(Duration::from_secs(seconds), &what, || async {
@@ -76,12 +76,12 @@ impl Hook {
         .await
     }
 
-    /// What came until now, after the test that enabled it.
+    /// All messages so far, after the test that enabled it.
     fn came(&self) -> Vec<Got> {
         got(&self.name).into_iter().skip(1).collect()
     }
 
-    /// Waits until the latest delivery stands like this, not counting the test that enabled it.
+    /// Waits until the latest delivery has this status, not counting the test that enabled it.
     async fn stands(&self, user: &User<'_>, status: &str, seconds: u64) -> Result<Value> {
         let what = format!("a delivery that is {status}");
         moment::eventually(Duration::from_secs(seconds), &what, || async {
@@ -111,7 +111,7 @@ fn verify(got: &Got, secret: &Value) -> Result {
     theirs.verify(got.body.as_bytes(), &got.headers).map_err(|it| TestError::new(format!("{it}: {got:?}")))
 }
 
-/// Verifies it with the package of npm, and with the public key alone.
+/// Verifies a message with the npm package, and with the public key alone.
 async fn verify_in_javascript(deployment: &Deployment, got: &Got, secret: &Value) -> Result {
     tools::webhook_receiver()?;
     let key = deployment.stranger()?.get("/webhooks/key").await?.ok(200)?;
@@ -280,7 +280,7 @@ async fn gone_endpoint_is_disabled_and_reported_to_the_other(deployment: &Deploy
     let told = &other.got(1, 20).await?[0];
     verify(told, &other.made["secret"])?;
     let data = payload(told)?["data"].clone();
-    same((&data["webhook_id"], &data["reason"]), (&gone.made["id"], &json!("gone")), "what was told")?;
+    same((&data["webhook_id"], &data["reason"]), (&gone.made["id"], &json!("gone")), "data of the event")?;
     let shown = user.api.get(&gone.path()).await?.ok(200)?;
     same((&shown["disabled"], &shown["disabled_reason"]), (&json!(true), &json!("gone")), "disabled")?;
     let failed = gone.stands(&user, "failed", 10).await?;

@@ -1,5 +1,5 @@
-//! Webhooks: what clients do with them. What reaches an endpoint is tested where
-//! the service may call one of the tests.
+//! Managing webhooks through the API. Deliveries are tested in `webhook_calls`, where the service
+//! may call an endpoint of the tests.
 
 use reqwest::Method;
 use serde_json::{Value, json};

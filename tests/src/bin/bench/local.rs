@@ -1,4 +1,4 @@
-//! The local stack: speed, punctuality, memory, cost in store calls.
+//! The local stack: speed, punctuality, memory, and cost in store calls.
 
 mod punctuality;
 mod speed;
@@ -19,27 +19,26 @@ use punctuality::punctuality;
 use speed::speed;
 use store_calls::{large_account, store_calls};
 
-/// Figures of the local stack.
+/// Measures the local stack
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Seconds for each figure of requests per second.
+    /// Seconds for each figure of requests per second
     #[arg(long, default_value_t = 5)]
     seconds: u64,
-    /// Posts that are due in the same second.
+    /// Posts that are due in the same second
     #[arg(long, default_value_t = 1000)]
     due: u64,
-    /// Posts that are due one after the other within a minute.
+    /// Posts that are due one after the other within a minute
     #[arg(long, default_value_t = 600)]
     spread: u64,
-    /// Posts of the large account; 0 leaves it out.
+    /// Posts of the large account; 0 skips it
     #[arg(long, default_value_t = 100_000)]
     large: u64,
-    /// Write the figures here.
+    /// Write the figures to this file
     #[arg(long)]
     json: Option<PathBuf>,
 }
 
-/// Measures them all.
 pub(crate) async fn run(options: &Options) -> Result {
     let local = Harness::start(&LIFTED).await?;
     let deployment = Deployment::new(local.ready().clone()).await?;
@@ -53,8 +52,8 @@ pub(crate) async fn run(options: &Options) -> Result {
     say(&format!("\nMemory at the end: {end} MB.\n"));
     drop(local);
 
-    // Recording each call of the store takes time, so it happens in another
-    // process than the measurements.
+    // Recording every store call takes time, so this happens in another process than the
+    // measurements.
     let mut arguments = vec!["--meter"];
     arguments.extend(LIFTED);
     let metered = Harness::start(&arguments).await?;

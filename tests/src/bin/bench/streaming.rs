@@ -1,4 +1,4 @@
-//! The memory that a large video takes on its way from our store to a platform.
+//! The memory that a large video needs on its way from our store to a platform.
 
 use std::{
     fs,
@@ -23,24 +23,24 @@ use tests::{
     report::say,
 };
 
-/// The most that the process may grow by, in megabytes.
+/// Limit of the growth of the process, in megabytes.
 const LIMIT_MB: u64 = 64;
 
 const PIECE: usize = 1 << 16;
 
-/// A large video from our store to a Mastodon server.
+/// Publishes a large video from our store to a Mastodon server
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The size of the video.
+    /// Size of the video in megabytes
     #[arg(long, default_value_t = 1024)]
     megabytes: u64,
-    /// Write the figures here.
+    /// Write the figures to this file
     #[arg(long)]
     json: Option<PathBuf>,
 }
 
-/// Uploads a video, publishes it, and looks at the memory of the whole local
-/// stack: service, store and all.
+/// Uploads a video, publishes it, and measures the memory of the whole local stack: service, store
+/// and all.
 pub(crate) async fn run(options: &Options) -> Result {
     let server = Server::start_as(Flavour::Roomy, Clock::System).await;
     let settings = json!({ "mastodon": server.settings() }).to_string();
@@ -94,7 +94,7 @@ pub(crate) async fn run(options: &Options) -> Result {
     Ok(())
 }
 
-/// Sends a file with a video's signature, piece by piece.
+/// Sends a file with a video's signature in pieces.
 async fn upload(deployment: &Deployment, target: &Value, size: u64) -> Result {
     let mut first = vec![0; PIECE];
     first[..16].copy_from_slice(b"\0\0\0\x10ftypisom\0\0\x02\0");
@@ -110,8 +110,7 @@ async fn upload(deployment: &Deployment, target: &Value, size: u64) -> Result {
     Ok(())
 }
 
-/// Resets the recorded peak of memory, so that it counts from now on (proc(5),
-/// `clear_refs`).
+/// Resets the recorded memory peak (proc(5), `clear_refs`).
 fn forget_peak(local: &Harness) -> Result {
     fs::write(format!("/proc/{}/clear_refs", local.id()), "5")?;
     Ok(())

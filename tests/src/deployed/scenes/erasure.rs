@@ -1,4 +1,4 @@
-//! What is removed: uploads that nobody can use, the access of a user, and everything of a user.
+//! Removal: uploads that nothing uses, the access of a user, and everything of a user.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -12,8 +12,8 @@ use crate::{
     moment, picture,
 };
 
-/// An upload that nobody named for a day is looked at, and kept if it is good.
-/// The time in the table is changed so that it is due.
+/// An upload that no post used for a day is inspected, and kept if it is valid. The time in the
+/// table is changed so that it is due.
 pub async fn uploads_are_looked_at(stack: &Stack, deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let number = |it: i64| json!({ "N": it.to_string() });
@@ -39,7 +39,7 @@ pub async fn uploads_are_looked_at(stack: &Stack, deployment: &Deployment) -> Re
     same(item(stack, media, &keys[2]).await?, Value::Null, "the upload that never came")
 }
 
-/// A user is disabled and let in again: no token from before is good, and a new one is.
+/// A user is disabled and enabled again: no earlier token is valid, and a new one is.
 pub async fn disabled_user_can_be_enabled_again(stack: &Stack, deployment: &Deployment) -> Result {
     let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let id = user.id.to_string();
@@ -56,8 +56,8 @@ pub async fn disabled_user_can_be_enabled_again(stack: &Stack, deployment: &Depl
     Ok(())
 }
 
-/// The operator's command erases a user: no table has anything of them, their
-/// files are gone, and what others have stays.
+/// The operator's command erases a user: no table has their items, their files are gone, and the
+/// data of others stays.
 pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -72,11 +72,11 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
     let webhook = json!({ "url": "https://endpoint.invalid/" });
     let webhook = integer(&user.api.post("/webhooks", &webhook).await?.ok(201)?, "id")?;
     user.api.post(&format!("/webhooks/{webhook}/test"), &json!({})).await?.is(202)?;
-    // As left behind by whoever wrote it.
+    // An event that its writer has left in the outbox.
     let event = json!({ "user_id": { "N": user.id.to_string() }, "event": { "S": "left behind" } });
     let planted = json!({ "TableName": stack.name("OutboxTable")?, "Item": event });
     stack.root().call("DynamoDB_20120810.PutItem", &planted).await?;
-    // An account of this platform has no claims: one is written for it.
+    // This platform writes no claims, so the test stores one.
     let claim = json!({
         "account": { "S": fresh("an account") },
         "post": { "S": "1" },
@@ -84,7 +84,7 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
     });
     let planted = json!({ "TableName": stack.name("ClaimsTable")?, "Item": claim });
     stack.root().call("DynamoDB_20120810.PutItem", &planted).await?;
-    // As made of a large picture for a platform.
+    // A file such as one derived from a large image for a platform.
     let (bucket, derived) = (stack.name("MediaBucket")?, format!("derived/{}/{:032x}", user.id, 7));
     stack.root().put_object(bucket, &derived, b"a picture").await?;
     ensure!(stack.root().has_object(bucket, &derived).await?, "what was put is not there");
@@ -121,7 +121,7 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
     Ok(())
 }
 
-/// How many items of a table say this user's id.
+/// The number of items in a table that contain this user's id.
 async fn items_of(stack: &Stack, table: &str, user: i64) -> Result<usize> {
     let mut body = json!({ "TableName": stack.name(&format!("{table}Table"))?, "ConsistentRead": true });
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! `social import` and `export`: each line once, whatever is interrupted when.
+//! `social import` and `export`: each line is posted once, even if it is interrupted.
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
@@ -55,7 +55,7 @@ async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
 
     let again = social.run(&["import", "posts.csv"]).await?;
     ensure!(again.code == 0 && again.err.contains("0 posted, 3 posted before"), "the second ended with {again:?}");
-    // Moved, and with a line more above.
+    // Moved to another folder, with one more line at the top.
     fs::create_dir(social.folder().join("moved"))?;
     for name in ["posts.csv.report.jsonl", "boat.png"] {
         fs::rename(social.folder().join(name), social.folder().join("moved").join(name))?;
@@ -63,7 +63,7 @@ async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
     social.file("moved/posts.csv", table.replacen('\n', "\nanother,,,,,\n", 1))?;
     let moved = social.run(&["import", "moved/posts.csv"]).await?;
     ensure!(moved.code == 0 && moved.err.contains("1 posted, 3 posted before"), "the moved one ended with {moved:?}");
-    // Without a report, the service knows the lines by their keys, and the picture too.
+    // Without a report, the service recognizes the lines by their keys, and the image too.
     fs::remove_file(social.folder().join("moved/posts.csv.report.jsonl"))?;
     let blind = social.run(&["import", "moved/posts.csv"]).await?;
     ensure!(blind.code == 0, "without a report it ended with {blind:?}");
@@ -99,7 +99,7 @@ async fn import_reports_a_bad_line_and_continues(deployment: &Deployment) -> Res
         ensure!(ran.err.contains(told), "it does not say {told:?}: {}", ran.err);
     }
     same(total(&user).await?, 2, "posts")?;
-    // Put right, the line is posted, and no other.
+    // When the line is corrected, it is posted, and no other.
     fs::write(file, lines.join("\n").replace(&long, "short"))?;
     let ran = social.run(&["import", "posts.jsonl", "--json"]).await?;
     let told: Vec<Value> = ran.out.lines().map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
@@ -127,7 +127,7 @@ async fn killed_import_posts_each_line_once(deployment: &Deployment) -> Result {
         if kills == 40 {
             break ended(child).await?;
         }
-        // At another moment of its work each time.
+        // At a different moment each time.
         tokio::time::sleep(Duration::from_millis(40 + kills * 67 % 230)).await;
         if child.try_wait()?.is_some() {
             break ended(child).await?;
@@ -185,7 +185,7 @@ async fn import_of_an_export_creates_copies_in_the_same_account(deployment: &Dep
     }
     let drafts = social.done(&["export", "--status", "draft", "--format", "csv"]).await?;
     same(drafts.lines().count(), 5, "lines of the export")?;
-    // What was deleted is made again, and an id that a spreadsheet has rounded is refused.
+    // A deleted post is created again, and an id that a spreadsheet has rounded is refused.
     user.api.delete(&format!("/posts/{draft}")).await?.is(204)?;
     let ran = social.run(&["import", "all.csv", "--report", "another"]).await?;
     ensure!(ran.code == 0 && ran.err.contains("1 posted, 0 posted before"), "it ended with {ran:?}");
@@ -219,7 +219,7 @@ async fn import_of_an_export_into_another_account_runs_once(deployment: &Deploym
         ensure!(ran.err.contains("public already, left out: 1 (--copies"), "it does not say what is public: {ran:?}");
         same(total(&into).await?, 2, "posts of the other account")?;
     }
-    // Without the report, the service knows the lines for a day.
+    // Without the report, the service recognizes the lines for a day.
     let ran = copy.run(&["import", "first.jsonl", "--report", "lost.jsonl"]).await?;
     ensure!(ran.code == 0, "without the report it ended with {ran:?}");
     same(total(&into).await?, 2, "posts of the other account")

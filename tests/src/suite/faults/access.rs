@@ -66,7 +66,7 @@ async fn post_waiting_for_reconnection_can_be_cancelled(deployment: &Deployment)
     same(&shown["platforms"][0]["status"], &json!("pending"), "status of its entry")?;
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     faulty.user.api.delete(&path).await?.error(422, "has_pending_posts")?;
-    // Anything of it can be changed but its time.
+    // Everything but its time can be changed.
     let corrected = fresh("revoked and corrected");
     for change in [json!({}), json!({ "content": corrected }), json!({ "media": [] })] {
         same(&faulty.user.change(id, &change).await?["status"], &json!("scheduled"), "status after a change")?;
@@ -87,8 +87,8 @@ async fn refused_refresh_waits_for_reconnection(deployment: &Deployment) -> Resu
 }
 
 async fn lost_refresh_response_waits_for_reconnection(deployment: &Deployment) -> Result {
-    // The renewal is retried with the old refresh token, which is spent, and
-    // that ends the grant.
+    // The refresh is retried with the old refresh token, which is already used, and that ends the
+    // grant.
     lost_by(deployment, "lose_refresh", 150).await
 }
 

@@ -1,4 +1,4 @@
-//! The platform answers, but not with what was asked for.
+//! The platform responds, but with an error.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ async fn refused_post_fails_with_the_reason(deployment: &Deployment) -> Result {
     ensure!(said.contains("against the rules of the sandbox"), "the platform's words are not in “{said}”");
     same(&target["platform_post_id"], &Value::Null, "platform_post_id")?;
     same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")?;
-    // A failed post no longer keeps its connection from being disconnected.
+    // A failed post does not prevent disconnecting.
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     faulty.user.api.delete(&path).await?.is(204)?;
     Ok(())
@@ -103,7 +103,7 @@ async fn retry_covers_only_unpublished_targets(deployment: &Deployment) -> Resul
     let path = format!("/posts/{id}");
     same(&post["platforms"][0]["status"], &json!("published"), "status of the good entry")?;
 
-    // A post that is public cannot be changed any more.
+    // A public post cannot be changed any more.
     user.api.patch(&path, &json!({ "scheduled_at": null })).await?.invalid(&["scheduled_at"])?;
     user.api.patch(&path, &json!({ "platforms": targets(&[bad])? })).await?.invalid_under("platforms")?;
     let mut other_words = targets(&[&good, bad])?;

@@ -1,5 +1,4 @@
-//! What follows a post that is public: the post stays published, whatever becomes
-//! of it.
+//! First comments: their post stays published, whatever their outcome is.
 
 use std::time::Duration;
 
@@ -28,7 +27,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// Publishes a post that says this first comment; gives it once it is published.
+/// Publishes a post with this first comment; returns the published post.
 async fn publish(faulty: &Faulty<'_>, words: &str, comment: &str) -> Result<Value> {
     let target = json!({
         "connected_account_id": integer(&faulty.connection, "id")?,
@@ -71,7 +70,7 @@ async fn comment_is_retried_and_never_made_twice(deployment: &Deployment) -> Res
     faulty.arm(json!({ "kind": "comment_busy", "delay_ms": 1000 })).await?;
 
     publish(&faulty, &fresh("second"), &busy).await?;
-    // It is tried again after half a minute, in which the other would have been, too.
+    // It is retried after half a minute, in which a repeat of the other would show, too.
     appears(deployment, &busy, 90).await?;
 
     same(faulty.armed().await?, Value::Null, "faults of the account that did not strike")?;

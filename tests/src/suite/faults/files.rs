@@ -1,4 +1,4 @@
-//! The platform has trouble with the files of a post.
+//! The platform fails to process the files of a post.
 
 use serde_json::{Value, json};
 
@@ -33,8 +33,7 @@ async fn failed_upload_is_retried(deployment: &Deployment) -> Result {
     goes_out_with(&faulty, json!({ "kind": "media_error", "file": 2 }), &["something failed here"], 3).await
 }
 
-/// Arms a fault, publishes a post with pictures, and checks that all of them
-/// are there.
+/// Arms a fault, publishes a post with images, and checks that all of them are public.
 async fn goes_out_with(faulty: &Faulty<'_>, fault: Value, told: &[&str], pictures: usize) -> Result {
     let words = fresh(text(&fault, "kind")?);
     faulty.arm(fault).await?;

@@ -1,4 +1,4 @@
-//! The pages on which a person switches faults on and reads what came of them.
+//! The pages on which a user switches faults on and reads their effect.
 
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ async fn form_of_another_site_arms_nothing(deployment: &Deployment) -> Result {
     Ok(())
 }
 
-/// The page of a post's only delivery, reached from the list.
+/// The page of a post's only delivery, opened from the list.
 pub(in crate::suite) async fn delivery(browser: &mut Browser, deployment: &Deployment, id: i64) -> Result<Page> {
     let list = browser.open(&format!("{}/sandbox/deliveries?post={id}", deployment.sandbox())).await?;
     let start = format!("/sandbox/deliveries/{id}-");
@@ -86,7 +86,7 @@ pub(in crate::suite) async fn delivery(browser: &mut Browser, deployment: &Deplo
     browser.open(&format!("{}{link}", deployment.sandbox())).await
 }
 
-/// The words of a page, without its tags.
+/// The text of a page, without its tags.
 pub(super) fn page_words(page: &Page) -> String {
     let text: String = html::tags(&page.html).into_iter().map(|it| it.text).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")

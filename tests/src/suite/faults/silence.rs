@@ -1,4 +1,4 @@
-//! The platform does not answer: nobody knows whether it did what was asked.
+//! The platform does not respond: the outcome of the call is unknown.
 
 use serde_json::json;
 
@@ -43,8 +43,8 @@ async fn lost_call_is_repeated_after_the_look_up(deployment: &Deployment) -> Res
 
     let out = faulty.goes_out_once(json!({ "kind": "lose_call" }), &["cut off"], 180).await?;
 
-    // The service must have waited, because a call that was cut off could still
-    // take effect for more than a minute.
+    // The service must have waited, because a call that was cut off can take effect for more than a
+    // minute.
     let waited = moment::read(&out.entry["received_at"])? - moment::read(&out.post["scheduled_at"])?;
     ensure!(
         60 <= waited.num_seconds(),

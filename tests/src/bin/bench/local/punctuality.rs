@@ -15,12 +15,12 @@ use tests::{
 
 use crate::percentile::percentile;
 
-/// How late posts go out that are due within so many seconds, evenly spread.
+/// Measures the lateness of `count` posts that are due evenly spread over `seconds`.
 pub(super) async fn punctuality(deployment: &Deployment, count: u64, seconds: u64) -> Result<Value> {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let (start, on) = (fresh("due"), targets(&[&connection])?);
-    // Time enough to write them all before the first is due.
+    // Enough time to write all posts before the first is due.
     let ahead = 20 + i64::try_from(count / 100)?;
     let first = moment::now() + chrono::TimeDelta::seconds(ahead);
     let due = |number: u64| first + chrono::TimeDelta::seconds(i64::try_from(number * seconds / count).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Requests per second, beside a bare server.
+//! Requests per second, compared with a bare server.
 
 use std::{
     sync::{
@@ -15,7 +15,7 @@ use tests::{answer::integer, client::http_client, deployment::Deployment, ensure
 
 use crate::percentile::percentile;
 
-/// One request that is sent again and again.
+/// A request that is sent repeatedly.
 #[derive(Clone)]
 struct Shot {
     name: &'static str,
@@ -26,7 +26,7 @@ struct Shot {
     expected: u16,
 }
 
-/// Requests per second; each figure is measured over this many seconds.
+/// Requests per second; each figure is measured over `seconds`.
 pub(super) async fn speed(deployment: &Deployment, seconds: u64) -> Result<Value> {
     let user = deployment.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a post" })).await?, "id")?;

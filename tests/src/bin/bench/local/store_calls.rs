@@ -1,4 +1,4 @@
-//! How many calls of the store requests make.
+//! The number of store calls that requests make.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,6 @@ use tests::{
     report::say,
 };
 
-/// The calls of the store that each operation makes.
 pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -56,7 +55,7 @@ pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
     Ok(Value::Array(figures))
 }
 
-/// Sends a single request, and returns the calls of the store that it made.
+/// Sends one request and returns the store calls that it made.
 async fn cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
     let address = format!("{}/dev/store-calls", deployment.origin());
     after_a_sweep(deployment, &address).await?;
@@ -67,8 +66,7 @@ async fn cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Result<(An
 
     let (mut steps, mut end) = (0, 0);
     for call in &calls {
-        // A call that begins before an earlier one has ended runs in parallel
-        // with it.
+        // A call that begins before an earlier one has ended runs in parallel with it.
         if end <= integer(call, "began_us")? {
             steps += 1;
         }
@@ -100,8 +98,8 @@ async fn recorded(deployment: &Deployment, address: &str) -> Result<Vec<Value>> 
     Ok(calls)
 }
 
-/// Waits for the end of a sweep. A sweep comes every few seconds, and its calls
-/// must not be counted as the request's.
+/// Waits for the end of a sweep. A sweep runs every few seconds, and its calls must not be counted
+/// as the request's.
 async fn after_a_sweep(deployment: &Deployment, address: &str) -> Result {
     let limit = Duration::from_secs(20);
     deployment.http().delete(address).send().await?;
@@ -121,7 +119,7 @@ async fn after_a_sweep(deployment: &Deployment, address: &str) -> Result {
     }
 }
 
-/// Whether a list costs more when the account is large.
+/// Checks that a list does not cost more when the account is large.
 pub(super) async fn large_account(deployment: &Deployment, count: u64) -> Result<Value> {
     let user = deployment.new_user().await?;
     let mut figures = Vec::new();
