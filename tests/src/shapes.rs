@@ -76,7 +76,8 @@ fn check_validation(body: &Value) -> Result {
     ensure!(!messages.is_empty() && messages.len() <= MAX_FAULTS, "errors has {} messages", messages.len());
     let message = text(body, "message")?;
     let said = messages.iter().filter_map(|it| message.strip_prefix(it)).filter_map(more).max();
-    let counted = said.ok_or_else(|| TestError::new("message is not a fault followed by how many more there are"))?;
+    let counted =
+        said.ok_or_else(|| TestError::new("message is not an error followed by the number of further errors"))?;
     let is_right = if messages.len() < MAX_FAULTS { counted == messages.len() } else { MAX_FAULTS <= counted };
     ensure!(is_right, "message counts {counted} faults, and {} are listed", messages.len());
     Ok(())

@@ -32,7 +32,7 @@ pub async fn journey(ready: &Ready) -> Result {
     let mut node = Command::new("node");
     node.arg(folder.join("built/journey.js")).arg(&ready.origin).arg(&picture);
     let mut program = node.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let out = program.stdout.take().ok_or_else(|| TestError::new("the program says nothing"))?;
+    let out = program.stdout.take().ok_or_else(|| TestError::new("the program has no output"))?;
     let last = match accompany(out, ready).await {
         Ok(last) => last,
         Err(error) => {
@@ -90,7 +90,7 @@ async fn approve(deployment: &Deployment, browser: &mut Browser, address: &str, 
         return Ok(());
     }
     let page = browser.press(&page, "Continue", &[]).await?;
-    ensure!(page.html.contains("A script"), "{}", page.test_error("the page does not say what asks"));
+    ensure!(page.html.contains("A script"), "{}", page.test_error("the page does not name the app"));
     browser.press(&page, "Approve", &[]).await?;
     Ok(())
 }

@@ -140,7 +140,7 @@ impl WordpressServer {
         ensure!(
             page.status.is_success() && page.html.contains("wp-admin"),
             "{}",
-            page.test_error("nobody is signed in")
+            page.test_error("no user is signed in")
         );
         Ok(())
     }

@@ -16,13 +16,13 @@ async fn links(arena: &Arena) -> Result<String> {
     let device = deployment.device(&api, &[]).await?;
     for _ in 0..30 {
         let page = deployment.sign_in(&mut browser, &device.complete, &email).await?;
-        ensure!(page.form_with_button("Approve").is_none(), "{}", page.test_error("a link alone shows what asks"));
+        ensure!(page.form_with_button("Approve").is_none(), "{}", page.test_error("a link alone shows the app"));
         let wrong = format!("{}/device?user_code=BBBB-BBBB", deployment.origin());
         deployment.sign_in(&mut browser, &wrong, &email).await?;
     }
     let page = deployment.approval(&mut browser, &device, &email).await?;
     ensure!(page.form_with_button("Approve").is_some(), "{}", page.test_error("links were counted"));
-    Ok("60 links, and then the code was taken".to_owned())
+    Ok("60 links, and then the code was accepted".to_owned())
 }
 
 async fn guesses(arena: &Arena) -> Result<String> {

@@ -27,7 +27,7 @@ pub(super) fn attacks() -> Vec<Attack> {
         "guests permitted: a guest is sent off in one browser, and another browser comes back",
             "403, nothing is connected; the first browser can still end it" => a_guests_answer_elsewhere;
         "guests permitted: another site presses for a guest",
-            "403, and nobody is sent to the platform" => a_forged_press;
+            "403, and no redirect to the platform" => a_forged_press;
     ])
 }
 
@@ -54,7 +54,7 @@ async fn another_users_link(arena: &Arena) -> Result<String> {
 
     nothing_is_connected(&attacker, &request).await?;
     ensure!(page.status == 403, "{}", page.test_error("the victim was let in"));
-    ensure!(page.html.contains(&attacker.email), "{}", page.test_error("the victim is not told whose it is"));
+    ensure!(page.html.contains(&attacker.email), "{}", page.test_error("the page does not name the owner"));
     Ok(format!("{} for {}, pending", page.status.as_u16(), attacker.email))
 }
 
@@ -125,7 +125,7 @@ async fn a_guests_answer_elsewhere(_: &Arena) -> Result<String> {
     let (mut guest, mut other) = (deployment.browser()?, deployment.browser()?);
 
     let asked = guest.open(text(&request, "authorization_url")?).await?;
-    ensure!(asked.url.path().starts_with("/connect/"), "{}", asked.test_error("nobody is asked first"));
+    ensure!(asked.url.path().starts_with("/connect/"), "{}", asked.test_error("no page asks first"));
     ensure!(asked.html.contains(&agency.email), "{}", asked.test_error("who receives access is not named"));
     let consent = guest.press(&asked, "Continue to Sandbox", &[]).await?;
 

@@ -35,7 +35,7 @@ async fn repeats(_: &Arena) -> Result<String> {
     let account = connect(&user, &server).await?;
     let tokens = server.access_tokens();
     ensure!(!tokens.is_empty(), "the server gave no token");
-    ensure!(server.echo(), "the server's refusals have no words");
+    ensure!(server.echo(), "the server's errors have no message");
     server.trouble(Call::Publish, InjectedFault::Unwanted, usize::MAX);
 
     let words = fresh("a secret until it is out");

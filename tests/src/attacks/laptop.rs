@@ -179,7 +179,7 @@ async fn known_keys(_: &Arena) -> Result<String> {
     let listed = signed(&Method::POST, &url, "dynamodb", ("local", secret), LIST, "{}")?.send().await?;
     let (status, tables) = (listed.status(), listed.text().await?);
     ensure!(status.is_success() && tables.contains("local-users"), "the printed keys: {status} {tables}");
-    Ok("403 to all 4; with the printed keys it answers".to_owned())
+    Ok("403 to all 4; the printed keys work".to_owned())
 }
 
 async fn rebinding(arena: &Arena) -> Result<String> {

@@ -22,12 +22,12 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(2, [
-        "a hostile server sends the person on to an honest one, with the state of its own connect flow",
+        "a hostile server redirects the user to an honest one, with the state of its own connect flow",
             "the connect flow fails, and no code is sent to either server" => the_code_of_another_server;
         "a hostile homeserver sends the person on to the old page of an honest one, which gives its token to any address",
-            "nobody leaves for the hostile page" => old_page_of_another_homeserver;
+            "no redirect to the hostile page" => old_page_of_another_homeserver;
         "a hostile homeserver names the authorization server of an honest one as its own",
-            "nobody leaves for it" => authorization_server_of_another_homeserver;
+            "no redirect to it" => authorization_server_of_another_homeserver;
         "a hostile homeserver sends the person on to the page of an honest one, where it registered as this service",
             "the connect flow fails, and nothing secret is sent to the hostile one" => page_of_another_homeserver;
     ])
@@ -88,7 +88,7 @@ impl<N: Network> Homeservers<N> {
         arguments.extend(LIFTED);
         let stack = Harness::start(&arguments).await?;
         let deployment = Deployment::new(stack.ready().clone()).await?;
-        ensure!(hostile.lead_users_to(&honest, detour), "it does not lead anybody there");
+        ensure!(hostile.lead_users_to(&honest, detour), "there is no redirect to it");
         Ok(Self { hostile, honest, deployment, _stack: stack })
     }
 

@@ -18,9 +18,9 @@ pub(super) fn attacks() -> Vec<Attack> {
         "a PNG of 60 bytes that claims 3.6 billion pixels", "the post fails with the reason, another user's is published in its second"
             => claimed_pixels;
         "a JPEG without an end, and one whose pixels mean nothing",
-            "the posts fail and say so, another's goes out in its second" => damaged_jpegs;
+            "the posts fail with the reason, another user's is published in its second" => damaged_jpegs;
         "eight pictures that grow 150 times in memory, by one user at once",
-            "another's picture is made meanwhile and goes out in its second" => bombs;
+            "another user's image is resized meanwhile and published in its second" => bombs;
     ])
 }
 
@@ -54,7 +54,7 @@ async fn bombs(arena: &Arena) -> Result<String> {
     let ended = bombs.iter().map(|id| ends(&attacker, *id));
     let ended = try_join_all(ended).await?;
     ensure!(ended.iter().all(|it| it == "published"), "they are pictures, and they end as {ended:?}");
-    Ok(format!("{} KB each; the other's is {late_ms} ms late, and theirs end as {}", bomb.len() / 1_000, ended[0]))
+    Ok(format!("{} KB each; the other user's is {late_ms} ms late, and theirs end as {}", bomb.len() / 1_000, ended[0]))
 }
 
 /// An attacker posts these files, each of which must fail with its text; another user's post of the
@@ -76,7 +76,7 @@ async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) ->
         text(&post["platforms"][0], "error_message")?.clone_into(&mut said);
         ensure!(said.contains(words), "it says: {said}");
     }
-    Ok(format!("the other's is {late_ms} ms late; {said}"))
+    Ok(format!("the other user's is {late_ms} ms late; {said}"))
 }
 
 /// Posts an image that must be resized; returns the lateness.

@@ -36,7 +36,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     all.extend(attacks!(19, [
         "a failed post loses its failed entry and gets a time next year", "422 on scheduled_at" => public_and_scheduled;
         "a token for drafts swaps a draft between the look of its user and the scheduling",
-            "412; 428 without If-Match; what goes out is what was seen" => swapped;
+            "412; 428 without If-Match; the version that was seen is published" => swapped;
     ]));
     all
 }
@@ -120,7 +120,7 @@ async fn disconnected(arena: &Arena) -> Result<String> {
         let scheduled = made.iter().filter(|it| it.status == 201).count();
         ensure!(made.iter().all(|it| [201, 422].contains(&it.status)), "{}", statuses(&of(&made)));
         ensure!([204, 422].contains(&gone.status), "{}", gone.test_error("neither 204 nor 422"));
-        ensure!(gone.status == 422 || scheduled == 0, "disconnected beside {scheduled} scheduled posts");
+        ensure!(gone.status == 422 || scheduled == 0, "disconnected with {scheduled} scheduled posts");
         seen.extend(of(&made));
         seen.push(gone.status);
     }
@@ -147,7 +147,7 @@ async fn lists(arena: &Arena) -> Result<String> {
 
     let writes: u64 = writes.into_iter().sum::<Result<u64>>()?;
     let (lists, posts) = reads?.into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-    Ok(format!("{lists} lists of {posts} posts beside {writes} writes, none with a contradiction"))
+    Ok(format!("{lists} lists of {posts} posts during {writes} writes, all consistent"))
 }
 
 /// Writes posts until `is_over`; returns how many.
@@ -241,9 +241,9 @@ async fn swapped(arena: &Arena) -> Result<String> {
     ensure!([200, 412].contains(&scheduled), "scheduling ended with {scheduled}");
     ensure!(statuses[1..].iter().all(|it| [200, 403].contains(it)), "{}", self::statuses(&statuses));
     let post = user.api.get(&path).await?.ok(200)?;
-    ensure!(scheduled == 412 || post["content"] == *seen, "what was not seen is scheduled: {post}");
-    ensure!(deployment.timeline(&theirs).await?.is_empty(), "what was not seen is public");
-    Ok(format!("412, 428 and 428; beside 20 swaps {scheduled}"))
+    ensure!(scheduled == 412 || post["content"] == *seen, "an unseen version is scheduled: {post}");
+    ensure!(deployment.timeline(&theirs).await?.is_empty(), "an unseen version is public");
+    Ok(format!("412, 428 and 428; during 20 swaps {scheduled}"))
 }
 
 async fn public_and_scheduled(arena: &Arena) -> Result<String> {

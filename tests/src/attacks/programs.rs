@@ -30,7 +30,7 @@ pub(super) fn attacks() -> Vec<Attack> {
             "401 each time, and each works where it belongs" => tokens_elsewhere;
         "a code for /mcp is exchanged for a token for the API",
             "invalid_target, and the code still gets a token for /mcp" => wider_resources;
-        "a token for drafts schedules, changes what is scheduled, unschedules and deletes it",
+        "a token for drafts schedules a post, and changes, unschedules and deletes a scheduled one",
             "403 each time, and the post stays as it was" => more_than_drafts;
     ])
 }
@@ -298,7 +298,7 @@ async fn more_than_drafts(arena: &Arena) -> Result<String> {
     let path = format!("/posts/{post}");
     for change in [json!({"content": "x"}), json!({"scheduled_at": null}), json!({"scheduled_at": at}), json!({})] {
         let message = drafts.patch(&path, &change).await?.refused(403)?;
-        ensure!(message.contains("posts:write"), "403 does not say what to do: {message}");
+        ensure!(message.contains("posts:write"), "the message of the 403 has no next step: {message}");
     }
     drafts.delete(&path).await?.refused(403)?;
     let kept = user.api.get(&path).await?.ok(200)?;

@@ -56,7 +56,7 @@ async fn many_and_slow(arena: &Arena) -> Result<String> {
 
     let (late, usual) = (late?.num_milliseconds(), usual.num_milliseconds());
     ensure!(late <= usual + 1_000, "the other user's post was {late} ms late, and {usual} ms before the attack");
-    Ok(format!("{late} ms after its second beside {} slow posts, {usual} ms before", made.len()))
+    Ok(format!("{late} ms after its second during {} slow posts, {usual} ms before", made.len()))
 }
 
 /// The number of files of one user that are fetched at a time.

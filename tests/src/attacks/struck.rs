@@ -37,7 +37,7 @@ async fn revoked_on_the_way(arena: &Arena) -> Result<String> {
     let status = |post: &serde_json::Value| (post["status"].clone(), post["platforms"][0]["status"].clone());
     ensure!(status(&waiting) == (json!("scheduled"), json!("pending")), "{waiting}");
     let draft = user.change(id, &json!({ "scheduled_at": null })).await?;
-    same(&draft["status"], &json!("draft"), "status of the post taken back")?;
+    same(&draft["status"], &json!("draft"), "status of the cancelled post")?;
     let path = format!("/connections/{}", integer(&account, "id")?);
     user.api.delete(&path).await?.is(204)?;
     Ok("scheduled, unscheduled with 200, disconnected with 204".to_owned())

@@ -25,8 +25,8 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(4, [
-        "100 forms at once, five each to 20 connect flows, name a server that never answers",
-            "at most 3 calls at once, the others are 409 or 429; a post goes out meanwhile" => many_slow_servers;
+        "100 concurrent forms, five each for 20 connect flows, name a server that never responds",
+            "at most 3 concurrent calls, the others get 409 or 429; a post is published meanwhile" => many_slow_servers;
         "a form is sent to one connect flow again and again",
             "ten are worked on, then 429, and the server is not called" => again_and_again;
     ])

@@ -32,7 +32,7 @@ pub(super) fn attacks() -> Vec<Attack> {
         "300 invented tokens are sent from one address", "one read each after the limit and no write; a valid token works" => flood;
         "300 requests over a user's limit", "no store calls after the limit" => over_the_limit;
         "made-up tokens flood /mcp from one address",
-            "401, then 429; another address's assistant is answered; the audit trail names the address" => flooded_tools;
+            "401, then 429; an assistant of another address gets a response; the audit trail names the address" => flooded_tools;
     ]));
     all
 }
@@ -217,7 +217,7 @@ async fn flooded_tools(_: &Arena) -> Result<String> {
     let (before, after) = seen.split_at(60);
     ensure!(before.iter().all(|it| *it == 401) && after.iter().all(|it| *it == 429), "{seen:?}");
     let status = tools(&deployment, deployment.http(), assistant.api.token()).await?.status().as_u16();
-    ensure!(status == 200, "another address's assistant is answered with {status}");
+    ensure!(status == 200, "an assistant of another address gets {status}");
     let log = stack.log();
     let refusals: Vec<_> = log.lines().filter(|it| it.contains("token_refused")).collect();
     let address = FLOODING.to_string();

@@ -127,7 +127,7 @@ async fn erased(_: &Arena) -> Result<String> {
         if said.contains("\"done\":true") {
             break;
         }
-        ensure!(passes < 10, "it never ends: {said}");
+        ensure!(passes < 10, "erasing does not end: {said}");
     }
 
     let left = items_of(&stack, user.id).await?;
@@ -135,7 +135,7 @@ async fn erased(_: &Arena) -> Result<String> {
     let theirs = items_of(&stack, other.id).await?;
     ensure!(theirs == stays, "another user had {stays:?} and has {theirs:?}");
     let dead = user.api.get("/user").await?.status;
-    ensure!(dead == 401, "the token is answered with {dead}");
+    ensure!(dead == 401, "the token gets {dead}");
     Ok(format!("{} tables before, none after {passes} passes, 401", found.len()))
 }
 

@@ -82,7 +82,7 @@ async fn nobody_agreed(arena: &Arena) -> Result<String> {
     let told = || async { Ok(Some(got(&witness).len() - 1).filter(|it| 48 <= *it)) };
     let told = moment::eventually(Duration::from_secs(90), "48 events at the tenth", told).await?;
     same(waiting(&user).await?, 0, "messages that wait")?;
-    same(got(&host).len(), 9, "messages to a host that never answered a test")?;
+    same(got(&host).len(), 9, "messages to a host that never accepted a test")?;
     Ok(format!("9 tests, while the user's tenth webhook got {told} events"))
 }
 
@@ -109,5 +109,5 @@ async fn many_and_slow(arena: &Arena) -> Result<String> {
         noisy.api.delete(&format!("/webhooks/{}", webhook["id"])).await?.is(204)?;
     }
     ensure!(waited <= TimeDelta::seconds(5), "it came after {waited}");
-    Ok(format!("{} ms beside {many} that wait", waited.num_milliseconds()))
+    Ok(format!("{} ms with {many} pending", waited.num_milliseconds()))
 }

@@ -104,7 +104,7 @@ pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
     let mut granted = BTreeSet::new();
     for function in FUNCTIONS {
         let role = template.function(function)["Properties"]["Role"]["Fn::GetAtt"][0].as_str().unwrap_or_default();
-        let role = roles.get(role).ok_or_else(|| TestError::new(format!("{function} has no role of its own")))?;
+        let role = roles.get(role).ok_or_else(|| TestError::new(format!("{function} has no role")))?;
         let policies = role["Policies"].as_array().into_iter().flatten();
         let statements = policies.filter_map(|it| it["PolicyDocument"]["Statement"].as_array()).flatten();
         // A conditional statement counts as granted.

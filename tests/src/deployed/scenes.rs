@@ -79,7 +79,7 @@ pub async fn an_update_comes(stack: &mut Stack, deployment: &Deployment) -> Resu
 
     let kept = |name: &String| !name.ends_with("Permission");
     for (name, physical) in names.iter().filter(|(name, _)| kept(name)) {
-        same(stack.name(name)?, physical, &format!("what {name} is called after the update"))?;
+        same(stack.name(name)?, physical, &format!("physical name of {name} after the update"))?;
     }
     same(user.api.get("/connections").await?.ok(200)?, before, "connections after the update")?;
     posts.went_out_once(&user).await?;
@@ -121,7 +121,7 @@ pub async fn upkeep_has_work(stack: &Stack, deployment: &Deployment) -> Result {
 
     deployment.disarm(account).await?;
     let shown = other.api.get(&format!("/connections/{}", integer(&lost, "id")?)).await?.ok(200)?;
-    same(&shown["needs_reconnection"], &json!(true), "needs_reconnection after the grant was taken back")?;
+    same(&shown["needs_reconnection"], &json!(true), "needs_reconnection after the grant was revoked")?;
     let renewed = item(stack, credentials, &grant_key).await?;
     let next: i64 = renewed["refresh_at"]["N"].as_str().unwrap_or_default().parse()?;
     ensure!(moment::now().timestamp_millis() < next, "the credentials were not renewed: {next}");
@@ -150,10 +150,10 @@ pub async fn letters_are_replayed(stack: &Stack, deployment: &Deployment) -> Res
 
     let said = stack.operator("replay-dead-letters").await?;
 
-    ensure!(said.contains('3'), "the command does not say how many: {said}");
+    ensure!(said.contains('3'), "the command does not print the number: {said}");
     for (url, rest) in [(dead, 0), (queue, others)] {
         let done = || async { Ok((messages(stack, url).await? <= rest).then_some(())) };
-        moment::eventually(Duration::from_mins(1), &format!("no letter in {url}"), done).await?;
+        moment::eventually(Duration::from_mins(1), &format!("no message in {url}"), done).await?;
     }
     Ok(())
 }
@@ -329,7 +329,7 @@ pub async fn a_platform_reads_who_asks(stack: &mut Stack, deployment: &Deploymen
     let keys = list(&document["jwks"], "keys")?;
     ensure!(!keys.is_empty() && keys.iter().all(|it| it["d"].is_null()), "not its public keys: {document}");
     ensure!(1 <= stack.kill("connections")?, "no process of connections was running");
-    same(read().await?, document, "what another process says")
+    same(read().await?, document, "the document of another process")
 }
 
 /// The queue message for a post's only delivery.

@@ -72,7 +72,7 @@ impl<'a> User<'a> {
     pub async fn upload(&self, mime_type: &str, bytes: &[u8]) -> Result<String> {
         let target = self.api.post("/media", &json!({ "mime_type": mime_type })).await?.ok(201)?;
         let status = self.put(&target, bytes).await?;
-        ensure!((200..300).contains(&status), "PUT of {mime_type} to the upload_url answered {status}");
+        ensure!((200..300).contains(&status), "PUT of {mime_type} to the upload_url returned {status}");
         Ok(text(&target, "path")?.to_owned())
     }
 

@@ -14,7 +14,7 @@ pub const PREFIX: &str = "deployed";
 pub fn environment(folder: &str) -> Result<BTreeMap<String, String>> {
     let variables = Template::read()?.variables(folder).into_iter();
     let valued = variables.map(|name| {
-        let value = value(&name).ok_or_else(|| TestError::new(format!("what is {name} to be?")))?;
+        let value = value(&name).ok_or_else(|| TestError::new(format!("no value for the variable {name}")))?;
         Ok((name, value.to_owned()))
     });
     valued.collect()

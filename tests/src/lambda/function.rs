@@ -74,7 +74,7 @@ impl Function {
         };
         match tokio::time::timeout(PATIENCE, outcome).await {
             Ok(outcome) => Ok(outcome?.unwrap_or_else(|| Outcome::Ended(self.log()))),
-            Err(_) => fail!("no answer within {PATIENCE:?}: {}", self.log()),
+            Err(_) => fail!("no response within {PATIENCE:?}: {}", self.log()),
         }
     }
 

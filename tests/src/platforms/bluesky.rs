@@ -286,7 +286,7 @@ async fn quotes(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
 }
 
 async fn lost_answer(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    let words = fresh("its answer is lost");
+    let words = fresh("the response is lost");
     stand.proxy.lose(1, "putRecord");
     let body = json!({
         "content": words,
@@ -295,9 +295,9 @@ async fn lost_answer(stand: &Stand, user: &User<'_>, connection: &Value) -> Resu
     });
     let (post, _) = stand.published(user, &body).await?;
 
-    same(stand.proxy.unmet(), 0, "answers still to be lost")?;
+    same(stand.proxy.unmet(), 0, "responses still to be lost")?;
     let ours: Vec<_> = stand.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == words).collect();
-    same(ours.len(), 1, "records with these words")?;
+    same(ours.len(), 1, "records with this text")?;
     same(&ours[0]["uri"], &post["platforms"][0]["platform_post_id"], "its uri")
 }
 
@@ -323,7 +323,7 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
     same(&again["id"], &connection["id"], "id of the connection")?;
     user.reaches(id, "published", 120).await?;
     let ours = stand.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == words).count();
-    same(ours, 1, "records with these words")
+    same(ours, 1, "records with this text")
 }
 
 async fn app_password(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {

@@ -85,7 +85,7 @@ impl Stand {
     /// Checks that the server has exactly one status with this text, and that it is this one.
     async fn exactly_once(&self, words: &str, status: &Value) -> Result {
         let ids: Vec<_> = self.server.statuses(words).await?.into_iter().map(|it| it["id"].clone()).collect();
-        same(ids, vec![status["id"].clone()], "statuses with these words")?;
+        same(ids, vec![status["id"].clone()], "statuses with this text")?;
         let sent = self.server.source(text(status, "id")?).await?;
         ensure!(sent.starts_with(words), "the text is {sent}");
         Ok(())
@@ -169,7 +169,7 @@ async fn words(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let told: DateTime<Utc> = text(&shown["platforms"][0], "published_at")?.parse()?;
     let made: DateTime<Utc> = text(&status, "created_at")?.parse()?;
     ensure!((told - made).abs() <= TimeDelta::milliseconds(1), "it was made at {made}, and we say {told}");
-    same(stand.server.statuses("Новости").await?.len(), 1, "statuses with these words")
+    same(stand.server.statuses("Новости").await?.len(), 1, "statuses with this text")
 }
 
 async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
@@ -204,7 +204,7 @@ async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
 /// create a second status any more.
 async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     for (media, calls) in [(vec![], 2), (vec![user.picture().await?], 1)] {
-        let words = fresh("its answer is lost");
+        let words = fresh("the response is lost");
         let body = json!({
             "content": format!("{words} #мир https://example.com/?a=1&b=2"),
             "platforms": targets(&[connection])?,
@@ -217,7 +217,7 @@ async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
 
         let status = stand.published(user, id, SETTLED_SECONDS).await?;
 
-        same(stand.proxy.unmet(), 0, "answers still to be lost")?;
+        same(stand.proxy.unmet(), 0, "responses still to be lost")?;
         same(stand.public_calls() - before, calls, "public calls")?;
         stand.exactly_once(&words, &status).await?;
     }
@@ -274,7 +274,7 @@ async fn uncertain(stand: &Stand, user: &User<'_>, connection: &Value) -> Result
         let status = stand.published(user, id, SETTLED_SECONDS).await?;
         stand.exactly_once(&words, &status).await?;
     }
-    same(stand.proxy.unmet(), 0, "answers still to be lost")?;
+    same(stand.proxy.unmet(), 0, "responses still to be lost")?;
     same(stand.public_calls() - before, 6, "public calls, two for each")
 }
 
@@ -288,12 +288,12 @@ async fn refused(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
 
     let told = text(&failed["platforms"][0], "error_message")?;
     ensure!(told.contains("Text is too long (maximum is 500 characters)"), "the post says {told}");
-    same(stand.server.statuses(&words).await?.len(), 0, "statuses with these words")
+    same(stand.server.statuses(&words).await?.len(), 0, "statuses with this text")
 }
 
 async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     stand.server.take_back(&stand.server.granted_token().await?).await?;
-    let words = fresh("after it was taken back");
+    let words = fresh("after it was revoked");
     let id = user.schedule(&words, &[connection], 1).await?;
     let path = format!("/connections/{}", integer(connection, "id")?);
 
@@ -313,7 +313,7 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
     same(&again["id"], &connection["id"], "id of the connection")?;
     let status = stand.published(user, id, 120).await?;
     stand.exactly_once(&words, &status).await?;
-    same(stand.proxy.came("POST /api/v1/apps "), 1, "times that this service registered itself")
+    same(stand.proxy.came("POST /api/v1/apps "), 1, "registrations of this service")
 }
 
 async fn disconnecting(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {

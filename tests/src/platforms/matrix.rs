@@ -125,7 +125,7 @@ pub async fn run(report: &mut Report) -> Result {
 /// Compares the responses with those of the fake, which would prove nothing otherwise.
 async fn answers_alike(stand: &Stand) -> Result {
     let asked = Asked { base_url: &stand.server.url(""), user: USER, password: PASSWORD, room: &stand.room };
-    same(asked.differences().await, Vec::<String>::new(), "what is answered otherwise")
+    same(asked.differences().await, Vec::<String>::new(), "different responses")
 }
 
 async fn wrong_password(stand: &Stand, user: &User<'_>) -> Result {
@@ -187,7 +187,7 @@ async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let wanted = [("m.text", words.as_str()), ("m.image", "Ein Boot 🚣 \"Zoë\""), ("m.video", "2.mp4")];
     same(said, wanted.map(|(kind, body)| (json!(kind), json!(body))).to_vec(), "messages")?;
     let info = json!({ "mimetype": "image/png", "size": picture.len(), "w": 64, "h": 48 });
-    same(&messages[1]["content"]["info"], &info, "what is said of the picture")?;
+    same(&messages[1]["content"]["info"], &info, "metadata of the image")?;
     for (message, bytes) in [(&messages[1], picture), (&messages[2], video)] {
         same(stand.server.file(message).await?, bytes, "a file")?;
     }
@@ -201,7 +201,7 @@ async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
 /// messages.
 async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     for pictures in [0, 2] {
-        let words = fresh("its answer is lost");
+        let words = fresh("the response is lost");
         let mut media = Vec::new();
         for _ in 0..pictures {
             media.push(json!(user.picture().await?));
@@ -210,7 +210,7 @@ async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
 
         let (_, messages) = stand.published(user, connection, &words, &media).await?;
 
-        same(stand.proxy.unmet(), 0, "answers still to be lost")?;
+        same(stand.proxy.unmet(), 0, "responses still to be lost")?;
         same(messages.len(), pictures.max(1), "messages")?;
     }
     Ok(())
@@ -264,7 +264,7 @@ async fn refused(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
 
 async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     stand.server.log_all_out().await?;
-    let words = fresh("after it was taken back");
+    let words = fresh("after it was revoked");
     let before = stand.server.messages(&stand.room).await?.len();
     let id = integer(&user.create(&Stand::post(connection, &stand.room, &words, &[])?).await?, "id")?;
     let path = format!("/connections/{}", integer(connection, "id")?);

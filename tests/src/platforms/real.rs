@@ -24,7 +24,7 @@ async fn journey(platform: &str) -> Result {
     ensure!(outcome.failed.is_empty(), "{}", outcome.failed.join("\n"));
     ensure!(
         outcome.in_what_is_read.is_empty(),
-        "the fake differs in what the adapter reads:\n{}",
+        "the fake differs in fields that the adapter reads:\n{}",
         outcome.in_what_is_read.join("\n")
     );
     Ok(())

@@ -354,5 +354,5 @@ async fn failed_targets_are_retried_alone(stand: &Stand, parity: usize) -> Resul
         let others = targets.iter().filter(|it| it["provider"].as_str().is_some_and(|it| !names.contains(it)));
         others.map(|it| it["platform_post_id"].clone()).collect::<Vec<_>>()
     };
-    same(ids(&published), ids(&failed), "the ids of what was public already")
+    same(ids(&published), ids(&failed), "the ids of the posts that were public before")
 }

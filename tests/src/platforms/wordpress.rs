@@ -239,7 +239,7 @@ async fn too_large(place: &Place, user: &User<'_>, connection: &Value) -> Result
 
     let told = text(&failed["platforms"][0], "error_message")?;
     ensure!(told.contains("upload_max_filesize"), "the post says {told}");
-    same(place.site.posts(&words).await?.len(), 0, "posts with these words")?;
+    same(place.site.posts(&words).await?.len(), 0, "posts with this text")?;
     same(place.site.library().await?, before, "files in the library")
 }
 
@@ -247,7 +247,7 @@ async fn lost_answers(place: &Place, user: &User<'_>, connection: &Value) -> Res
     for lost in ["POST /wp-json/wp/v2/posts?", "POST /wp-json/wp/v2/posts/", "POST /wp-json/wp/v2/media?"] {
         place.proxy.lose(1, lost);
         let before = place.proxy.came(lost);
-        let mut body = body(connection, &fresh("its answer is lost"))?;
+        let mut body = body(connection, &fresh("the response is lost"))?;
         if lost.ends_with("media?") {
             body["media"] = json!([user.picture().await?]);
         }
@@ -274,7 +274,7 @@ async fn taken_back(place: &Place, user: &User<'_>, connection: &Value) -> Resul
     let again = place.connect(user).await?;
     same(&again["id"], &connection["id"], "id of the connection")?;
     user.reaches(id, "published", SETTLED_SECONDS).await?;
-    same(place.site.posts(&words).await?.len(), 1, "posts with these words")
+    same(place.site.posts(&words).await?.len(), 1, "posts with this text")
 }
 
 async fn disconnecting(place: &Place, user: &User<'_>, connection: &Value) -> Result {
@@ -309,7 +309,7 @@ async fn without_permalinks(place: &Place, user: &User<'_>) -> Result {
 
     let (post, there) = place.published(user, &body).await?;
 
-    same(place.proxy.unmet(), 0, "answers still to be lost")?;
+    same(place.proxy.unmet(), 0, "responses still to be lost")?;
     let url = text(&post["platforms"][0], "platform_post_url")?;
     same(url, &format!("{}/?p={}", place.home(), there["id"]), "link")?;
     same(place.site.files(integer(&there, "id")?).await?.len(), 1, "files")?;

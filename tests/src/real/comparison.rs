@@ -71,7 +71,7 @@ impl Comparison<'_> {
         say("\nWhere the fake differs (* in a field that the adapter names):");
         for (request, expected) in &real {
             let Some(actual) = fake.get(request) else {
-                say(&format!("{request}\n    only the real server was asked, or answered so"));
+                say(&format!("{request}\n    only on the real server"));
                 continue;
             };
             let mut lines = Vec::new();
@@ -91,7 +91,7 @@ impl Comparison<'_> {
             }
         }
         for request in fake.keys().filter(|it| !real.contains_key(*it)) {
-            say(&format!("{request}\n    only the fake was asked, or answered so"));
+            say(&format!("{request}\n    only on the fake"));
         }
         in_what_is_read
     }

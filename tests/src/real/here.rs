@@ -111,7 +111,7 @@ impl Person for Here {
     }
 
     async fn approve(&self, page: &str) -> Result<Url> {
-        let Server::Bluesky(server) = &self.server else { fail!("nobody is signed in at {page}") };
+        let Server::Bluesky(server) = &self.server else { fail!("no user is signed in at {page}") };
         let sign_in = SignIn {
             url: page.to_owned(),
             email: String::new(),

@@ -152,7 +152,7 @@ impl<'a> Journey<'a> {
         self.note("refresh", refreshed, |it| if *it { "refreshed" } else { "not refreshed" }.to_owned());
         if !published.is_empty() {
             let deleted = self.place.person.delete(&published).await;
-            self.note("delete by hand", deleted, |it| if *it { "done" } else { "nobody is there" }.to_owned());
+            self.note("delete by hand", deleted, |it| if *it { "done" } else { "no account was returned" }.to_owned());
         }
         let revoked = self.revoke(&account.credentials).await;
         self.note("disconnect", revoked, |()| "disconnected".to_owned());
@@ -230,7 +230,7 @@ impl<'a> Journey<'a> {
             }
             self.wait_until(self.place.clock.now() + PAUSE).await;
         }
-        fail!("nobody has approved")
+        fail!("the user did not approve in time")
     }
 
     fn hide(&mut self, credentials: &Credentials) {

@@ -76,7 +76,7 @@ impl Run {
     fn post(&self) -> Result<i64> {
         let said = fs::read_to_string(self.folder.path().join("output"))?;
         let id = said.lines().last().and_then(|it| it.strip_prefix("post=")?.parse().ok());
-        id.ok_or_else(|| TestError::new(format!("no post in {said:?}")))
+        id.ok_or_else(|| TestError::new(format!("no post id in {said:?}")))
     }
 }
 

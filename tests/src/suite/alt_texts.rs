@@ -34,15 +34,15 @@ async fn alt_texts_belong_to_the_post(deployment: &Deployment) -> Result {
     let (first, second) = (user.picture().await?, user.picture().await?);
     let media = json!([{ "path": first, "alt_text": WORDS }, second]);
     let post = user.create(&json!({ "content": "described", "media": media })).await?;
-    same(said(&post)?, vec![json!(WORDS), Value::Null], "words of the post")?;
+    same(said(&post)?, vec![json!(WORDS), Value::Null], "alt texts of the post")?;
     let id = integer(&post, "id")?;
-    same(said(&user.show(id).await?)?, vec![json!(WORDS), Value::Null], "words of the post as it is shown")?;
+    same(said(&user.show(id).await?)?, vec![json!(WORDS), Value::Null], "alt texts of the post as it is shown")?;
 
     let media = json!([{ "path": first, "alt_text": null }, { "path": second, "alt_text": "other words" }]);
     let changed = user.change(id, &json!({ "media": media })).await?;
-    same(said(&changed)?, vec![Value::Null, json!("other words")], "words after a change")?;
+    same(said(&changed)?, vec![Value::Null, json!("other words")], "alt texts after a change")?;
     let other = user.create(&json!({ "content": "not described", "media": [first] })).await?;
-    same(said(&other)?, vec![Value::Null], "words of another post with the same file")
+    same(said(&other)?, vec![Value::Null], "alt texts of another post with the same file")
 }
 
 async fn alt_texts_are_published_with_their_files(deployment: &Deployment) -> Result {

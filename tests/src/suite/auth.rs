@@ -80,7 +80,7 @@ async fn approved_code_is_exchanged_once(deployment: &Deployment) -> Result {
     text(&granted["user"], "name")?;
     let user = api.with_token(Some(token)).get("/user").await?.ok(200)?;
     same(&user["id"], &granted["user"]["id"], "the id of GET /user")?;
-    same(granted.as_object().map(serde_json::Map::len), Some(3), "fields of the token answer")?;
+    same(granted.as_object().map(serde_json::Map::len), Some(3), "fields of the token response")?;
     same(granted["user"].as_object().map(serde_json::Map::len), Some(3), "fields of its user")
 }
 
@@ -167,13 +167,13 @@ async fn approval_page_shows_the_app_and_needs_a_click(deployment: &Deployment) 
 
     let device = deployment.device(&api, &["posts:read", "media:write"]).await?;
     let page = browser.open(&device.complete).await?;
-    ensure!(page.form_with_button("Approve").is_none(), "{}", page.test_error("a link alone shows what asks"));
+    ensure!(page.form_with_button("Approve").is_none(), "{}", page.test_error("a link alone shows the app"));
     ensure!(page.html.contains(&device.user_code), "{}", page.test_error("the code is not filled in"));
     let page = browser.press(&page, "Continue", &[]).await?;
     let both = texts(&page);
 
     for (scope, own) in SCOPES.iter().zip(own) {
-        ensure!(!own.is_empty(), "{}", page.test_error(&format!("no words for {scope}")));
+        ensure!(!own.is_empty(), "{}", page.test_error(&format!("no description of {scope}")));
         let asked = ["posts:read", "media:write"].contains(scope);
         let there = own.iter().all(|it| both.contains(*it));
         ensure!(there == asked, "{}", page.test_error(&format!("{scope} is asked for: {asked}, and shown: {there}")));
@@ -229,7 +229,7 @@ async fn sixth_code_entry_is_refused_after_five_wrong_ones(deployment: &Deployme
     let refused = type_code(deployment, &mut browser, &device.user_code).await?;
     let elsewhere = type_code(deployment, &mut other, &device.user_code).await?;
 
-    ensure!(refused.form_with_button("Approve").is_none(), "{}", refused.test_error("the sixth entry was taken"));
+    ensure!(refused.form_with_button("Approve").is_none(), "{}", refused.test_error("the sixth entry was accepted"));
     ensure!(elsewhere.form_with_button("Approve").is_some(), "{}", elsewhere.test_error("another person was refused"));
     exchange(&api, &device).await?.error(400, "authorization_pending")?;
     Ok(())

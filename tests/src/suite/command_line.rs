@@ -75,14 +75,14 @@ async fn user_signs_in_by_code_and_signs_out(deployment: &Deployment) -> Result 
 /// Runs `login`, and approves the request in a browser.
 async fn signs_in(deployment: &Deployment, social: &Social, email: &str, command: &[&str]) -> Result<Ran> {
     let mut child = social.start(command)?;
-    let said = child.stderr.take().ok_or_else(|| TestError::new("nothing is said"))?;
+    let said = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
     let (line, said) = tokio::task::spawn_blocking(move || {
         let mut said = BufReader::new(said);
         let mut line = String::new();
         said.read_line(&mut line).map(|_| (line, said))
     })
     .await??;
-    let address = line.trim().strip_prefix("Open ").ok_or_else(|| TestError::new(format!("it said {line:?}")))?;
+    let address = line.trim().strip_prefix("Open ").ok_or_else(|| TestError::new(format!("it printed {line:?}")))?;
     let mut browser = deployment.browser()?;
     let page = deployment.sign_in(&mut browser, address, email).await?;
     let page = browser.press(&page, "Continue", &[]).await?;
@@ -120,7 +120,7 @@ async fn login_for_drafts_limits_an_assistant_to_drafts(deployment: &Deployment)
     ensure!(ran.out.is_empty() && ran.err.contains("login --drafts"), "the refusal: {ran:?}");
     let ran = full.reading(&hello, &["mcp"]).await?;
     let is_said = ran.err.contains("posts:write") && ran.err.contains("login --drafts");
-    ensure!(ran.out.contains("protocolVersion") && is_said, "mcp says nothing of what it may do: {ran:?}");
+    ensure!(ran.out.contains("protocolVersion") && is_said, "mcp does not report its scopes: {ran:?}");
     // A token whose scopes cannot be read is refused, too.
     let email = user.email.clone();
     let silent = deployment.grant(&mut user.browser, &email, &["posts:read"]).await?;
@@ -145,7 +145,7 @@ async fn token_is_stored_in_the_keyring_if_available(deployment: &Deployment) ->
 
     let file = fs::read_to_string(social.folder().join("social").join("profiles.json"))?;
     ensure!(!file.contains("sp_"), "the token is in the file, too");
-    same(fs::read_to_string(programs.path().join("kept"))?, user.api.token().to_owned(), "what the keyring has")?;
+    same(fs::read_to_string(programs.path().join("kept"))?, user.api.token().to_owned(), "content of the keyring")?;
     ensure!(social.done(&["status"]).await?.contains("the keyring"), "status does not say where the token is");
     social.done(&["logout"]).await?;
     ensure!(!programs.path().join("kept").exists(), "the keyring still has the token");
@@ -264,13 +264,13 @@ async fn account_is_connected(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let social = Social::of(&user)?;
     let mut child = social.start(&["connect", "sandbox", "--no-browser"])?;
-    let said = child.stderr.take().ok_or_else(|| TestError::new("nothing is said"))?;
+    let said = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
     let line = tokio::task::spawn_blocking(move || {
         let mut line = String::new();
         BufReader::new(said).read_line(&mut line).map(|_| line)
     })
     .await??;
-    let address = line.trim().strip_prefix("Open ").ok_or_else(|| TestError::new(format!("it said {line:?}")))?;
+    let address = line.trim().strip_prefix("Open ").ok_or_else(|| TestError::new(format!("it printed {line:?}")))?;
     user.consent(&json!({ "authorization_url": address }), 0, "Allow").await?;
 
     let ran = ended(child).await?;
@@ -306,7 +306,7 @@ async fn exit_code_shows_the_result(deployment: &Deployment) -> Result {
     social.fails(4, "content", &["post", " ", "--draft"]).await?;
     social.fails(4, "Not found", &["posts", "show", "1"]).await?;
     let nobody = Social::at("http://127.0.0.1:9")?.token(Some("sp_x"));
-    nobody.fails(1, "gives no answer", &["post", "x", "--draft"]).await?;
+    nobody.fails(1, "no response", &["post", "x", "--draft"]).await?;
     let stranger = Social::at(deployment.origin())?.token(Some("sp_x"));
     stranger.fails(3, "social login", &["status"]).await?;
     Social::at(deployment.origin())?.fails(3, "social login", &["posts", "list"]).await?;
@@ -371,7 +371,7 @@ async fn webhook_events_are_forwarded(deployment: &Deployment) -> Result {
 
     let forward = format!("http://{files}/webhooks/{here}/accepts");
     let mut child = social.start(&["listen", "--forward", &forward, "--every", "1", "--secret", secret])?;
-    let said = child.stderr.take().ok_or_else(|| TestError::new("nothing is said"))?;
+    let said = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
     tokio::task::spawn_blocking(move || BufReader::new(said).read_line(&mut String::new())).await??;
     let post = post_one(&user, &connection, "after").await?;
     let heard = moment::eventually(Duration::from_secs(20), "a forwarded message", || async {

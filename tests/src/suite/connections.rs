@@ -80,10 +80,10 @@ async fn connect_flow_is_pending_until_completed(deployment: &Deployment) -> Res
     ensure!(43 <= state.len(), "state_token has less than 256 bits");
     let expected = format!("{}/connections/connect/sandbox/status/{state}", deployment.base());
     same(text(&request, "poll_url")?, &expected, "poll_url")?;
-    same(text(&pending, "status")?, "pending", "status before the answer")?;
+    same(text(&pending, "status")?, "pending", "status before the consent")?;
     let left = integer(&pending, "expires_in")?;
     ensure!((540..=600).contains(&left), "expires_in while pending is {left}");
-    same(text(&completed, "status")?, "completed", "status after the answer")?;
+    same(text(&completed, "status")?, "completed", "status after the consent")?;
     shapes::check_connection(&completed["connection"], false)?;
     same(deleted, json!({ "status": "completed", "connection": null }), "status after deleting the connection")
 }

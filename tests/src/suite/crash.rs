@@ -62,7 +62,7 @@ async fn crash(rounds: u32) -> Result {
         promises.extend(written.into_iter().flatten());
         harness = start(data.path(), port).await?;
     }
-    say(&format!("     {} writes answered and {unanswered} not in {rounds} lives", promises.len()));
+    say(&format!("     {} acknowledged writes and {unanswered} without a response in {rounds} runs", promises.len()));
     ensure!(rounds < promises.len().try_into().unwrap_or(u32::MAX), "too little was written to prove anything");
 
     check_posts(&user, &promises).await?;
@@ -141,7 +141,7 @@ async fn check_posts(user: &User<'_>, promises: &[Promise]) -> Result {
     let scheduled = user.api.get("/posts?status=draft&per_page=100").await?.ok(200)?;
     let drafts = promises.iter().filter(|it| it.scheduled == Some(false)).count();
     let total = integer(&scheduled["meta"], "total")?;
-    ensure!(i64::try_from(drafts)? <= total, "{drafts} drafts were answered, {total} are there");
+    ensure!(i64::try_from(drafts)? <= total, "{drafts} drafts were acknowledged, {total} are stored");
     Ok(())
 }
 

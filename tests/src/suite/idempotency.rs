@@ -43,7 +43,7 @@ async fn response_is_replayed(deployment: &Deployment) -> Result {
         let second = send(&user, "/posts", &key, &body).await?.is(201)?;
         let third = send(&user, "/posts", &key, &json!({ "content": key })).await?.is(201)?;
 
-        same(first.header("idempotent-replayed"), "", "idempotent-replayed of the first answer")?;
+        same(first.header("idempotent-replayed"), "", "idempotent-replayed of the first response")?;
         for again in [second, third] {
             same(again.header("idempotent-replayed"), "true", "idempotent-replayed")?;
             same(again.json()?, first.json()?, "the replayed body")?;
@@ -124,7 +124,7 @@ async fn concurrent_requests_create_one_post(deployment: &Deployment) -> Result 
             first += i32::from(answer.header("idempotent-replayed").is_empty());
             ids.push(integer(&answer.json()?, "id")?);
         }
-        same(first, 1, "answers that are not replays")?;
+        same(first, 1, "responses that are not replays")?;
         ids.dedup();
         same(ids.len(), 1, "different posts")?;
         total(&user, round).await?;
@@ -140,7 +140,7 @@ async fn keys_belong_to_user_and_route(deployment: &Deployment) -> Result {
     let theirs = send(&other, "/posts", &key, &body).await?.ok(201)?;
     let media = send(&user, "/media", &key, &json!({ "mime_type": "image/png" })).await?.is(201)?;
 
-    ensure!(mine["id"] != theirs["id"], "a key of one user answers another");
+    ensure!(mine["id"] != theirs["id"], "a key of one user replays to another");
     same(media.header("idempotent-replayed"), "", "idempotent-replayed on another route")
 }
 

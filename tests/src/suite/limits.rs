@@ -55,7 +55,7 @@ async fn spend(api: &Api, method: Method, path: &str) -> Result<(i64, Answer)> {
             return Ok((count, answer));
         }
     }
-    crate::fail!("200 requests to {path} within a minute were answered")
+    crate::fail!("200 requests to {path} within a minute succeeded")
 }
 
 fn check_refusal(answer: Answer) -> Result {
@@ -79,7 +79,7 @@ async fn user_may_make_sixty_requests_per_minute(deployment: &Deployment) -> Res
 
     let (more, refused) = spend(&user.api, Method::GET, "/posts").await?;
 
-    same(more, left, "requests answered after the first")?;
+    same(more, left, "successful requests after the first")?;
     check_refusal(refused)?;
     // The path and the method are checked before the limit, everything else after it.
     ask(&user.api, Method::GET, "/nope").await?.refused(404)?;
@@ -98,7 +98,7 @@ async fn media_has_its_own_limit_of_thirty_per_minute(deployment: &Deployment) -
 
     let (more, refused) = spend(&user.api, Method::POST, "/media").await?;
 
-    same(more, 29, "requests answered after the first")?;
+    same(more, 29, "successful requests after the first")?;
     same(number(&refused, "x-ratelimit-limit")?, 30, "x-ratelimit-limit")?;
     check_refusal(refused)?;
     let other = ask(&user.api, Method::GET, "/user").await?.is(200)?;

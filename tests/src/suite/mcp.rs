@@ -67,7 +67,7 @@ async fn assisted(user: &mut User<'_>, connection: i64) -> Result<Value> {
         last = line?;
         if let Some(address) = last.strip_prefix("open ") {
             let page = user.browser.open(address).await?;
-            ensure!(page.html.contains("Planner"), "{}", page.test_error("the page does not say what asks"));
+            ensure!(page.html.contains("Planner"), "{}", page.test_error("the page does not name the app"));
             user.browser.press(&page, "Approve", &[]).await?;
         }
     }

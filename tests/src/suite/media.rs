@@ -263,7 +263,7 @@ async fn upload_url_accepts_one_put(deployment: &Deployment) -> Result {
         let url = text(&list(&post, "media")?[0], "url")?.to_owned();
         let stored = deployment.http().get(url).send().await?.bytes().await?;
         let put: &[u8] = &pictures[taken[0]];
-        ensure!(put == stored, "the file that is stored is not the one that was taken");
+        ensure!(put == stored, "the stored file is not the accepted one");
     }
     Ok(())
 }

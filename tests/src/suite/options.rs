@@ -89,7 +89,7 @@ async fn update_replaces_the_options_of_a_target(deployment: &Deployment) -> Res
     let replaced = user.change(id, &json!({ "platforms": on(&connection, &json!({ "language": "en" }))? })).await?;
     same(&replaced["platforms"][0]["options"], &json!({ "language": "en" }), "options after a change")?;
     let none = user.change(id, &json!({ "platforms": on(&connection, &Value::Null)? })).await?;
-    same(&none["platforms"][0]["options"], &json!({}), "options that are taken away")
+    same(&none["platforms"][0]["options"], &json!({}), "options that are removed")
 }
 
 async fn unknown_option_is_refused_even_for_drafts(deployment: &Deployment) -> Result {

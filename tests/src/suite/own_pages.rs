@@ -81,7 +81,7 @@ async fn own_pages_are_accessible(deployment: &Deployment) -> Result {
     let mut stranger = deployment.browser()?;
     for path in [CONNECTIONS, POSTS, WEBHOOKS] {
         let page = stranger.open(&format!("{}{path}", deployment.origin())).await?;
-        ensure!(page.url.path() != path, "{}", page.test_error("it is shown to somebody who is not signed in"));
+        ensure!(page.url.path() != path, "{}", page.test_error("it is shown to a visitor who is not signed in"));
     }
     for path in ["/account/posts?page=0", "/account/posts?show=all"] {
         let page = user.browser.open(&format!("{}{path}", deployment.origin())).await?;
@@ -146,7 +146,7 @@ async fn forms_require_their_csrf_token(deployment: &Deployment) -> Result {
         let fields = [("platform", "sandbox"), ("revision", "1"), ("when", "now"), ("csrf", &foreign)];
         for fields in [&fields[..3], &fields] {
             let page = user.browser.post(&address, fields).await?;
-            ensure!(page.status.is_client_error(), "{}", page.test_error(&format!("{path} was taken")));
+            ensure!(page.status.is_client_error(), "{}", page.test_error(&format!("{path} was accepted")));
         }
         let signed_out = deployment.browser()?.post(&address, &[("csrf", &foreign)]).await?;
         same(signed_out.status.as_u16(), 401, "a form of a visitor who is not signed in")?;

@@ -147,10 +147,10 @@ async fn form_without_csrf_token_does_nothing(deployment: &Deployment) -> Result
     let mut without = form.clone();
     without.fields.retain(|it| !names.contains(&it.name));
     let refused = browser.submit(&page, &without, Some(&button), &[]).await?;
-    ensure!(refused.status.is_client_error(), "{}", refused.test_error("a form without its token was taken"));
+    ensure!(refused.status.is_client_error(), "{}", refused.test_error("a form without its token was accepted"));
     let wrong: Vec<_> = names.iter().map(|it| (it.as_str(), "AAAA")).collect();
     let refused = browser.submit(&page, &form, Some(&button), &wrong).await?;
-    ensure!(refused.status.is_client_error(), "{}", refused.test_error("a form with a wrong token was taken"));
+    ensure!(refused.status.is_client_error(), "{}", refused.test_error("a form with a wrong token was accepted"));
 
     let body = json!({ "device_code": device.device_code });
     api.post("/auth/device/token", &body).await?.error(400, "authorization_pending")?;

@@ -280,11 +280,11 @@ async fn platform_rules_apply_only_to_scheduled_posts(deployment: &Deployment) -
         let refused = user.api.post("/posts", &body).await?.invalid(&[field])?;
         let path = format!("/posts/{}", integer(&draft, "id")?);
         let again = user.api.patch(&path, &at).await?.invalid(&[field])?;
-        same(&again, &refused, "the fault when a draft is scheduled")?;
+        same(&again, &refused, "the errors when a draft is scheduled")?;
         let said = refused[field][0].as_str().unwrap_or_default().to_lowercase().replace(',', "");
         let (most, given) = if media.is_empty() { (max_text, max_text + 1) } else { (max_images, max_images + 1) };
         for word in ["sandbox", &most.to_string(), &given.to_string()] {
-            ensure!(said.contains(word), "the fault on {field} does not name {word}: {said}");
+            ensure!(said.contains(word), "the error on {field} does not name {word}: {said}");
         }
     }
     // A target's own text that fits replaces a content that does not.

@@ -111,7 +111,7 @@ async fn targets_publish_their_own_text(deployment: &Deployment) -> Result {
 
     let post = user.reaches(id, "published", 20).await?;
 
-    same(&once(deployment, &words).await?["account"], &a["username"], "account of the post's words")?;
+    same(&once(deployment, &words).await?["account"], &a["username"], "account of the post's text")?;
     same(&once(deployment, &special).await?["account"], &b["username"], "account of the override")?;
     same(&post["platforms"][1]["content"], &json!(special), "content of the entry")
 }
@@ -168,7 +168,7 @@ async fn changed_post_is_published_as_changed(deployment: &Deployment) -> Result
     let entry = once(deployment, &new).await?;
     same(&entry["account"], &b["username"], "account")?;
     same(list(&entry, "media")?.len(), 1, "pictures")?;
-    same(deployment.timeline(&old).await?.len(), 0, "entries with the old words")
+    same(deployment.timeline(&old).await?.len(), 0, "entries with the old text")
 }
 
 async fn post_moved_forward_is_published_then(deployment: &Deployment) -> Result {

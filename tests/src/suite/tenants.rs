@@ -93,7 +93,11 @@ async fn resources_of_other_users_are_not_found(deployment: &Deployment) -> Resu
             bodies.push((ask(&other.api, &method, &route, &id).await?, id));
         }
         for (body, id) in &bodies {
-            same(body, &bodies[0].0, &format!("the 404 of {method} {route} for {id}, compared with that for {}", bodies[0].1))?;
+            same(
+                body,
+                &bodies[0].0,
+                &format!("the 404 of {method} {route} for {id}, compared with that for {}", bodies[0].1),
+            )?;
         }
     }
     Ok(())
@@ -116,7 +120,7 @@ async fn the_owner_keeps_everything(deployment: &Deployment) -> Result {
     same(text(&shown, "provider")?, "sandbox", "the owner's connection")?;
     for path in ["/posts", "/connections"] {
         let listed = other.api.get(path).await?.ok(200)?;
-        same(&listed["data"], &json!([]), &format!("what the other user sees on {path}"))?;
+        same(&listed["data"], &json!([]), &format!("response to the other user on {path}"))?;
     }
     Ok(())
 }

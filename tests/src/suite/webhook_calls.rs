@@ -129,7 +129,7 @@ async fn verify_in_javascript(deployment: &Deployment, got: &Got, secret: &Value
     }
     let output = node.wait_with_output()?;
     ensure!(output.status.success(), "verify.mjs: {}", String::from_utf8_lossy(&output.stderr));
-    same(serde_json::from_slice::<Value>(&output.stdout)?, payload(got)?, "what was verified")
+    same(serde_json::from_slice::<Value>(&output.stdout)?, payload(got)?, "the verified messages")
 }
 
 async fn event_of_a_published_post_is_signed_and_verifies(deployment: &Deployment) -> Result {
@@ -299,7 +299,7 @@ async fn slow_endpoint_delays_no_post_and_no_other_endpoint(deployment: &Deploym
 
     deployment.appears(&words, 12).await?;
     fast.got(1, 12).await?;
-    let what = "an attempt that nobody answered in time";
+    let what = "an attempt without a response in time";
     let seen = moment::eventually(Duration::from_secs(40), what, || async {
         let all = user.api.get(&format!("{}/deliveries", slow.path())).await?.ok(200)?;
         let others = list(&all, "data")?.iter().filter(|it| it["id"] != slow.tested);

@@ -68,7 +68,7 @@ async fn webhook_is_changed_and_deleted(deployment: &Deployment) -> Result {
     same(&changed["status"], &json!("disabled"), "status")?;
     user.api.post(&format!("{path}/test"), &json!({})).await?.invalid(&["disabled"])?;
     let back = user.api.patch(&path, &json!({ "events": null, "disabled": false })).await?.ok(200)?;
-    same((&back["disabled_at"], &back["events"]), (&Value::Null, &json!([])), "after it was taken back")?;
+    same((&back["disabled_at"], &back["events"]), (&Value::Null, &json!([])), "after it was revoked")?;
     user.api.delete(&path).await?.is(204)?;
     for answer in [user.api.get(&path).await?, user.api.delete(&path).await?] {
         answer.refused(404)?;

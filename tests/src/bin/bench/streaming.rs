@@ -106,7 +106,7 @@ async fn upload(deployment: &Deployment, target: &Value, size: u64) -> Result {
         request = request.header(name, value.as_str().unwrap_or_default());
     }
     let answer = request.header("content-length", size).body(body).send().await?;
-    ensure!(answer.status().is_success(), "the store answered {}: {}", answer.status(), answer.text().await?);
+    ensure!(answer.status().is_success(), "the store responded {}: {}", answer.status(), answer.text().await?);
     Ok(())
 }
 

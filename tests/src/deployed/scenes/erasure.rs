@@ -87,7 +87,7 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
     // A file such as one derived from a large image for a platform.
     let (bucket, derived) = (stack.name("MediaBucket")?, format!("derived/{}/{:032x}", user.id, 7));
     stack.root().put_object(bucket, &derived, b"a picture").await?;
-    ensure!(stack.root().has_object(bucket, &derived).await?, "what was put is not there");
+    ensure!(stack.root().has_object(bucket, &derived).await?, "the file is missing");
     let mut other = deployment.new_user().await?;
     let theirs = integer(&other.connect(0).await?, "id")?;
     let tables = [
@@ -115,7 +115,7 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
         same(items_of(stack, table, user.id).await?, 0, &format!("items of the user in {table}"))?;
     }
     same(deployment.http().get(&link).send().await?.status().as_u16(), 404, "status of the user's file")?;
-    ensure!(!stack.root().has_object(bucket, &derived).await?, "what was made of the user's files is there");
+    ensure!(!stack.root().has_object(bucket, &derived).await?, "a derived file of the user exists");
     user.api.get("/user").await?.is(401)?;
     other.api.get(&format!("/connections/{theirs}")).await?.is(200)?;
     Ok(())

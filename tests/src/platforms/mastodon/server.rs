@@ -168,7 +168,7 @@ impl MastodonServer {
     pub(super) async fn knows(&self, token: &str) -> Result<bool> {
         let url = self.url("/api/v1/accounts/verify_credentials");
         let status = self.http.get(url).bearer_auth(token).send().await?.status();
-        ensure!(status.is_success() || status == StatusCode::UNAUTHORIZED, "a token was answered with {status}");
+        ensure!(status.is_success() || status == StatusCode::UNAUTHORIZED, "a token got {status}");
         Ok(status.is_success())
     }
 

@@ -216,7 +216,10 @@ async fn import_of_an_export_into_another_account_runs_once(deployment: &Deploym
         copy.file(name, fs::read(source.folder().join(name))?)?;
         let ran = copy.run(&["import", name, "--report", "report.jsonl"]).await?;
         ensure!(ran.code == 0 && ran.err.contains(told), "the import of {name} ended with {ran:?}");
-        ensure!(ran.err.contains("public already, left out: 1 (--copies"), "it does not say what is public: {ran:?}");
+        ensure!(
+            ran.err.contains("public already, left out: 1 (--copies"),
+            "it does not list the public posts: {ran:?}"
+        );
         same(total(&into).await?, 2, "posts of the other account")?;
     }
     // Without the report, the service recognizes the lines for a day.

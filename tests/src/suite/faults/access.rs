@@ -76,7 +76,7 @@ async fn post_waiting_for_reconnection_can_be_cancelled(deployment: &Deployment)
     refused.invalid(&["platforms.0.connected_account_id"])?;
 
     let draft = faulty.user.change(id, &json!({ "scheduled_at": null })).await?;
-    same(&draft["status"], &json!("draft"), "status of the post taken back")?;
+    same(&draft["status"], &json!("draft"), "status of the cancelled post")?;
     faulty.user.api.delete(&path).await?.is(204)?;
     faulty.user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
     faulty.disarm().await
@@ -118,7 +118,7 @@ async fn temporarily_failed_refresh_is_retried(deployment: &Deployment) -> Resul
 
     let id = faulty.schedule(&words).await?;
     let said = faulty.is_told(id, &["cannot be renewed now"]).await?;
-    ensure!(!said.contains("connect the account again"), "a passing failure asks for a reconnection: “{said}”");
+    ensure!(!said.contains("connect the account again"), "a temporary error asks for a reconnection: “{said}”");
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     let shown = faulty.user.api.get(&path).await?.ok(200)?;
     same(&shown["needs_reconnection"], &json!(false), "needs_reconnection while it cannot be renewed")?;

@@ -42,7 +42,7 @@ async fn refused_post_fails_with_the_reason(deployment: &Deployment) -> Result {
     let target = &post["platforms"][0];
     same(&target["status"], &json!("failed"), "status of the entry")?;
     let said = text(target, "error_message")?;
-    ensure!(said.contains("against the rules of the sandbox"), "the platform's words are not in “{said}”");
+    ensure!(said.contains("against the rules of the sandbox"), "the platform's message is not in “{said}”");
     same(&target["platform_post_id"], &Value::Null, "platform_post_id")?;
     same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")?;
     // A failed post does not prevent disconnecting.
@@ -114,13 +114,13 @@ async fn retry_covers_only_unpublished_targets(deployment: &Deployment) -> Resul
     let change = json!({ "content": new, "scheduled_at": moment::in_seconds(1) });
     let again = user.change(id, &change).await?;
     same(&again["status"], &json!("scheduled"), "status after a new time")?;
-    same(&again["platforms"][0]["content"], &json!(words), "words of the published entry")?;
+    same(&again["platforms"][0]["content"], &json!(words), "text of the published entry")?;
     let post = user.reaches(id, "published", 60).await?;
 
-    same(&post["platforms"][0]["content"], &json!(words), "words of the published entry")?;
+    same(&post["platforms"][0]["content"], &json!(words), "text of the published entry")?;
     same(&post["platforms"][1]["error_message"], &Value::Null, "error_message of the second try")?;
-    same(&once(deployment, &words).await?["account"], &good["username"], "account of the first words")?;
-    same(&once(deployment, &new).await?["account"], &bad["username"], "account of the second words")
+    same(&once(deployment, &words).await?["account"], &good["username"], "account of the first text")?;
+    same(&once(deployment, &new).await?["account"], &bad["username"], "account of the second text")
 }
 
 async fn failed_post_can_become_a_draft_if_nothing_was_published(deployment: &Deployment) -> Result {

@@ -74,7 +74,7 @@ async fn comment_is_retried_and_never_made_twice(deployment: &Deployment) -> Res
     appears(deployment, &busy, 90).await?;
 
     same(faulty.armed().await?, Value::Null, "faults of the account that did not strike")?;
-    same(&deployment.comments(&lost).await?.len(), &1, "comments whose answer was lost")?;
+    same(&deployment.comments(&lost).await?.len(), &1, "comments whose response was lost")?;
     same(&deployment.comments(&busy).await?.len(), &1, "comments that were tried again")
 }
 

@@ -53,6 +53,6 @@ async fn refused_file_fails_the_post_with_the_reason(deployment: &Deployment) ->
     let post = faulty.user.reaches(id, "failed", 60).await?;
 
     let said = text(&post["platforms"][0], "error_message")?;
-    ensure!(said.contains("the sandbox does not want this file"), "the platform's words are not in “{said}”");
+    ensure!(said.contains("the sandbox does not want this file"), "the platform's message is not in “{said}”");
     same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")
 }

@@ -33,14 +33,14 @@ async fn faults_are_switched_on_and_off_and_attempts_shown(deployment: &Deployme
 
     let armed = browser.press(&switches, "Arm", &order).await?;
     let row = "until it is switched off";
-    ensure!(page_words(&armed).contains(row), "{}", armed.test_error("what was armed is not shown"));
+    ensure!(page_words(&armed).contains(row), "{}", armed.test_error("the armed fault is not shown"));
     let id = faulty.schedule(&fresh("on the page")).await?;
     faulty.is_told(id, &["busy"]).await?;
     // Faults of other checks may be armed, too.
     let order = faulty.armed().await?["id"].to_string();
     let is_ours = |it: &Field| it.name == "order" && it.value.as_deref() == Some(&order);
     let off = armed.forms().into_iter().find(|it| it.fields.iter().any(is_ours));
-    let off = off.ok_or_else(|| armed.test_error("what was armed cannot be switched off"))?;
+    let off = off.ok_or_else(|| armed.test_error("the armed fault cannot be switched off"))?;
     browser.submit(&armed, &off, off.buttons.first(), &[]).await?;
     same(faulty.armed().await?, Value::Null, "faults of the account after switching off")?;
     faulty.user.reaches(id, "published", 60).await?;
@@ -61,7 +61,7 @@ async fn attempts_of_a_lost_response_are_shown(deployment: &Deployment) -> Resul
     let page = delivery(&mut deployment.browser()?, deployment, id).await?;
 
     let told = "call 1: accepted, answer lost → asked: found 1 post → public once";
-    ensure!(page_words(&page).contains(told), "{}", page.test_error("the attempts are not told"));
+    ensure!(page_words(&page).contains(told), "{}", page.test_error("the attempts are not shown"));
     Ok(())
 }
 
@@ -72,7 +72,7 @@ async fn form_of_another_site_arms_nothing(deployment: &Deployment) -> Result {
 
     let refused = browser.submit(&page, &form, Some(&button), &[("csrf", "AAAA"), ("account", "windmill")]).await?;
 
-    ensure!(refused.status.as_u16() == 403, "{}", refused.test_error("a form without its token was taken"));
+    ensure!(refused.status.as_u16() == 403, "{}", refused.test_error("a form without its token was accepted"));
     Ok(())
 }
 
