@@ -13,12 +13,11 @@ use tests::template::{self, FUNCTIONS, ROOT, Template, function_name};
 
 type Names = BTreeSet<String>;
 
-/// The metrics of the services that the functions use, with the dimensions that
-/// we look at.
+/// The metrics of the services that the functions use, with the dimensions that we use.
 ///
-/// Sources: the user guides of Lambda ("Types of metrics for Lambda
-/// functions"), SQS ("Available `CloudWatch` metrics"), DynamoDB ("Metrics and
-/// dimensions") and API Gateway ("Monitor `CloudWatch` metrics for HTTP APIs").
+/// Sources: the user guides of Lambda ("Types of metrics for Lambda functions"), SQS ("Available
+/// `CloudWatch` metrics"), DynamoDB ("Metrics and dimensions") and API Gateway ("Monitor
+/// `CloudWatch` metrics for HTTP APIs").
 const MEASURED: [(&str, &[&str], &[&str]); 5] = [
     ("AWS/Lambda", &["Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions"], &["FunctionName"]),
     (
@@ -36,9 +35,8 @@ const MEASURED: [(&str, &[&str], &[&str]); 5] = [
     ("AWS/DynamoDB", &["ReadThrottleEvents", "WriteThrottleEvents"], &["TableName", "GlobalSecondaryIndexName"]),
 ];
 
-/// Every account has ten alarms and so many metrics on a dashboard free of
-/// charge; each further alarm is 0.10 US dollars a month. Source: the price list
-/// of `CloudWatch`.
+/// Every account has ten alarms and a number of dashboard metrics free of charge; each further
+/// alarm is 0.10 US dollars a month. Source: the price list of `CloudWatch`.
 const ALARMS: usize = 13;
 const FREE_METRICS_ON_A_DASHBOARD: usize = 50;
 
@@ -51,19 +49,19 @@ fn runbook() -> String {
     read("infra/runbook.md")
 }
 
-/// The sections of the runbook, as links name them.
+/// The sections of the runbook, as in links.
 fn sections(runbook: &str) -> Names {
     let headings = runbook.lines().filter(|it| it.starts_with("##"));
     headings.map(|it| it.trim_start_matches('#').trim().to_lowercase().replace(' ', "-")).collect()
 }
 
-/// Every part of a text that is between two marks.
+/// Every part of a text between two marks.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Vec<&'a str> {
     let found = text.split(start).skip(1).filter_map(|it| it.split_once(end));
     found.map(|(it, _)| it).collect()
 }
 
-/// The dashboard's widgets, with `${…}` left as it is written.
+/// The dashboard's widgets, with `${…}` unchanged.
 fn widgets(template: &Template) -> Vec<Value> {
     let dashboards = template.resources("AWS::CloudWatch::Dashboard");
     let body = dashboards["Dashboard"]["DashboardBody"]["Fn::Sub"].as_str().unwrap();
@@ -82,7 +80,7 @@ fn shown(template: &Template) -> Vec<(String, String, Vec<String>)> {
     metrics.map(metric).collect()
 }
 
-/// The metrics that alarms watch: namespace, name and dimensions.
+/// The metrics of alarms: namespace, name and dimensions.
 fn watched(template: &Template) -> Vec<(String, String, Vec<String>)> {
     let alarms = template.resources("AWS::CloudWatch::Alarm");
     let text = |it: &Value| it.as_str().unwrap().to_owned();
@@ -131,7 +129,6 @@ fn runbook_names_existing_sections_widgets_and_messages() {
     }
 }
 
-/// The contents of the Rust files of a folder.
 fn rust_files(folder: &str) -> Vec<String> {
     template::rust_files(folder).unwrap().into_iter().map(read).collect()
 }

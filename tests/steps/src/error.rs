@@ -1,4 +1,4 @@
-//! What a check says when it fails.
+//! The error of a failed check.
 
 use std::fmt;
 
@@ -10,7 +10,6 @@ pub struct TestError(String);
 pub type Result<T = ()> = std::result::Result<T, TestError>;
 
 impl TestError {
-    /// A fault with this explanation.
     pub fn new(words: impl Into<String>) -> Self {
         Self(words.into())
     }
@@ -22,8 +21,7 @@ impl fmt::Display for TestError {
     }
 }
 
-// `Fault` deliberately does not implement `Error`, so that `?` turns any error
-// into a fault.
+// `TestError` deliberately does not implement `Error`, so that `?` converts any error into it.
 impl<E: std::error::Error> From<E> for TestError {
     fn from(error: E) -> Self {
         let mut words = error.to_string();
@@ -36,19 +34,19 @@ impl<E: std::error::Error> From<E> for TestError {
     }
 }
 
-/// Ends the check with a fault.
+/// Returns a `TestError` with this message.
 #[macro_export]
 macro_rules! fail {
     ($($words:tt)*) => { return Err($crate::error::TestError::new(format!($($words)*))) };
 }
 
-/// Ends the check with a fault unless the condition holds.
+/// Returns a `TestError` with this message unless the condition holds.
 #[macro_export]
 macro_rules! ensure {
     ($condition:expr, $($words:tt)*) => { if !$condition { $crate::fail!($($words)*) } };
 }
 
-/// A fault unless both are equal.
+/// Fails unless both values are equal.
 #[expect(clippy::needless_pass_by_value, reason = "a check compares what it has just made")]
 pub fn same<T: PartialEq + fmt::Debug>(found: T, expected: T, what: &str) -> Result {
     ensure!(found == expected, "{what}: expected {expected:?}, found {found:?}");

@@ -1,4 +1,4 @@
-//! What was checked, in words and as JSON.
+//! Results of checks, printed and as JSON.
 
 use std::{
     fs,
@@ -11,17 +11,14 @@ use serde_json::{Value, json};
 
 use crate::error::{Result, TestError};
 
-/// The result of one named check.
 pub struct Line {
     /// Area and name.
     pub name: String,
-    /// How long it took.
     pub took: Duration,
     /// `None` when it passed.
     pub error: Option<TestError>,
 }
 
-/// All results of a run.
 #[derive(Default)]
 pub struct Report {
     lines: Vec<Line>,
@@ -35,22 +32,20 @@ impl Report {
         self.lines.push(line);
     }
 
-    /// Takes over the results of another report, which were printed already.
+    /// Adds the results of another report, which are already printed.
     pub fn extend(&mut self, other: Self) {
         self.lines.extend(other.lines);
     }
 
-    /// Whether nothing was checked.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// How many failed.
     pub fn failed(&self) -> usize {
         self.lines.iter().filter(|it| it.error.is_some()).count()
     }
 
-    /// Prints the failures and, last, `N passed, N failed`.
+    /// Prints the failures and, last, `N passed, N failed`. True if all passed.
     pub fn finish(&self, json_file: Option<&Path>) -> Result<bool> {
         for line in &self.lines {
             if let Some(error) = &line.error {
@@ -81,7 +76,7 @@ impl Report {
     }
 }
 
-/// Writes a line for the person who watches.
+/// Prints a line at once.
 pub fn say(words: &str) {
     let _ = writeln!(io::stdout().lock(), "{words}");
 }

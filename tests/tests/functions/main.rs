@@ -1,5 +1,5 @@
-//! Each function as it is deployed: its binary, its environment from the
-//! template, a runtime that hands it one real event, and its answer.
+//! Each function as it is deployed: its binary, its environment from the template, a runtime that
+//! sends it one real event, and its response.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
@@ -14,23 +14,20 @@ use serde_json::{Value, json};
 use tests::lambda::{self, Function, Outcome, value};
 use tests::template::{FUNCTIONS, ROOT, Template};
 
-/// The environment that the template gives a function.
 fn environment(name: &str) -> BTreeMap<String, String> {
     lambda::environment(name).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
-/// The sample event of a function.
 fn event(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(format!("{ROOT}/infra/events/{name}.json")).unwrap()).unwrap()
 }
 
-/// The binary of a function, which cargo puts beside this test's folder.
+/// The binary of a function, which cargo puts next to this test's folder.
 ///
-/// Cargo builds only the binaries of the package under test, and these belong
-/// to others, so cargo is called for them once per run. They are built together
-/// with the tests, so that libraries have the same features as now. The
-/// variables that cargo sets for this test's package are removed: crates that
-/// compile C would take them for a reason to build again.
+/// Cargo builds only the binaries of the package under test, and these belong to others, so this
+/// calls cargo once per run. They are built together with the tests, so that libraries have the
+/// same features as now. The variables that cargo sets for this test's package are removed: crates
+/// that compile C would treat them as a reason to build again.
 fn binary(name: &str) -> PathBuf {
     static BUILT: LazyLock<()> = LazyLock::new(|| {
         let mut build = Command::new(env!("CARGO"));
@@ -47,23 +44,22 @@ fn binary(name: &str) -> PathBuf {
     test.parent().and_then(Path::parent).unwrap().join(name)
 }
 
-/// How a function with this environment and empty tables handles its sample
-/// event.
+/// The outcome of the sample event for a function with this environment and empty tables.
 async fn outcome(name: &str, environment: BTreeMap<String, String>) -> Outcome {
     outcome_of(name, environment, &event(name)).await
 }
 
-/// The same of another event.
+/// Like `outcome`, for another event.
 async fn outcome_of(name: &str, mut environment: BTreeMap<String, String>, event: &Value) -> Outcome {
     environment.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), tables::start(lambda::PREFIX).await);
-    // No other service of AWS is there: a call to one fails here.
+    // No other AWS service exists: a call to one fails here.
     environment.insert("AWS_ENDPOINT_URL".to_owned(), "http://127.0.0.1:9".to_owned());
     let function = Function::start(Command::new(binary(name)), &environment).await;
     let mut function = function.unwrap_or_else(|fault| panic!("{fault}"));
     function.invoke(event).await.unwrap_or_else(|fault| panic!("{name}: {fault}"))
 }
 
-/// What a function answers to its sample event.
+/// The response of a function to its sample event.
 async fn answer(name: &str) -> Value {
     match outcome(name, environment(name)).await {
         Outcome::Answered(answer) => answer,
@@ -71,8 +67,8 @@ async fn answer(name: &str) -> Value {
     }
 }
 
-/// The body of an answer to the gateway, after checking its status and the
-/// headers that every answer has.
+/// The body of a response to the gateway, after checking its status and the headers of every
+/// response.
 fn body(answer: &Value, status: u16) -> Value {
     assert_eq!(answer["statusCode"], status, "{answer}");
     let header = |name: &str| {
@@ -123,8 +119,8 @@ async fn publisher_and_upkeep_handle_an_empty_store() {
     }
 }
 
-/// No bucket answers here, so that it fails at our own store: that is logged, and
-/// the message is not brought again.
+/// No bucket exists here, so reading the file from our own store fails: the function logs this, and
+/// the message is not returned to the queue.
 #[tokio::test]
 async fn pictures_drops_files_that_the_store_fails_to_return() {
     assert_eq!(answer("pictures").await, Value::Null);
@@ -226,7 +222,7 @@ async fn function_without_its_tables_fails_with_a_reason() {
 #[tokio::test]
 async fn function_names_a_missing_variable_and_does_not_start() {
     let needed = |it: &&String| value(it).is_some_and(|it| !it.is_empty());
-    // Variables that have a default, as infra/deploying.md says.
+    // Variables with a default, as in infra/deploying.md.
     let optional = [
         "DUE_SHARDS",
         "DELIVERY_CONCURRENCY",
@@ -243,12 +239,12 @@ async fn function_names_a_missing_variable_and_does_not_start() {
     ];
     for name in FUNCTIONS {
         let full = environment(name);
-        // Where there are no tables, the prefix is only the name that measures go under.
+        // Without tables, the prefix is only the name of the metrics.
         let is_optional = |it: &str| {
             optional.contains(&it)
                 || (name, it) == ("pictures", "TABLE_PREFIX")
                 || (name, it) == ("mcp", "TABLE_PREFIX")
-                // Without it, the address of an assistant is not believed.
+                // Without it, the address of an assistant is not trusted.
                 || (name != "mcp" && it == "MCP_SECRET")
                 // Without it, no file is served.
                 || (name, it) == ("media", "FILE_SECRET")

@@ -1,4 +1,4 @@
-//! The API's document.
+//! The API document.
 
 use std::fs;
 use std::path::Path;
@@ -64,7 +64,7 @@ fn every_operation_is_fully_described() {
     assert!(lacks.is_empty(), "the document lacks\n{}", lacks.join("\n"));
 }
 
-/// Whether a body comes with an example, of its own or of its schema.
+/// Whether a body has an example, its own or its schema's.
 fn has_example(document: &Value, body: &Value) -> bool {
     let mut media = body["content"].as_object().unwrap().values();
     media.all(|it| it.get("example").or(it.get("examples")).is_some() || schema_has_example(document, &it["schema"]))

@@ -19,7 +19,7 @@ fn original(user: u64, media: u64, mime_type: MimeType) -> MediaPath {
     MediaPath::new(UserId::new(user).unwrap(), MediaId::new(media).unwrap(), mime_type)
 }
 
-/// Files with the smallest and the largest ids, of every type, as they are and derived.
+/// Files with the smallest and the largest ids, of every type, as uploaded and derived.
 fn files() -> Vec<PublicFile> {
     let last = (1 << 53) - 1;
     let mut files = Vec::new();
@@ -37,8 +37,8 @@ fn files() -> Vec<PublicFile> {
     files
 }
 
-/// The answers of the function to requests with these paths and queries, at [`now`]: the URI
-/// that it leads to, or its status.
+/// The results of the function for requests with these paths and queries, at [`now`]: the URI that
+/// it maps to, or its status.
 fn answers(requests: &[(String, Value)]) -> Vec<Value> {
     let template = Template::read_edge().unwrap();
     let function = &template.resources("AWS::CloudFront::Function")["FileAddress"];
@@ -137,7 +137,7 @@ fn edge_and_service_refuse_the_same_addresses() {
     }
 }
 
-/// What the service answers in `functions/media`, `CloudFront` has to add to the bucket's answer.
+/// `CloudFront` must add the headers that `functions/media` sends to the bucket's response.
 #[test]
 fn files_from_the_edge_run_nothing_and_are_not_cached() {
     let template = Template::read_edge().unwrap();

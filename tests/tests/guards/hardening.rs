@@ -1,4 +1,4 @@
-//! Checks what the template closes, encrypts and keeps.
+//! What the template closes, encrypts and retains.
 
 use serde_json::{Value, json};
 use tests::template::Template;
@@ -13,7 +13,7 @@ fn refers_to(value: &Value, name: &str) -> bool {
     *value == json!({ "Ref": name }) || *value == json!({ "Fn::GetAtt": [name, "Arn"] })
 }
 
-/// Whether a policy refuses whoever comes without TLS.
+/// Whether a policy denies requests without TLS.
 fn wants_tls(policy: &Value) -> bool {
     let statements = policy["PolicyDocument"]["Statement"].as_array();
     statements.into_iter().flatten().any(|it| {

@@ -1,4 +1,4 @@
-//! The instructions name the options that there are.
+//! The instructions name all platform options.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Checks what roles allow.
+//! The permissions of roles.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ fn roles_allow_no_wildcard_actions_or_resources() {
     let granted = granted(&template).unwrap();
     for (function, action, resource) in &granted {
         assert!(!action.contains('*'), "{function}: {action}");
-        // Only files, secrets and items of the vault have names that the template
-        // cannot know, so only they may have a `*`.
+        // Only files, secrets and items of the vault have names that the template cannot know, so
+        // only they may have a `*`.
         let parts = ["MediaBucket/media/*", "MediaBucket/derived/*", "VaultTable/platform#*", "VaultTable/webhook#*"];
         let is_listed = !resource.contains('*') || parts.contains(&resource.as_str()) || resource == SECRETS;
         assert!(is_listed, "{function}: {action} on {resource}");
@@ -46,12 +46,12 @@ fn functions_with_secret_arns_alone_may_read_secrets() {
 
     assert!(!told.is_empty());
     let mut expected: BTreeSet<_> = told.into_iter().map(|it| (it, SECRETS.to_owned())).collect();
-    // What we are known by at the issuer is for whoever signs people in.
+    // The client secret at the issuer is for the function that signs users in.
     expected.insert(("auth".to_owned(), "ClientSecret".to_owned()));
     assert_eq!(reads, expected);
 }
 
-/// What a role allows of the vault and the sealing key, without the actions.
+/// The permissions of a role on the vault and the sealing key, without the actions.
 fn secrets_within_reach(function: &str) -> BTreeSet<String> {
     let granted = granted(&Template::read().unwrap()).unwrap().into_iter();
     let own = granted.filter(|(it, _, _)| it == function).map(|(_, _, resource)| resource);
@@ -72,7 +72,7 @@ fn functions_read_only_their_own_kinds_of_secrets() {
     }
 }
 
-/// The conditions of the roles against the keys and kinds that the functions use.
+/// Compares the conditions of the roles with the keys and kinds that the functions use.
 #[test]
 fn functions_cannot_read_each_others_vault_items() {
     let reaches = |function: &str, key: &VaultKey| {
@@ -81,7 +81,7 @@ fn functions_cannot_read_each_others_vault_items() {
         let start = pattern.strip_suffix('*').unwrap();
         (key.entry().starts_with(start), within.contains(&format!("SealingKey/{}", key.context().kind.as_str())))
     };
-    // Servers that users name are a part of these names.
+    // Server names that users enter are a part of these names.
     for name in ["mastodon good.example", "bluesky", "webhook#signing_key", ""] {
         let key = VaultKey::platform(name);
         assert_eq!(reaches("connections", &key), (true, true), "{name}");

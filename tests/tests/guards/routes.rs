@@ -14,8 +14,7 @@ fn template_has_the_served_routes() {
         let target = route["Target"]["Fn::Sub"].as_str().unwrap();
         let function = target.strip_prefix("integrations/${").unwrap().strip_suffix("Integration}").unwrap();
         let key = route["RouteKey"].as_str().unwrap();
-        // A route takes all methods: the function itself answers wrong ones,
-        // HEAD and OPTIONS.
+        // A route accepts all methods: the function itself handles wrong ones, HEAD and OPTIONS.
         let path = key.strip_prefix("ANY ").unwrap_or(key);
         assert!(deployed.entry(function.to_lowercase()).or_default().insert(path.to_owned()), "{key} twice");
     }
@@ -27,9 +26,9 @@ fn template_has_the_served_routes() {
         routes.extend(added(&read(format!("functions/{function}/src/lib.rs"))));
     }
     let auth = served.get_mut("auth").unwrap();
-    // Every function has these assets, and only auth is asked for them.
+    // Every function has these assets, and only auth receives requests for them.
     auth.extend(added(&read("libs/api/src/page/assets.rs")));
-    // Auth also answers for addresses that no function has.
+    // Auth also handles paths that belong to no function.
     auth.insert("$default".to_owned());
 
     assert_eq!(deployed, served);

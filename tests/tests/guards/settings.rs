@@ -19,16 +19,15 @@ fn template_sets_exactly_the_variables_a_function_reads() {
     }
 }
 
-/// The variables that a function reads: by its own settings, and by those it
-/// shares with others.
+/// The variables that a function reads, in its own config and in shared ones.
 fn variables_read(function: &str) -> Names {
     let folder = format!("functions/{function}/src");
     let source: String = rust_files(&folder).into_iter().map(read).collect();
     let mut names = variables(&read("libs/cloud/src/aws.rs"));
-    // The source puts this name together from parts, so it is not found there.
+    // The source assembles this name from parts, so it is not found there.
     names.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned());
     if !source.contains("from_env(&aws)") {
-        // Set for all functions alike, also for one without tables.
+        // Set for all functions, even for one without tables.
         names.insert("DUE_SHARDS".to_owned());
     }
     let own = format!("functions/{function}/src/config.rs");

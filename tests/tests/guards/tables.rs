@@ -20,13 +20,13 @@ fn template_has_the_tables_of_the_store() {
     assert_eq!(deployed, kept.collect());
 }
 
-/// The part of a table that has to agree.
+/// The part of a table that must agree.
 fn shape(table: &Value) -> Value {
     let mut attributes = table["AttributeDefinitions"].as_array().unwrap().clone();
     attributes.sort_by_key(|it| it["AttributeName"].to_string());
     let mut indexes = table.get("GlobalSecondaryIndexes").cloned().unwrap_or_default();
     for index in indexes.as_array_mut().into_iter().flatten() {
-        // This says how fast the index is, not what is in it.
+        // The warm throughput affects the speed of the index, not its content.
         index.as_object_mut().unwrap().remove("WarmThroughput");
     }
     json!({

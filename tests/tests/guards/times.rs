@@ -1,4 +1,4 @@
-//! Time limits that depend on one another.
+//! Time limits that depend on each other.
 
 use platforms::STEP_LIMIT;
 use publishing::BEGIN_WITHIN;

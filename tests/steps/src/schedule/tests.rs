@@ -7,8 +7,8 @@ fn place(name: &'static str, kind: Kind, needs: &'static [&'static str]) -> Plac
     Place { name, kind, needs, after: &[] }
 }
 
-/// Runs all steps, of which the `failing` ones fail. Returns the names in the
-/// order in which they began, and what became of each.
+/// Runs all steps, of which the `failing` ones fail. Returns the names in the order in which they
+/// began, and their outcomes.
 fn play(places: &[Place], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<bool>>) {
     let begun = Mutex::new(Vec::new());
     let outcomes = run(
