@@ -1,4 +1,4 @@
-//! What must be true of every run, whatever went wrong in it.
+//! Invariants of every run, whatever faults it has.
 
 mod cancelled;
 mod counted;
@@ -28,11 +28,10 @@ use crate::trace::Trace;
 use crate::users::{Answer, People};
 use crate::webhooks::Got;
 
-/// A post that is scheduled at least this long before its time must go out on
-/// the second.
+/// A post that is scheduled at least this long before its time must be published in its second.
 const AHEAD: TimeDelta = TimeDelta::seconds(5);
 
-/// Everything that is known of a run.
+/// Everything that is known about a run.
 pub(crate) struct History<'a> {
     pub(crate) people: &'a People,
     pub(crate) journal: &'a Journal,
@@ -40,12 +39,11 @@ pub(crate) struct History<'a> {
     pub(crate) answers: Vec<Answer>,
     pub(crate) told: Vec<Told>,
     pub(crate) leaks: Vec<String>,
-    /// How many processes died.
+    /// The number of processes that died.
     pub(crate) deaths: u64,
     pub(crate) notified: Vec<Got>,
 }
 
-/// Which kind of promise was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Lost,
@@ -55,11 +53,11 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// An invariant that did not hold.
+/// A broken invariant.
 #[derive(Clone, Debug)]
 pub(crate) struct Broken {
     pub(crate) kind: Kind,
-    /// The post whose history shows more of it.
+    /// The post whose history explains it.
     pub(crate) post: Option<PostId>,
     pub(crate) what: String,
 }
@@ -69,9 +67,8 @@ impl Broken {
         Self { kind, post: post.into(), what: what.into() }
     }
 
-    /// What happened, followed by the part of the trace that is about this
-    /// post.
-    pub(crate) fn told_with(&self, trace: &Trace) -> String {
+    /// The error, followed by the part of the trace about its post.
+    pub(crate) fn with_trace(&self, trace: &Trace) -> String {
         let mut text = self.what.clone();
         for line in self.post.iter().flat_map(|it| trace.about(it.get())) {
             text.push_str("\n    ");
@@ -81,7 +78,7 @@ impl Broken {
     }
 }
 
-/// Every invariant that did not hold.
+/// All broken invariants.
 pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     broken.extend(twice::targets_are_published_at_most_once(history));
@@ -113,7 +110,7 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
 }
 
 impl History<'_> {
-    /// What became public, by target.
+    /// The public posts, by target.
     fn public_by_target(&self) -> BTreeMap<(PostId, TargetId), Vec<&Public>> {
         let mut by_target: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for public in &self.timeline.public {
@@ -130,16 +127,14 @@ impl History<'_> {
         self.journal.versions(post).find(|it| it.post.revision == revision)
     }
 
-    /// Whether the user was told, in one of these revisions, that a target may
-    /// be public already: whoever then sends it again accepts that it may be
-    /// public twice.
+    /// Whether the user was shown, in one of these revisions, that a target may already be public:
+    /// a user who sends it again accepts that it may be public twice.
     fn was_warned(&self, post: PostId, target: TargetId, revisions: std::ops::Range<u64>) -> bool {
         let versions = self.journal.versions(post).filter(|it| revisions.contains(&it.post.revision));
         versions.filter_map(|it| it.post.target(target)).any(may_be_public)
     }
 
-    /// How late the first public calls were, of posts that were scheduled well
-    /// ahead.
+    /// The lateness of the first publish calls of posts that were scheduled well ahead.
     pub(crate) fn lateness(&self) -> Vec<TimeDelta> {
         let mut called = BTreeSet::new();
         let first = self.timeline.begun.iter().filter(|it| called.insert(it.reference));

@@ -1,4 +1,4 @@
-//! Runs of whole seeds: they repeat themselves, and what they promise holds.
+//! Runs of whole seeds: they are reproducible, and their invariants hold.
 
 use simulation::{FaultPlan, Kill, Report, Scenario, When, run};
 

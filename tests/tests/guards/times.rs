@@ -13,7 +13,7 @@ fn visibility_timeout_is_six_times_the_delivery_timeout() {
     assert!(6 * delivery <= hidden, "{delivery} s and {hidden} s");
     assert!(
         delivery < domain::delivery::LEASE_DURATION.num_seconds().unsigned_abs(),
-        "whoever works on a delivery holds it"
+        "a working delivery keeps its lease"
     );
 }
 
@@ -25,7 +25,10 @@ fn calls_of_a_delivery_end_before_the_function_timeout() {
 
     assert!(begun + 10 <= function, "{begun} s and {function} s");
     let unclaimed = domain::delivery::CANDIDATE_WAIT.num_seconds().unsigned_abs();
-    assert!(function < unclaimed, "whoever made a post has claimed it, or is no more: {function} s and {unclaimed} s");
+    assert!(
+        function < unclaimed,
+        "the function that made a post has claimed it or ended: {function} s and {unclaimed} s"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What became of a call whose answer was lost: by the listing, by the words, by
+//! The look-up of a call whose response was lost: by the listing, by the text, by
 //! the key.
 
 use chrono::TimeDelta;
@@ -12,7 +12,7 @@ use super::{picture, stage};
 const SETTLED: TimeDelta = TimeDelta::seconds(100);
 
 #[tokio::test]
-async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
+async fn equal_text_from_before_the_call_is_not_it() {
     let (stage, account) = stage::<GoToSocial>().await;
     let before = stage.due(&account, "Good morning", Vec::new()).await;
     stage.publish(&before).await.unwrap();
@@ -25,7 +25,7 @@ async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
     assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
 }
 
-/// What is said so long after a call with the text "Ours" that never arrived,
+/// The result at this time after a call with the text "Ours" that never arrived,
 /// when another program has published this since.
 async fn asked_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usize) {
     let (stage, account) = stage::<K>().await;
@@ -56,7 +56,7 @@ async fn of_the_same_words_since_the_call_the_key_says_whether_they_are_the_post
 
 #[tokio::test]
 async fn where_no_key_is_known_words_tell() {
-    for (other, said) in [("Ours", "Recognised"), ("Ours!", "Unclear"), ("Other", "NotThere")] {
+    for (other, said) in [("Ours", "Candidate"), ("Ours!", "Pending"), ("Other", "NotFound")] {
         for (answer, posts) in [
             asked_after::<GoToSocial>(SETTLED, other).await,
             asked_after::<Pleroma>(SETTLED, other).await,

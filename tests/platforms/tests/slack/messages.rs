@@ -52,7 +52,7 @@ async fn previews_of_links_are_as_the_post_says() {
 }
 
 #[tokio::test]
-async fn a_channel_that_takes_no_post_is_told_with_what_to_do() {
+async fn closed_channel_error_says_what_to_do() {
     let (stage, account) = stage().await;
     for (channel, advice) in [
         (ELSEWHERE, "invite it there with /invite"),
@@ -95,7 +95,7 @@ async fn a_second_message_within_a_second_waits() {
     assert_eq!(at, stage.clock.now() + TimeDelta::seconds(1));
 }
 
-/// A post of which nobody knows whether it arrived: the answer was lost.
+/// A post with an unknown outcome: the response was lost.
 async fn lost<'a>(
     stage: &platforms::conformance::stage::Stage<networks::slack::Slack>,
     account: &'a platforms::Account,
@@ -139,7 +139,7 @@ async fn a_channel_that_cannot_be_read_to_its_end_proves_nothing() {
     let outside = stage.resolve(&post, since).await;
     assert!(matches!(&outside, Resolution::Pending { reason } if reason.contains("/invite")), "{outside:?}");
 
-    for (code, outcome) in [("internal_error", "Unclear"), ("missing_scope", "Disconnected")] {
+    for (code, outcome) in [("internal_error", "Pending"), ("missing_scope", "Unauthorized")] {
         stage.network.refuses("conversations.history", code);
         let answer = format!("{:?}", stage.resolve(&post, since).await);
         assert!(answer.starts_with(outcome), "{code}: {answer}");

@@ -5,7 +5,7 @@ use domain::post::{Post, PostStatus};
 
 use super::{Broken, History, Kind};
 
-/// The counters per status equal the number of posts with that status.
+/// The counter of each status equals the number of posts with that status.
 pub(super) async fn post_counts_match_the_posts(history: &History<'_>) -> Vec<Broken> {
     let publishing = &history.people.deployment.publishing;
     let user = history.people.user.user_id;
@@ -27,8 +27,7 @@ pub(super) async fn post_counts_match_the_posts(history: &History<'_>) -> Vec<Br
     vec![Broken::new(Kind::Other, None, format!("the store counts {kept:?}, there are {counted:?}"))]
 }
 
-/// A connection's counter equals the number of posts that keep it from being
-/// disconnected.
+/// A connection's counter equals the number of posts that prevent disconnecting it.
 pub(super) fn pending_marks_match_the_pending_targets(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for connection in history.journal.connections() {

@@ -136,6 +136,7 @@ fn license_texts(package: &Package) -> Result<Vec<String>> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         if path.is_file() && ["licence", "license", "copying", "notice"].iter().any(|it| name.starts_with(it)) {
+            // prose: allow, a file name in packages
             files.push((name, path));
         }
     }
@@ -159,7 +160,7 @@ fn tidied(text: &str) -> String {
     lines.join("\n").trim_matches('\n').to_owned()
 }
 
-/// The words of a text, to compare texts that differ only in their layout.
+/// A text as words, to compare texts that differ only in their layout.
 fn words(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     text.replace("http://", "https://")
