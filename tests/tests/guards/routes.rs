@@ -34,9 +34,10 @@ fn template_has_the_served_routes() {
     assert_eq!(deployed, served);
 }
 
-/// The paths in calls of `.route("…`.
+/// The paths in calls of `.route("…`, also if rustfmt has split the call.
 fn added(source: &str) -> Vec<String> {
-    quoted_after(source, ".route(\"")
+    let joined: String = source.lines().map(str::trim).collect();
+    quoted_after(&joined, ".route(\"")
 }
 
 #[test]
