@@ -72,7 +72,6 @@ pub struct Bluesky {
 }
 
 impl Bluesky {
-    /// The account's handle.
     pub const HANDLE: &str = account::HANDLE;
     /// Another user's handle, for mentions.
     pub const OTHER_HANDLE: &str = account::OTHER_HANDLE;

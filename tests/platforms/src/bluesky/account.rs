@@ -51,7 +51,6 @@ impl Status {
     }
 }
 
-/// The DID of a handle.
 pub(super) fn did_of(handle: &str) -> Option<&'static str> {
     match handle.to_ascii_lowercase().as_str() {
         HANDLE => Some(DID),
@@ -60,7 +59,6 @@ pub(super) fn did_of(handle: &str) -> Option<&'static str> {
     }
 }
 
-/// The handle of a DID.
 pub(super) fn handle_of(did: &str) -> Option<&'static str> {
     match did {
         DID => Some(HANDLE),

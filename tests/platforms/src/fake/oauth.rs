@@ -144,7 +144,6 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    /// A new one.
     pub fn new(rules: Rules) -> Self {
         Self { rules, apps: Vec::new(), codes: Vec::new(), grants: Vec::new() }
     }

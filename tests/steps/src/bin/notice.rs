@@ -129,14 +129,16 @@ fn notice(packages: &[Package]) -> Result<String> {
     Ok(text)
 }
 
+/// Prefixes of the names of license files in packages, in both spellings.
+const LICENSE_FILES: [&str; 4] = ["licence", "license", "copying", "notice"]; // prose: allow, names of files
+
 /// The texts that must accompany a package: the chosen license, and its authors' notices.
 fn license_texts(package: &Package) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(&package.folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        if path.is_file() && ["licence", "license", "copying", "notice"].iter().any(|it| name.starts_with(it)) {
-            // prose: allow, a file name in packages
+        if path.is_file() && LICENSE_FILES.iter().any(|it| name.starts_with(it)) {
             files.push((name, path));
         }
     }
