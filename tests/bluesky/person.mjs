@@ -11,7 +11,7 @@ export const OPTIONS = {
   chromium: { type: 'string', default: '/usr/bin/chromium' },
 };
 
-// Opens a browser, does what `walk` says, and prints as one line what comes of it. When it fails, says why,
+// Opens a browser, does what `walk` says, and prints the result as one line. When it fails, says why,
 // where, what the browser complained of and what could be read there, and sets the exit code.
 export async function asPerson(options, walk) {
   const { browser, page, complaints } = await openPage({ executablePath: options.chromium });
@@ -49,7 +49,7 @@ class Person {
     if (screenshots) await this.page.screenshot({ path: `${screenshots}/${this.#pictures}-${name}.png`, fullPage: true });
   }
 
-  // A server that was told whom to expect asks for the password at once; otherwise it greets first.
+  // A server with a login hint asks for the password at once; otherwise it greets first.
   async signIn() {
     const password = this.page.getByRole('textbox', { name: 'Password', exact: true });
     await this.button('Sign in').waitFor();

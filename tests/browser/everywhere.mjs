@@ -38,7 +38,7 @@ async function staysHere({ page, ensure, ready }, path) {
   ensure(broken.every((it) => it === null), `${path} has broken pictures: ${broken.filter(Boolean).join(', ')}`);
 }
 
-// Goes on with a connect flow until it has ended, as a person would; its connection.
+// Completes a connect flow as a user would; returns its connection.
 async function connect(tools, { name, title, answers }, token) {
   const { page, must, leads, photograph, ensure, ready } = tools;
   const request = await must(201, 'POST', `/connections/connect/${name}`, undefined, token);

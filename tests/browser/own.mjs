@@ -86,7 +86,7 @@ export async function ownConnections(tools, token, account) {
   await until(tools, `/posts/${waits.id}`, token, (it) => it.status === 'published');
 }
 
-// An endpoint that cannot be reached says so.
+// An unreachable endpoint is reported.
 export async function ownWebhooks(tools, token) {
   const { must, page, photograph, ready } = tools;
   await page.goto(`${ready.origin}/account/webhooks`);

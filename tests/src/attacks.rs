@@ -1,4 +1,4 @@
-//! What an attacker would try against a running service, one file per way in.
+//! Attacks on a running service, one file per attack surface.
 
 mod bodies;
 mod codes;
@@ -25,28 +25,26 @@ use futures::{StreamExt, future::BoxFuture, stream};
 use serde_json::{Value, json};
 
 use crate::{
-    fault::{Fault, Result},
+    deployment::Deployment,
+    error::{Result, TestError},
     file_server,
     harness::{Harness, LIFTED},
     report::say,
-    world::Deployment,
 };
 
-/// One attack, and what has to come of it.
+/// One attack and its expected result.
 pub struct Attack {
     /// Attacks on the same thing have the same number.
     pub number: u8,
-    /// What is tried.
     pub what: &'static str,
-    /// What has to be seen when it fails.
+    /// The result that shows that the service is safe.
     pub expected: &'static str,
-    /// Tries it. What was seen where the service held, a fault where it did
-    /// not.
+    /// Returns what was observed if the service is safe, otherwise an error.
     pub run: fn(Arc<Arena>) -> BoxFuture<'static, Result<String>>,
 }
 
-/// A list of attacks of one number: what is tried, what is expected, and the
-/// function that tries it.
+/// A list of attacks with one number: what is tried, what is expected, and the function that tries
+/// it.
 #[macro_export]
 macro_rules! attacks {
     ($number:literal, [$($what:literal, $expected:literal => $name:ident);* $(;)?]) => {
@@ -87,17 +85,15 @@ pub fn attacks() -> Vec<Attack> {
     all
 }
 
-/// What is attacked. An attack that needs the service set up otherwise starts
-/// a [`Harness`] of its own.
+/// The attacked deployments. An attack that needs other settings starts a [`Harness`] of its own.
 pub struct Arena {
     lifted: Deployment,
     limited: Deployment,
-    // The stacks run as long as these live.
+    // The stacks run as long as these are not dropped.
     _stacks: [Harness; 2],
 }
 
 impl Arena {
-    /// Starts the local stack twice.
     pub async fn start() -> Result<Self> {
         let files = file_server::start().await?;
         let allowed = files.to_string();
@@ -111,7 +107,7 @@ impl Arena {
         })
     }
 
-    /// A service without limits per minute, for what they are not about.
+    /// A service without rate limits, for attacks that are not about them.
     pub fn lifted(&self) -> &Deployment {
         &self.lifted
     }
@@ -122,7 +118,6 @@ impl Arena {
     }
 }
 
-/// What came of an attack.
 pub struct Outcome {
     attack: Attack,
     took: Duration,
@@ -130,7 +125,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the service held.
     pub fn held(&self) -> bool {
         self.seen.is_ok()
     }
@@ -138,11 +132,11 @@ impl Outcome {
     fn seen(&self) -> String {
         match &self.seen {
             Ok(seen) => seen.clone(),
-            Err(fault) => fault.to_string(),
+            Err(error) => error.to_string(),
         }
     }
 
-    /// The outcome as it is written to a file.
+    /// The outcome as it is written to the report.
     pub fn json(&self) -> Value {
         json!({
             "number": self.attack.number,
@@ -157,17 +151,17 @@ impl Outcome {
 
 const AT_MOST: Duration = Duration::from_mins(5);
 
-/// Tries these attacks, a few at a time, in their order.
+/// Runs these attacks, a few at a time, and returns their outcomes in order.
 pub async fn run(arena: Arc<Arena>, attacks: Vec<Attack>) -> Vec<Outcome> {
     let tried = attacks.into_iter().map(|attack| {
         let arena = Arc::clone(&arena);
         async move {
             let began = Instant::now();
-            // A task of its own, so that a panic ends only this attack.
+            // A task, so that a panic ends only this attack.
             let seen = match tokio::spawn(tokio::time::timeout(AT_MOST, (attack.run)(arena))).await {
                 Ok(Ok(seen)) => seen,
-                Ok(Err(_)) => Err(Fault::new(format!("did not end within {AT_MOST:?}"))),
-                Err(panic) => Err(Fault::from(panic)),
+                Ok(Err(_)) => Err(TestError::new(format!("did not end within {AT_MOST:?}"))),
+                Err(panic) => Err(TestError::from(panic)),
             };
             Outcome { attack, took: began.elapsed(), seen }
         }
@@ -175,7 +169,6 @@ pub async fn run(arena: Arc<Arena>, attacks: Vec<Attack>) -> Vec<Outcome> {
     stream::iter(tried).buffered(4).collect().await
 }
 
-/// Prints the table of what was tried.
 pub fn print(outcomes: &[Outcome]) {
     say("|  # | attack | expected | seen | |\n|---:|---|---|---|---|");
     for it in outcomes {

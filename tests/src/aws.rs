@@ -1,4 +1,4 @@
-//! Calls of AWS that the tests make themselves.
+//! AWS calls that the tests make themselves.
 
 mod user_pool;
 
@@ -6,15 +6,13 @@ use reqwest::{Client, Method};
 use serde_json::Value;
 
 pub use self::user_pool::{PASSWORD, UserPool};
-use crate::{ensure, fault::Result};
+use crate::{ensure, error::Result};
 
-/// The access key that the emulator takes for the root of the account.
+/// The access key that the emulator accepts for the root of the account.
 pub(crate) const ROOT: &str = "test";
 
-/// Everything is in this region.
 pub(crate) const REGION: &str = "us-east-1";
 
-/// Calls of AWS as the root of the account.
 #[derive(Clone, Debug)]
 pub struct Root {
     http: Client,
@@ -26,15 +24,14 @@ impl Root {
         Self { http, url }
     }
 
-    /// A call of one of the services that speak JSON, such as
-    /// `AmazonSQS.SendMessage`.
+    /// Calls a service that speaks JSON, such as `AmazonSQS.SendMessage`.
     pub async fn call(&self, target: &str, body: &Value) -> Result<Value> {
         let request = self.request(Method::POST, "/", signing_name(target)).header("x-amz-target", target);
         let request = request.header("content-type", "application/x-amz-json-1.1").body(body.to_string());
         answer(request, target).await
     }
 
-    /// Has a function work on an event now, and gives what it answered.
+    /// Invokes a function with an event and returns its response.
     pub async fn invoke(&self, function: &str, event: &Value) -> Result<Value> {
         let path = format!("/2015-03-31/functions/{function}/invocations");
         answer(self.request(Method::POST, &path, "lambda").body(event.to_string()), function).await
@@ -50,7 +47,6 @@ impl Root {
         Ok(())
     }
 
-    /// Whether a bucket has an object.
     pub async fn has_object(&self, bucket: &str, key: &str) -> Result<bool> {
         let answer = self.request(Method::HEAD, &format!("/{bucket}/{key}"), "s3").send().await?;
         ensure!([200, 404].contains(&answer.status().as_u16()), "{key}: {}", answer.status());
@@ -74,7 +70,7 @@ async fn answer(request: reqwest::RequestBuilder, what: &str) -> Result<Value> {
     if text.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&text)?) }
 }
 
-/// The service that a target is of, as it is called in a signature.
+/// The service name of a target, as the signature needs it.
 fn signing_name(target: &str) -> &'static str {
     match target.split(['.', '_']).next().unwrap_or_default() {
         "AWSCognitoIdentityProviderService" => "cognito-idp",

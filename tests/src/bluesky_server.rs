@@ -1,5 +1,5 @@
-//! A real Bluesky server on loopback, from `tests/bluesky`, and the person who
-//! uses it in a browser.
+//! A real Bluesky server on loopback, from `tests/bluesky`, and the user who operates it in a
+//! browser.
 
 mod person;
 
@@ -17,38 +17,35 @@ use tempfile::TempDir;
 pub use self::person::{Decision, Redirected, RedirectedPage, SignIn};
 use crate::{
     answer::{list, text},
+    error::Result,
     fail,
-    fault::Result,
 };
 use steps::bluesky::BlueskyProgram;
 
-/// How long a start may take on a busy machine; on an idle one it takes two
-/// seconds.
+/// Limit of a start on a busy machine; on an idle one it takes two seconds.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The collection in which posts are.
+/// The collection of posts.
 const POSTS: &str = "app.bsky.feed.post";
 
-/// The settings of a server.
 #[derive(Clone, Debug, Default)]
 pub struct BlueskySettings {
-    /// The port of its public URL, when a proxy listens there.
+    /// The port of its public URL, if a proxy listens there.
     pub public_port: Option<u16>,
-    /// A client with a key of its own that the server is to know.
+    /// A confidential client that the server must accept.
     pub client: Option<ConfidentialClient>,
-    /// Variables of the PDS, such as `PDS_BLOB_UPLOAD_LIMIT` (bytes, 5 MiB by
-    /// default) and `PDS_RATE_LIMITS_ENABLED` (`true`).
+    /// Variables of the PDS, such as `PDS_BLOB_UPLOAD_LIMIT` (bytes, 5 MiB by default) and
+    /// `PDS_RATE_LIMITS_ENABLED` (`true`).
     pub variables: Vec<(&'static str, String)>,
 }
 
-/// A client whose id is an https URL, as servers demand, although it listens on
-/// loopback.
+/// A client whose id is an https URL, as servers require, although it listens on loopback.
 #[derive(Clone, Debug)]
 pub struct ConfidentialClient {
-    /// The origin of its id. A server refuses names that are reserved, such as
-    /// those under `.test`, `.example`, `.localhost` or `example.com`.
+    /// The origin of its id. A server refuses reserved names, such as those under `.test`,
+    /// `.example`, `.localhost` or `example.com`.
     pub origin: String,
-    /// The origin where it really is.
+    /// The origin where it listens.
     pub target: String,
 }
 
@@ -58,20 +55,18 @@ impl ConfidentialClient {
     }
 }
 
-/// The account that a server has from the start; its e-mail address is
-/// confirmed.
+/// The account that a server has from the start; its e-mail address is confirmed.
 #[derive(Clone, Debug)]
 pub struct BlueskyAccount {
-    /// Its identifier, `did:plc:…`.
+    /// The DID, `did:plc:…`.
     pub did: String,
     pub handle: String,
-    /// What the person signs in with.
     pub password: String,
-    /// The password that an app may use instead.
+    /// App password of the account.
     pub app_password: String,
 }
 
-/// A running PDS with its PLC directory; both end when this is dropped.
+/// A running PDS with its PLC directory; both stop when this is dropped.
 pub struct BlueskyServer {
     program: BlueskyProgram,
     settings: BlueskySettings,
@@ -115,18 +110,17 @@ impl BlueskyServer {
         })
     }
 
-    /// Its public URL, which is also the issuer of its tokens.
+    /// The public URL, which is also the issuer of its tokens.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The address where it listens, to which a proxy at its public port must
-    /// lead.
+    /// The address where it listens; a proxy at its public port must forward to it.
     pub fn listens(&self) -> SocketAddr {
         self.listens
     }
 
-    /// The URL of the PLC directory in which its accounts are.
+    /// The URL of the PLC directory of its accounts.
     pub fn directory(&self) -> &str {
         &self.directory
     }
@@ -135,13 +129,11 @@ impl BlueskyServer {
         &self.account
     }
 
-    /// What it has written so far.
     pub fn log(&self) -> String {
         self.process.log()
     }
 
-    /// All posts of the account, each with `uri`, `cid` and `value`; the latest
-    /// key first.
+    /// All posts of the account, each with `uri`, `cid` and `value`; the latest record key first.
     pub async fn posts(&self) -> Result<Vec<Value>> {
         let mut posts = Vec::new();
         let mut cursor = String::new();
@@ -168,14 +160,14 @@ impl BlueskyServer {
         Ok(Some(ok(answer).await?.json().await?))
     }
 
-    /// The bytes of a file, by the CID with which a post refers to it.
+    /// The bytes of a file, by the CID in a post.
     pub async fn blob(&self, cid: &str) -> Result<Vec<u8>> {
         let answer = self.get("com.atproto.sync.getBlob", &[("did", self.did()), ("cid", cid)]).await?;
         Ok(ok(answer).await?.bytes().await?.to_vec())
     }
 
-    /// The person revokes the app password. A session that began with it can no
-    /// longer be renewed, but goes on until its access token expires.
+    /// Revokes the app password. A session that began with it cannot be refreshed any more, but
+    /// continues until its access token expires.
     pub async fn revoke_app_password(&self) -> Result {
         let credentials = json!({ "identifier": self.account.handle, "password": self.account.password });
         let session = self.xrpc("com.atproto.server.createSession");
@@ -190,7 +182,7 @@ impl BlueskyServer {
         Ok(self.http.get(self.xrpc(method)).query(query).send().await?)
     }
 
-    /// The URL of a method, past any proxy.
+    /// The URL of a method, without any proxy.
     fn xrpc(&self, method: &str) -> String {
         format!("http://{}/xrpc/{method}", self.listens)
     }
@@ -200,7 +192,6 @@ impl BlueskyServer {
     }
 }
 
-/// Checks that the answer is a success.
 async fn ok(answer: Response) -> Result<Response> {
     if answer.status().is_success() {
         return Ok(answer);
@@ -209,7 +200,7 @@ async fn ok(answer: Response) -> Result<Response> {
     fail!("{url}: {status} {}", answer.text().await.unwrap_or_default())
 }
 
-/// The process of a server; it ends with this.
+/// The server process; it ends when this is dropped.
 struct Process {
     child: Child,
     folder: TempDir,
@@ -219,10 +210,9 @@ impl Process {
     fn start(mut command: Command) -> Result<Self> {
         let folder = TempDir::new()?;
         let child = command
-            // Everything that it stores is removed with this folder.
+            // Everything that the server stores is removed with this folder.
             .env("TMPDIR", folder.path())
-            // It ends when this pipe closes, so even when this process is
-            // killed.
+            // The server ends when this pipe closes, so even when this process is killed.
             .stdin(Stdio::piped())
             .stdout(fs::File::create(folder.path().join("facts"))?)
             .stderr(fs::File::create(folder.path().join("log"))?)
@@ -230,7 +220,7 @@ impl Process {
         Ok(Self { child, folder })
     }
 
-    /// What it says of itself when it is ready.
+    /// The values that the server prints when it is ready.
     async fn facts(&mut self) -> Result<Value> {
         let started = Instant::now();
         loop {

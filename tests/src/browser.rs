@@ -1,5 +1,4 @@
-//! A browser without scripts: it follows redirects, keeps cookies, and presses
-//! buttons.
+//! A browser without scripts: it follows redirects, keeps cookies, and presses buttons.
 
 use std::time::Duration;
 
@@ -10,15 +9,14 @@ use reqwest::{
 use url::{Url, form_urlencoded};
 
 use crate::{
+    error::{Result, TestError},
     fail,
-    fault::{Fault, Result},
     html::{self, Button, Form},
 };
 
-/// A page as it arrived.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// Where it was found after all redirects.
+    /// After all redirects.
     pub url: Url,
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -43,25 +41,24 @@ impl Page {
         html::forms(&self.html)
     }
 
-    /// A fault that names this page and shows its words.
-    pub fn fault(&self, words: &str) -> Fault {
+    /// An error that quotes this page's address and text.
+    pub fn test_error(&self, words: &str) -> TestError {
         let text: String = html::tags(&self.html).into_iter().map(|it| it.text).collect();
         let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(600).collect();
-        Fault::new(format!("{words}\n      page: {} {} “{text}”", self.url, self.status.as_u16()))
+        TestError::new(format!("{words}\n      page: {} {} “{text}”", self.url, self.status.as_u16()))
     }
 }
 
-/// A cookie as the browser keeps it.
 #[derive(Debug, Clone)]
 pub struct Cookie {
     host: String,
     name: String,
     value: String,
-    /// The header that set it.
+    /// The `Set-Cookie` header.
     pub header: String,
 }
 
-/// A browser of one person.
+/// A browser of one user.
 #[derive(Clone)]
 pub struct Browser {
     http: Client,
@@ -69,7 +66,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A browser that has never been used.
+    /// A browser without cookies.
     pub fn new(http: Client) -> Self {
         Self { http, cookies: Vec::new() }
     }
@@ -78,12 +75,11 @@ impl Browser {
         self.follow(Method::GET, Url::parse(address)?, None).await
     }
 
-    /// Presses the button with this label after filling in some fields.
-    ///
-    /// A field is named by its name or by its type.
+    /// Presses the button with this label after filling in `fill`: the name or the type of each
+    /// field, and its value.
     pub async fn press(&mut self, page: &Page, label: &str, fill: &[(&str, &str)]) -> Result<Page> {
         let Some((form, button)) = page.form_with_button(label) else {
-            return Err(page.fault(&format!("there is no button {label}")));
+            return Err(page.test_error(&format!("there is no button {label}")));
         };
         self.submit(page, &form, Some(&button), fill).await
     }
@@ -100,18 +96,18 @@ impl Browser {
         self.follow(method, url, body).await
     }
 
-    /// Sends a form like [`Browser::submit`], and gives the first answer: no redirect is
-    /// followed, and no limit is waited out.
+    /// Sends a form like [`Browser::submit`], and returns the first response: redirects are not
+    /// followed, and rate limits are not waited for.
     pub async fn submit_once(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Page> {
         let (method, url, body) = request_of(page, form, form.buttons.first(), fill)?;
         self.fetch(method, &url, body).await
     }
 
-    /// Sends a form like [`Browser::submit`], and gives the address to which the
-    /// answer leads on by itself, without opening it.
+    /// Sends a form like [`Browser::submit`], and returns the address that the response redirects
+    /// to, without opening it.
     pub async fn leads_on(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Url> {
         let answer = self.submit_once(page, form, fill).await?;
-        leads_to(&answer).ok_or_else(|| answer.fault("it leads nowhere"))
+        leads_to(&answer).ok_or_else(|| answer.test_error("it leads nowhere"))
     }
 
     /// Sends these fields as a page of another site could.
@@ -154,8 +150,10 @@ impl Browser {
                 .header(ORIGIN, url.origin().ascii_serialization())
                 .body(body);
         }
-        let response =
-            request.send().await.map_err(|error| Fault::new(format!("{method} {url}: {}", Fault::from(error))))?;
+        let response = request
+            .send()
+            .await
+            .map_err(|error| TestError::new(format!("{method} {url}: {}", TestError::from(error))))?;
         let (status, headers) = (response.status(), response.headers().clone());
         for header in headers.get_all(SET_COOKIE) {
             self.keep(&host, header.to_str().unwrap_or_default());
@@ -195,8 +193,7 @@ fn request_of(
     Ok((Method::GET, url, None))
 }
 
-/// Where the browser goes from an answer at once: by a redirect, or because a
-/// page says so.
+/// The address that a response leads to immediately: by a redirect or a refresh in the page.
 fn leads_to(page: &Page) -> Option<Url> {
     let header = |name| page.headers.get(name).and_then(|it| it.to_str().ok());
     let next = match header(LOCATION).filter(|_| page.status.is_redirection()) {
@@ -220,9 +217,8 @@ fn pairs_of(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> Stri
     pairs.finish()
 }
 
-/// How long to wait when the page was refused only by a limit per minute.
-/// Limits over a longer time are not waited for: there the refusal is the
-/// answer.
+/// The time to wait if only a limit per minute refused the page. Limits over a longer time are not
+/// waited for: there the error is the expected response.
 ///
 fn until_next_window(page: &Page) -> Option<Duration> {
     let seconds = page.headers.get(RETRY_AFTER)?.to_str().ok()?.parse::<u64>().ok()?;

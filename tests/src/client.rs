@@ -1,7 +1,7 @@
-//! A thin client of the REST API that checks every answer.
+//! A thin client of the REST API that checks every response.
 //!
-//! What holds for every response (headers, shape of an error body) is checked
-//! here, so that each check proves it again on the way.
+//! Everything that holds for every response (headers, shape of an error body) is checked here, so
+//! that each check also verifies it.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -17,17 +17,17 @@ use serde_json::Value;
 
 use crate::{
     answer::{Answer, shortened},
-    fault::{Fault, Result},
+    error::{Result, TestError},
     moment, shapes,
 };
 
-/// A body larger than this may be refused before it was read as a whole.
+/// A larger body may be refused before the server has read it completely.
 const LARGE: usize = 64 * 1024;
 
 /// An HTTP client that does not follow redirects.
 ///
-/// Towards a deployment on this machine each client has a loopback address of
-/// its own, so that the limits per address of one check do not stop another.
+/// For a deployment on this machine each client has a loopback address of its own, so that one
+/// check's limit per address does not affect another check.
 pub fn http_client(on_this_machine: bool) -> Result<Client> {
     let builder =
         Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(Duration::from_mins(1)).no_proxy();
@@ -38,14 +38,14 @@ pub fn http_client(on_this_machine: bool) -> Result<Client> {
 fn fresh_loopback_address() -> Ipv4Addr {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    // Another run within the same minute must not use the same addresses,
-    // because limits are counted per address and minute.
+    // Another run within the same minute must not use the same addresses, because limits are
+    // counted per address and minute.
     let run = u32::try_from(moment::now().timestamp() / 7 % 200).unwrap_or(0);
     let [_, _, high, low] = (number + 2).to_be_bytes();
     Ipv4Addr::new(127, u8::try_from(run + 20).unwrap_or(20), high, low)
 }
 
-/// The REST API as one caller sees it.
+/// The REST API with one caller's token.
 #[derive(Clone)]
 pub struct Api {
     http: Client,
@@ -54,18 +54,16 @@ pub struct Api {
 }
 
 impl Api {
-    /// The API at `base`, without a token.
     pub fn new(http: Client, base: &str) -> Self {
         Self { http, base: base.trim_end_matches('/').to_owned(), token: None }
     }
 
-    /// The same API with another token, or none.
+    /// With another token; an empty text sends none.
     #[must_use]
     pub fn with_token(&self, token: Option<&str>) -> Self {
         Self { token: token.map(ToOwned::to_owned), ..self.clone() }
     }
 
-    /// The token that is sent.
     pub fn token(&self) -> &str {
         self.token.as_deref().unwrap_or_default()
     }
@@ -76,7 +74,6 @@ impl Api {
         Call { api: self, method, url, headers: Vec::new(), body: None, patient: true }
     }
 
-    /// Sends a GET.
     pub async fn get(&self, path: &str) -> Result<Answer> {
         self.call(Method::GET, path).send().await
     }
@@ -91,13 +88,12 @@ impl Api {
         self.call(Method::PATCH, path).json(body).send().await
     }
 
-    /// Sends a DELETE.
     pub async fn delete(&self, path: &str) -> Result<Answer> {
         self.call(Method::DELETE, path).send().await
     }
 }
 
-/// A request that is being put together.
+/// A request that is not sent yet.
 pub struct Call<'a> {
     api: &'a Api,
     method: Method,
@@ -108,34 +104,32 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Sends this JSON.
     #[must_use]
     pub fn json(self, body: &Value) -> Self {
         self.raw("application/json", body.to_string().as_bytes())
     }
 
-    /// Sends these bytes as this type; an empty type sends no content type.
+    /// Sends these bytes as this type; an empty type sends no `Content-Type`.
     #[must_use]
     pub fn raw(mut self, content_type: &str, body: &[u8]) -> Self {
         self.body = Some(body.to_owned());
         if content_type.is_empty() { self } else { self.header("content-type", content_type) }
     }
 
-    /// Takes a 429 as the answer instead of waiting for the next window.
+    /// Returns a 429 instead of waiting for the next window.
     #[must_use]
     pub fn impatient(mut self) -> Self {
         self.patient = false;
         self
     }
 
-    /// Sends the request and checks what holds for every answer.
+    /// Sends the request and checks what holds for every response.
     pub async fn send(self) -> Result<Answer> {
         loop {
             let answer = self.once().await?;
@@ -154,13 +148,12 @@ impl Call<'_> {
             request = request.bearer_auth(token);
         }
         for (name, value) in &self.headers {
-            // Made from bytes, because a check may send what no correct client
-            // would.
+            // From bytes, because a check may send a value that no correct client would send.
             request = request.header(name, HeaderValue::from_bytes(value.as_bytes())?);
         }
         if let Some(body) = &self.body {
-            // A large body may be refused before it was read as a whole. That
-            // ends the connection, so the next request must not use it.
+            // A large body may be refused before it was read completely. That ends the connection,
+            // so the next request must not use it.
             if LARGE < body.len() {
                 request = request.header("connection", "close");
             }
@@ -170,7 +163,7 @@ impl Call<'_> {
         let response = request
             .send()
             .await
-            .map_err(|error| Fault::new(format!("{} {}: {}", self.method, self.url, Fault::from(error))))?;
+            .map_err(|error| TestError::new(format!("{} {}: {}", self.method, self.url, TestError::from(error))))?;
         Ok(Answer {
             request: self.describe(),
             method: self.method.clone(),

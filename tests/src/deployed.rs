@@ -1,5 +1,5 @@
-//! The template deployed on this machine: the real binaries on an emulator of
-//! AWS that enforces their roles, with proxies and a platform around it.
+//! The template deployed on this machine: the real binaries on an emulator of AWS that enforces
+//! their roles, with proxies and a platform around it.
 
 mod artifacts;
 pub mod callers;
@@ -14,14 +14,13 @@ mod stack;
 
 pub use stack::Stack;
 
-/// The file in which `tests/blackbox` logs the calls that the local stack's
-/// functions made to their stores.
+/// The file in which `tests/blackbox` logs the store calls of the local stack's functions.
 pub const LOG_OF_CALLS: &str = "target/tests/calls.jsonl";
 
-/// The same log of `platforms --only keyless`, where posts are recognised by
-/// their looks, which the sandbox network never needs.
+/// Like `LOG_OF_CALLS`, for `platforms --only keyless`, where posts are found by comparing lists,
+/// which the sandbox platform never needs.
 pub const LOG_OF_RECOGNITION: &str = "target/tests/recognition.jsonl";
 
-/// The same log of `platforms --only several`, where posts have prices, which they do not
-/// have on the sandbox network.
+/// Like `LOG_OF_CALLS`, for `platforms --only several`, where posts have prices, unlike on the
+/// sandbox platform.
 pub const LOG_OF_PRICES: &str = "target/tests/prices.jsonl";

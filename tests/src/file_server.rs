@@ -1,4 +1,4 @@
-//! A small web server with files to fetch, good and bad ones.
+//! A small web server with valid and invalid files to fetch.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -12,21 +12,21 @@ use axum::{
 };
 use futures::{StreamExt, stream};
 
-use crate::{fault::Result, picture, webhook_receiver};
+use crate::{error::Result, picture, webhook_receiver};
 
-/// A file whose first bytes are a picture's signature.
+/// A file whose first bytes are an image's signature.
 pub fn good_file() -> Vec<u8> {
     picture::png(50, 40, [10, 200, 100])
 }
 
-/// Starts the server; it ends with the process.
+/// Starts the server; it runs until the process ends.
 pub async fn start() -> Result<SocketAddr> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let router = Router::new()
         .route("/good.png", get(|| async { file("image/png", good_file()) }))
-        // The type that a server declares proves nothing, so a good file with
-        // another type is accepted as well.
+        // The type that a server declares proves nothing, so a valid file with another type is
+        // accepted as well.
         .route("/unlabelled", get(|| async { file("application/octet-stream", good_file()) }))
         .route("/page.png", get(|| async { file("image/png", b"<html></html>".to_vec()) }))
         .route("/empty.png", get(|| async { file("image/png", Vec::new()) }))
@@ -43,7 +43,7 @@ pub async fn start() -> Result<SocketAddr> {
     Ok(address)
 }
 
-/// How a program describes itself that is answered on its user's own machine.
+/// The client document of an app whose redirect URI is on its user's own machine.
 fn program(address: SocketAddr) -> Response {
     let document = serde_json::json!({
         "client_id": format!("http://{address}/client.json"),
@@ -64,7 +64,7 @@ fn large_file() -> Vec<u8> {
     bytes
 }
 
-/// A picture that never ends and does not say how long it is.
+/// An image that never ends and does not declare its length.
 fn endless(pause: Duration) -> Response {
     let start = stream::once(async { good_file() });
     let rest = stream::repeat_with(|| vec![0; 64 * 1024]).then(move |bytes| async move {

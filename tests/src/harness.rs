@@ -12,20 +12,21 @@ use tempfile::TempDir;
 
 use crate::{
     answer::text,
-    ensure, fail,
-    fault::{Fault, Result},
+    ensure,
+    error::{Result, TestError},
+    fail,
 };
 
-/// What a deployment says about itself when it is ready.
+/// The values that a deployment writes to its ready file.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// Where pages are.
+    /// The origin of the pages.
     pub origin: String,
-    /// Where the API is.
+    /// The base URL of the API.
     pub base_url: String,
-    /// A token that works.
+    /// A valid token.
     pub token: String,
-    /// Where the stores listen, and their keys; null unless that was asked for.
+    /// The addresses of its stores, and their keys; null unless requested.
     pub stores: Value,
 }
 
@@ -41,18 +42,18 @@ impl Ready {
     }
 }
 
-/// Lifts the rate limits, which would only disturb all checks but their own.
+/// Lifts the rate limits, which would disturb all checks except their own.
 pub const LIFTED: [&str; 6] = [
     "--requests-per-minute",
     "100000000",
     "--media-per-minute",
     "100000000",
-    // All checks name the same few servers.
+    // All checks use the same few servers.
     "--calls-per-host",
     "100000000",
 ];
 
-/// What the stack logs: as it does by itself, and the audit trail.
+/// Log filter of the stack: its default, and the audit trail.
 const LOGGED: &str = "warn,dynoxide=error,audit=info";
 
 /// A running local stack; it ends when this is dropped.
@@ -64,14 +65,13 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// Starts `local` with empty stores and a port of its own.
+    /// Starts `local` with empty stores on a free port.
     pub async fn start(extra: &[&str]) -> Result<Self> {
         let mut arguments = vec!["--ephemeral", "--port", "0"];
         arguments.extend(extra);
         Self::start_with(&binary("local")?, &arguments).await
     }
 
-    /// Starts a binary of the local stack with these arguments.
     pub async fn start_with(binary: &Path, arguments: &[&str]) -> Result<Self> {
         let folder = TempDir::new()?;
         let ready_file = folder.path().join("ready.json");
@@ -100,32 +100,29 @@ impl Harness {
         }
     }
 
-    /// What it said when it was ready.
     pub fn ready(&self) -> &Ready {
         &self.ready
     }
 
-    /// Where its stores listen, and their keys.
+    /// The addresses of its stores, and their keys.
     pub fn stores(&self) -> &Value {
         &self.ready.stores
     }
 
-    /// From start to ready.
+    /// The time from start to ready.
     pub fn took(&self) -> Duration {
         self.took
     }
 
-    /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it has written so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// Ends it at once, without letting it finish anything.
+    /// Kills it immediately.
     pub fn kill(mut self) -> Result {
         self.child.kill()?;
         self.child.wait()?;
@@ -140,10 +137,10 @@ impl Drop for Harness {
     }
 }
 
-/// A binary that was built beside this one.
+/// A binary that was built into the same folder as this one.
 pub fn binary(name: &str) -> Result<PathBuf> {
     let this = std::env::current_exe()?;
-    let folder = this.parent().ok_or_else(|| Fault::new("this binary is nowhere"))?;
+    let folder = this.parent().ok_or_else(|| TestError::new("this binary is nowhere"))?;
     let found = folder.join(name);
     ensure!(found.exists(), "{} is not there: cargo build --workspace makes it", found.display());
     Ok(found)

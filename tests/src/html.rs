@@ -1,9 +1,9 @@
-//! As much of HTML as a person without scripts uses: forms, buttons, links.
+//! The part of HTML that a user without scripts needs: forms, buttons, links.
 
 /// One tag of a page, with the text up to the next tag.
 #[derive(Debug, Clone, Default)]
 pub struct Tag {
-    /// Lower-case name; of a closing tag it starts with `/`.
+    /// Lower case; a closing tag starts with `/`.
     pub name: String,
     /// Attributes in order, names in lower case, values unescaped.
     pub attributes: Vec<(String, String)>,
@@ -12,7 +12,6 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// An attribute's value, when the tag has it.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
@@ -26,7 +25,6 @@ impl Tag {
     }
 }
 
-/// Splits a page into its tags.
 pub fn tags(html: &str) -> Vec<Tag> {
     let mut found = Vec::new();
     let mut rest = html;
@@ -123,10 +121,9 @@ fn character(name: &str) -> Option<char> {
     }
 }
 
-/// A form with what a browser would send of it.
 #[derive(Debug, Clone, Default)]
 pub struct Form {
-    /// The address it goes to, as written.
+    /// As written, possibly relative.
     pub action: String,
     /// `get` or `post`.
     pub method: String,
@@ -137,28 +134,24 @@ pub struct Form {
 /// A field of a form; radio buttons of one name are one field.
 #[derive(Debug, Clone, Default)]
 pub struct Field {
-    /// The name under which it is sent.
     pub name: String,
     /// The type of an input, or `select`, or `textarea`.
     pub kind: String,
-    /// What is sent when nobody touches it; `None` sends nothing.
+    /// The value that is sent without user input; `None` sends nothing.
     pub value: Option<String>,
-    /// What can be chosen.
+    /// The values of a choice.
     pub options: Vec<String>,
 }
 
-/// A button of a form.
 #[derive(Debug, Clone, Default)]
 pub struct Button {
-    /// Its words.
     pub label: String,
     /// The name and value that are sent when it is pressed.
     pub sends: Option<(String, String)>,
-    /// Where it goes, when somewhere else than its form.
+    /// The target, if it differs from the form's.
     pub action: Option<String>,
 }
 
-/// All forms of a page.
 pub fn forms(html: &str) -> Vec<Form> {
     let mut forms: Vec<Form> = Vec::new();
     let mut open = false;
@@ -248,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_read_with_its_fields_and_buttons() {
+    fn form_is_parsed_with_fields_and_buttons() {
         let html = r#"<!-- <form> --><form method="POST" action="/a?b=1&amp;c=2"><input type=hidden name=csrf value="x&#x2f;y">
             <label><input type="radio" name="account" value="ada"> Ada</label><input type="radio" name="account" value="ben" checked>
             <button name="decision" value="yes"><b>Allow</b> it</button></form>"#;

@@ -1,5 +1,5 @@
-//! Functions as Lambda runs them: the environment that the template gives them,
-//! and a fake of the Runtime API that hands them events.
+//! Functions as Lambda runs them: the environment of the template, and a fake of the Runtime API
+//! that sends them events.
 
 mod environment;
 mod function;

@@ -1,5 +1,5 @@
-//! Black-box tests of the running service: a client that checks every answer,
-//! the local stack as a child process, and one file of checks per area.
+//! Black-box tests of the running service: a client that checks every response, the local stack as
+//! a child process, and one file of checks per area.
 
 pub mod answer;
 pub mod attacks;
@@ -8,6 +8,7 @@ pub mod bluesky_server;
 pub mod browser;
 pub mod client;
 pub mod deployed;
+pub mod deployment;
 pub mod file_server;
 pub mod harness;
 pub mod html;
@@ -25,6 +26,5 @@ pub mod template;
 pub mod typescript;
 pub mod webhook_receiver;
 pub mod wordpress_server;
-pub mod world;
 
-pub use steps::{ensure, fail, fault, functions, program, report, tools};
+pub use steps::{ensure, error, fail, functions, program, report, tools};

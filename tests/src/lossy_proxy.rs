@@ -1,6 +1,5 @@
-//! A proxy on loopback that loses answers: the server gets the request and does
-//! what it says, but the client only sees the connection end. The proxy can
-//! also keep requests from the server, and answer in its place.
+//! A proxy on loopback that loses responses: the server acts on the request, but the client only
+//! sees the connection end. The proxy can also keep requests from the server and respond itself.
 
 use std::{
     future,
@@ -19,17 +18,16 @@ use tokio::{
     },
 };
 
-use crate::fault::Result;
+use crate::error::Result;
 
-/// The port of a proxy that does not lead anywhere yet, because some servers
-/// must know it when they start. Clients that connect before that wait.
+/// The port of a proxy without a server yet, because some servers must know the port when they
+/// start. Clients that connect earlier wait.
 pub struct ProxyPort {
     listener: TcpListener,
     address: SocketAddr,
 }
 
 impl ProxyPort {
-    /// Takes a free port.
     pub async fn take() -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -40,7 +38,7 @@ impl ProxyPort {
         self.address.port()
     }
 
-    /// Leads to this server from now on, until the process ends.
+    /// Forwards to this server from now on, until the process ends.
     pub fn lead_to(self, server: SocketAddr) -> LossyProxy {
         let proxy = LossyProxy { address: self.address, state: Arc::default() };
         let state = Arc::clone(&proxy.state);
@@ -53,7 +51,6 @@ impl ProxyPort {
     }
 }
 
-/// A proxy for HTTP/1.1 without TLS.
 #[derive(Clone)]
 pub struct LossyProxy {
     address: SocketAddr,
@@ -62,7 +59,7 @@ pub struct LossyProxy {
 
 #[derive(Default)]
 struct State {
-    /// First lines of all requests.
+    /// Request lines of all requests.
     requests: Vec<String>,
     orders: Vec<Order>,
     is_down: bool,
@@ -74,55 +71,52 @@ struct Order {
     fate: InjectedFault,
 }
 
-/// What becomes of a request.
+/// How the proxy treats a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InjectedFault {
-    /// The server gets it, and its answer is lost.
+    /// The server receives it, and its response is lost.
     AnswerLost,
-    /// The server never gets it, and the connection ends.
+    /// The server never receives it, and the connection ends.
     Cut,
-    /// The server never gets it, and the proxy answers.
+    /// The server never receives it, and the proxy sends this response.
     Answered(&'static str),
 }
 
-/// The answer of a gateway whose server does not answer.
+/// The response of a gateway whose server is down.
 const DOWN: &str =
     "HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: 11\r\nconnection: close\r\n\r\nBad Gateway";
 
-/// The answer of a server that limits the rate, with the header that all
-/// clients understand.
+/// The response of a server that limits the rate, with the header that all clients understand.
 const LIMITED: &str =
     "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 impl LossyProxy {
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Loses the answers to the next requests whose first line has this part,
-    /// such as `POST /path`. Several orders add up.
+    /// Loses the responses to the next `times` requests whose request line contains `part`, such as
+    /// `POST /path`. Several orders add up.
     pub fn lose(&self, times: usize, part: &str) {
         self.order(times, part, InjectedFault::AnswerLost);
     }
 
-    /// Ends the connections of the next such requests before the server has
-    /// any of it.
+    /// Ends the connections of the next such requests before the server receives any of it.
     pub fn cut(&self, times: usize, part: &str) {
         self.order(times, part, InjectedFault::Cut);
     }
 
-    /// Answers the next such requests with 502, and the server gets nothing.
+    /// Responds to the next such requests with 502; the server receives nothing.
     pub fn refuse(&self, times: usize, part: &str) {
         self.order(times, part, InjectedFault::Answered(DOWN));
     }
 
-    /// Answers the next such requests with 429 and a wait of seven seconds.
+    /// Responds to the next such requests with 429 and `Retry-After: 7`.
     pub fn limit(&self, times: usize, part: &str) {
         self.order(times, part, InjectedFault::Answered(LIMITED));
     }
 
-    /// Whether the server is dead: everything is answered with 502.
+    /// While true, every request gets 502.
     pub fn is_down(&self, is_down: bool) {
         self.change(|state| state.is_down = is_down);
     }
@@ -131,12 +125,12 @@ impl LossyProxy {
         self.change(|state| state.orders.push(Order { part: part.to_owned(), left: times, fate }));
     }
 
-    /// How many requests came whose first line has this part, lost ones too.
+    /// The number of requests whose request line contains `part`, including lost ones.
     pub fn came(&self, part: &str) -> usize {
         self.change(|state| state.requests.iter().filter(|it| it.contains(part)).count())
     }
 
-    /// How many orders still wait for their request.
+    /// The number of orders that no request has met yet.
     pub fn unmet(&self) -> usize {
         self.change(|state| state.orders.iter().map(|it| it.left).sum())
     }
@@ -147,7 +141,7 @@ impl LossyProxy {
 }
 
 impl State {
-    /// Counts a request. Returns its fate if an order applies to it.
+    /// Counts a request. Returns its fault if an order applies to it.
     fn note(&mut self, first_line: String) -> Option<InjectedFault> {
         let order = self.orders.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
         let fate = match order {
@@ -163,14 +157,13 @@ impl State {
     }
 }
 
-/// Carries one connection to its end.
 async fn carry(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) -> io::Result<()> {
     let (from_server, to_server) = TcpStream::connect(server).await?.into_split();
     let (from_client, mut to_client) = client.into_split();
     let turn = Turn { answered: AtomicBool::new(true), is_lost: AtomicBool::new(false) };
     let requests = async {
-        // A server may answer before it has read the whole request and then
-        // read no more. Its answer must arrive nevertheless.
+        // A server may respond before it has read the whole request and then stop reading. Its
+        // response must arrive nevertheless.
         match carry_requests(from_client, to_server, &turn, &state).await {
             Ok(Some(instead)) => instead,
             Ok(None) | Err(_) => future::pending().await,
@@ -184,15 +177,13 @@ async fn carry(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) 
     to_client.shutdown().await
 }
 
-/// Whose turn it is on a connection: the first bytes from the client after an
-/// answer begin a new request.
+/// State of a connection: the first bytes from the client after a response begin a new request.
 struct Turn {
     answered: AtomicBool,
     is_lost: AtomicBool,
 }
 
-/// Carries requests to the server. Returns an answer if one is to be given in
-/// the server's place.
+/// Forwards requests to the server. Returns a response if the proxy is to respond itself.
 async fn carry_requests(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
@@ -215,8 +206,7 @@ async fn carry_requests(
             let end = rest.iter().position(|it| *it == b'\n');
             begun.extend_from_slice(&rest[..end.unwrap_or(count)]);
             match end {
-                // The fate is decided before the server can have the whole
-                // request.
+                // The fault is chosen before the server can have the whole request.
                 Some(_) => {
                     let first_line = String::from_utf8_lossy(&begun).trim_end().to_owned();
                     let fate = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
@@ -238,7 +228,7 @@ async fn carry_answers(mut server: OwnedReadHalf, client: &mut OwnedWriteHalf, t
     let mut bytes = vec![0; 64 * 1024];
     loop {
         let count = server.read(&mut bytes).await?;
-        // Once the server answers, it has done what it was asked.
+        // Once the server responds, it has acted on the request.
         if count == 0 || turn.is_lost.load(Ordering::SeqCst) {
             return Ok(());
         }
@@ -256,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// A proxy before a server that counts what is posted.
+    /// A proxy before a server that counts POST requests.
     async fn proxied() -> (LossyProxy, Arc<AtomicUsize>) {
         let posted = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&posted);
@@ -283,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lost_answer_ends_the_connection_after_the_server_did_its_work() {
+    async fn lost_response_closes_the_connection_after_the_server_acted() {
         let (proxy, posted) = proxied().await;
         let client = client();
         proxy.lose(1, "POST /posts");
@@ -300,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_kept_from_the_server_never_gets_there() {
+    async fn dropped_request_never_reaches_the_server() {
         let (proxy, posted) = proxied().await;
         let client = client();
         let ask = || client.post(url(&proxy, "/posts")).body("abc").send();
@@ -320,7 +310,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_of_one_connection_are_told_apart() {
+    async fn requests_on_one_connection_are_separated() {
         let (proxy, _) = proxied().await;
         let client = client();
         let long = "x".repeat(3_000_000);
@@ -335,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_may_answer_before_it_has_read_all() {
+    async fn early_response_is_forwarded() {
         let port = ProxyPort::take().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let proxy = port.lead_to(listener.local_addr().unwrap());
@@ -346,8 +336,7 @@ mod tests {
             }
         });
 
-        // Which of its two connections a proxy sees end first is random, so
-        // this is repeated.
+        // It is random which of its two connections a proxy sees end first, so this is repeated.
         for _ in 0..20 {
             let (mut from, mut to) = TcpStream::connect(proxy.address()).await.unwrap().into_split();
             let request = tokio::spawn(async move { to.write_all(&vec![b'\n'; 5_000_000]).await });
@@ -360,7 +349,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_first_line_in_pieces_is_one() {
+    async fn split_request_line_is_joined() {
         let (proxy, _) = proxied().await;
         proxy.lose(1, "POST /posts");
         let mut stream = TcpStream::connect(proxy.address()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Synapse: its program, its user, and what it has stored, past any proxy.
+//! Synapse: its process, its user, and what it has stored, read without the proxy.
 
 use std::{
     fs,
@@ -15,37 +15,37 @@ use tempfile::TempDir;
 
 use crate::{
     answer::{list, text},
-    ensure, fail,
-    fault::Result,
+    ensure,
+    error::Result,
+    fail,
     lossy_proxy::ProxyPort,
     tools::{SYNAPSE, run},
 };
 
-/// How long a start may take on a busy machine; on an idle one it takes three
-/// seconds.
+/// Limit of a start on a busy machine; on an idle one it takes three seconds.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) const USER: &str = "@keeper:localhost";
 
 pub(crate) const PASSWORD: &str = "eight bells, all's well";
 
-/// A running homeserver; it ends when this is dropped.
+/// A running homeserver; it stops when this is dropped.
 pub(crate) struct Synapse {
     process: Process,
     listens: SocketAddr,
     http: Client,
-    /// Of a device of the user's own.
+    /// Access token of the user's own device.
     token: Mutex<String>,
 }
 
-/// Its process, and the folder with everything that it stores.
+/// The process, and the folder with everything that it stores.
 struct Process {
     child: Child,
     folder: TempDir,
 }
 
 impl Synapse {
-    /// Installs it where it is missing, and starts it.
+    /// Installs Synapse if it is missing, and starts it.
     pub(crate) async fn start() -> Result<Self> {
         let program = tokio::task::spawn_blocking(|| SYNAPSE.program()).await??;
         let free = ProxyPort::take().await?;
@@ -91,12 +91,12 @@ impl Synapse {
         }
     }
 
-    /// The address where it listens, to which a proxy must lead.
+    /// The address where it listens; a proxy must forward to it.
     pub(crate) fn listens(&self) -> SocketAddr {
         self.listens
     }
 
-    /// The user makes a room; its id.
+    /// Creates a room as the user; returns its id.
     pub(crate) async fn room(&self, name: &str, state: Value) -> Result<String> {
         let room = json!({ "name": name, "preset": "private_chat", "initial_state": state });
         Ok(text(&self.send(Method::POST, "createRoom", &room).await?, "room_id")?.to_owned())
@@ -111,7 +111,7 @@ impl Synapse {
         Ok(messages)
     }
 
-    /// A file that a message shows.
+    /// The file that a message contains.
     pub(crate) async fn file(&self, message: &Value) -> Result<Vec<u8>> {
         let uri = text(&message["content"], "url")?.trim_start_matches("mxc://").to_owned();
         let url = self.url(&format!("/_matrix/client/v1/media/download/{uri}"));
@@ -120,14 +120,14 @@ impl Synapse {
         Ok(answer.bytes().await?.to_vec())
     }
 
-    /// The names of the user's devices, but for their own.
+    /// The names of the user's devices, except their own.
     pub(crate) async fn devices(&self) -> Result<Vec<String>> {
         let devices = self.get("devices").await?;
         let names = list(&devices, "devices")?.iter().filter_map(|it| it["display_name"].as_str());
         Ok(names.filter(|it| *it != OWN).map(ToOwned::to_owned).collect())
     }
 
-    /// The user logs all devices out, and goes on with a new one.
+    /// Logs out all devices of the user, and continues with a new one.
     pub(crate) async fn log_all_out(&self) -> Result {
         self.send(Method::POST, "logout/all", &json!({})).await?;
         self.goes_on(String::new());
@@ -169,20 +169,19 @@ impl Synapse {
         Ok(body)
     }
 
-    /// The URL of a path, past any proxy.
+    /// The URL of a path, without any proxy.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.listens)
     }
 }
 
-/// The name of the user's own device.
 const OWN: &str = "The keeper's own";
 
-/// With which users are registered.
+/// The secret for registering users.
 const SHARED_SECRET: &str = "loopback";
 
-/// As it is installed, but for people who sign in again and again, and for access tokens
-/// that end before this program does.
+/// The installed settings, changed so that users may sign in often and access tokens expire before
+/// the test ends.
 fn settings(folder: &Path, listens: SocketAddr) -> Result<PathBuf> {
     let at = |name: &str| folder.join(name).display().to_string();
     let often = json!({ "per_second": 100, "burst_count": 100 });
@@ -210,7 +209,6 @@ fn settings(folder: &Path, listens: SocketAddr) -> Result<PathBuf> {
     let logging = json!({ "version": 1, "root": { "level": "WARNING" }, "disable_existing_loggers": false });
     fs::write(folder.join("logging.yaml"), logging.to_string())?;
     let path = folder.join("homeserver.yaml");
-    // JSON is YAML.
     fs::write(&path, settings.to_string())?;
     Ok(path)
 }

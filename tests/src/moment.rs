@@ -5,34 +5,32 @@ use std::{future::Future, time::Duration};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde_json::Value;
 
-use crate::fault::{Fault, Result};
+use crate::error::{Result, TestError};
 
-/// This moment on the machine that runs the suite.
 pub fn now() -> DateTime<Utc> {
     Utc::now()
 }
 
-/// This moment moved by some seconds, as a request writes it.
+/// Now plus `seconds`, as a request writes it.
 pub fn in_seconds(seconds: i64) -> String {
     written(now() + TimeDelta::seconds(seconds))
 }
 
-/// A time as a request writes it.
 pub fn written(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Reads a time of an answer, which must be UTC with milliseconds and `Z`.
+/// Parses a time of a response, which must be UTC with milliseconds and `Z`.
 pub fn read(value: &Value) -> Result<DateTime<Utc>> {
-    let text = value.as_str().ok_or_else(|| Fault::new(format!("{value} is not a time")))?;
+    let text = value.as_str().ok_or_else(|| TestError::new(format!("{value} is not a time")))?;
     let time: DateTime<Utc> = text.parse()?;
     if written(time) != text {
-        return Err(Fault::new(format!("{text} is not written as {}", written(time))));
+        return Err(TestError::new(format!("{text} is not written as {}", written(time))));
     }
     Ok(time)
 }
 
-/// Retries until there is an answer or the time is over.
+/// Retries until there is a result or the time limit is over.
 pub async fn eventually<T, F>(limit: Duration, what: &str, mut ask: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<Option<T>>>,
@@ -43,7 +41,7 @@ where
             return Ok(answer);
         }
         if limit < started.elapsed() {
-            return Err(Fault::new(format!("{what} did not happen within {limit:?}")));
+            return Err(TestError::new(format!("{what} did not happen within {limit:?}")));
         }
         tokio::time::sleep(Duration::from_millis(150)).await;
     }

@@ -1,6 +1,6 @@
-//! Small files of each kind, made here so that no binary lies in the repository.
+//! Small files of each kind, generated so that the repository has no binary files.
 
-/// A valid PNG of one colour.
+/// A valid PNG of one color.
 pub fn png(width: u32, height: u32, [red, green, blue]: [u8; 3]) -> Vec<u8> {
     let row: Vec<u8> = std::iter::once(0).chain((0..width).flat_map(|_| [red, green, blue])).collect();
     let rows: Vec<u8> = (0..height).flat_map(|_| row.clone()).collect();
@@ -20,7 +20,7 @@ fn png_of(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A PNG whose header claims this size and that has next to nothing in it.
+/// A PNG whose header claims this size and that has almost no data.
 pub fn png_that_claims(width: u32, height: u32) -> Vec<u8> {
     png_of(width, height, &stored(&[0]))
 }
@@ -31,8 +31,8 @@ pub fn bomb(width: u32, height: u32) -> Vec<u8> {
     png_of(width, height, &zeros(bytes))
 }
 
-/// A JPEG whose header claims this size, with damaged pixels behind it, and an
-/// end if it is whole.
+/// A JPEG whose header claims this size, with damaged pixels after it, and an end marker if
+/// `is_whole`.
 pub fn damaged_jpeg(width: u16, height: u16, is_whole: bool) -> Vec<u8> {
     let mut file = b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0".to_vec();
     file.extend(b"\xff\xdb\0\x43\0");
@@ -47,12 +47,12 @@ pub fn damaged_jpeg(width: u16, height: u16, is_whole: bool) -> Vec<u8> {
     file
 }
 
-/// The smallest GIF: one transparent point.
+/// The smallest GIF: one transparent pixel.
 pub fn gif() -> Vec<u8> {
     b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;".to_vec()
 }
 
-/// The first box of an MP4 file, which is what its signature is.
+/// The first box of an MP4 file, which is its signature.
 pub fn mp4() -> Vec<u8> {
     let mut file = b"\0\0\0\x20ftypisom\0\0\x02\0isomiso2avc1mp41".to_vec();
     file.extend(b"\0\0\0\x08free\0\0\0\x08mdat");
@@ -68,7 +68,7 @@ fn chunk(file: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
     file.extend(sum.to_be_bytes());
 }
 
-/// A zlib stream of blocks that are not compressed.
+/// An uncompressed zlib stream.
 fn stored(data: &[u8]) -> Vec<u8> {
     let mut out = vec![0x78, 0x01];
     let blocks: Vec<_> = data.chunks(0xffff).collect();
@@ -83,12 +83,12 @@ fn stored(data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A zlib stream of so many zeros: one of them, and then the command to repeat
-/// it 258 times, as often as it takes. Source: RFC 1951, 3.2.6.
+/// A zlib stream of `count` zeros: one literal, then the command to repeat it 258 times. Source:
+/// RFC 1951, 3.2.6.
 fn zeros(count: u64) -> Vec<u8> {
     let (repeats, rest) = ((count - 1) / 258, (count - 1) % 258);
     let mut bits = Bits { bytes: vec![0x78, 0x01], used: 0 };
-    // The last block, with the codes that need no table.
+    // The last block, with the fixed Huffman codes.
     bits.push(0b011, 3);
     for _ in 0..=rest {
         bits.push_code(0x30, 8);
@@ -112,7 +112,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// A number, with its lowest bit first.
+    /// Appends a number, lowest bit first.
     fn push(&mut self, number: u32, bits: u32) {
         for at in 0..bits {
             if self.used.is_multiple_of(8) {
@@ -125,7 +125,7 @@ impl Bits {
         }
     }
 
-    /// A code, with its highest bit first.
+    /// Appends a code, highest bit first.
     fn push_code(&mut self, code: u32, bits: u32) {
         for at in (0..bits).rev() {
             self.push(code >> at & 1, 1);
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sums_are_those_of_their_definitions() {
+    fn checksums_match_their_definitions() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(adler32(b"Wikipedia"), 0x11e6_0398);
     }

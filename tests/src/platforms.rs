@@ -1,4 +1,4 @@
-//! Real platforms, and fakes for them, connected to a running service.
+//! Real platforms, and fakes of them, connected to a running service.
 
 pub mod bluesky;
 pub mod connecting;

@@ -1,5 +1,5 @@
-//! One journey on a real server and on the fake of its platform: what the server answered is recorded without what belongs
-//! to the account, and compared with what the fake answered.
+//! Runs one journey on a real server and on the platform's fake: the server's responses are
+//! recorded without account data, and compared with those of the fake.
 
 mod comparison;
 mod here;
@@ -26,20 +26,23 @@ use self::{
     people::{FakeUser, Operator},
     scrub::Scrub,
 };
-use crate::{ensure, fault::Result, report::say, template::ROOT, world::missing};
+use crate::{deployment::missing, ensure, error::Result, report::say, template::ROOT};
 
-/// Plays one journey on a real service and on its fake: connect an account, publish a text, a picture and a large video,
-/// look each of them up, delete them by hand, disconnect. Writes the scrubbed responses that are new to `--recordings`, and
-/// prints what differs from the fake. Fails if the journey does.
+/// Runs one journey on a real service and on its fake: connect an account, publish a text, an image
+/// and a large video, look each of them up, delete them by hand, disconnect. Writes the scrubbed
+/// responses that are new to `--recordings`, and prints the differences from the fake. Fails if the
+/// journey fails.
 ///
-/// It asks for what a user types. `REAL_<FIELD>` in the environment, such as `REAL_APP_PASSWORD`, answers instead. Secrets of
-/// apps are in the file of `--platform-secrets`. The posts are public: use a test account.
+/// It asks for the values that a user enters. `REAL_<FIELD>` in the environment, such as
+/// `REAL_APP_PASSWORD`, sets them instead. Secrets of apps are in the file of `--platform-secrets`.
+/// The posts are public: use a test account.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "tests/real")]
 pub struct Options {
     /// The platform, such as `bluesky`.
     pub platform: String,
-    /// Start the real server that the tests install, and ask nothing: `bluesky`, `matrix` and `wordpress`.
+    /// Start the real server that the tests install, and ask for nothing: `bluesky`, `matrix` and
+    /// `wordpress`
     #[arg(long)]
     pub here: bool,
     /// Settings of platforms, as for `cargo dev`: `{"slack": {}}`.
@@ -48,32 +51,33 @@ pub struct Options {
     /// A file with ids and secrets of apps, as for `cargo dev`: `{"slack": {"client_id": "…", "client_secret": "…"}}`.
     #[arg(long, value_name = "FILE")]
     pub platform_secrets: Option<PathBuf>,
-    /// The origin of the redirect URI that the app has at the platform, `ORIGIN/connect/callback/PLATFORM`.
+    /// The origin of the redirect URI that is registered for the app,
+    /// `ORIGIN/connect/callback/PLATFORM`
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:3000")]
     pub origin: String,
-    /// Options of the posts, such as `{"channel": "C0123456789"}`. The journey prints the values of those that are needed.
+    /// Options of the posts, such as `{"channel": "C0123456789"}`. The journey prints the values of
+    /// required options
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub options: String,
     /// A public URL that leads to port 3001 of this machine, for platforms that fetch files.
     #[arg(long, value_name = "URL")]
     pub files_url: Option<String>,
-    /// An MP4 that the platform can process. It is made large enough to be uploaded in parts.
+    /// An MP4 that the platform can process. It is enlarged so that it is uploaded in parts
     #[arg(long, value_name = "FILE")]
     pub video: Option<PathBuf>,
-    /// Where recordings go, each platform in its folder.
+    /// The folder for recordings, with one folder per platform
     #[arg(long, value_name = "FOLDER", default_value = "tests/recordings")]
     pub recordings: PathBuf,
 }
 
-/// How a run ended.
 pub struct Outcome {
-    /// Differences in what the adapter reads: the fake lacks it, or has it in another type.
+    /// Differences in fields that the adapter reads: the fake lacks the field, or has another type.
     pub in_what_is_read: Vec<String>,
     /// Steps that failed on the real server.
     pub failed: Vec<String>,
 }
 
-/// Plays it on both, and prints what happened.
+/// Runs the journey on both, and prints the results.
 pub async fn run(options: &Options) -> Result<Outcome> {
     let platform = platforms::platform_infos().iter().find(|it| it.name == options.platform);
     let platform = platform.ok_or_else(|| missing("a platform of this name"))?;
@@ -110,7 +114,7 @@ async fn on_real_server(
     let here = if options.here { Some(Here::start(platform.name).await?) } else { None };
     let mut settings: PlatformSettings = serde_json::from_str(&options.platforms)?;
     let apps: Option<std::collections::BTreeMap<String, AppCredentials>> = match &options.platform_secrets {
-        // What is wrong is not said: it could be quoted from a secret.
+        // The error is not printed: it could quote a secret.
         Some(path) => {
             let apps = serde_json::from_slice(&fs::read(path)?).ok();
             ensure!(apps.is_some(), "{} is not as cargo dev wants it", path.display());
@@ -171,7 +175,7 @@ async fn on_fake(
     Ok((steps, recorder.exchanges()))
 }
 
-/// The source of adapters, which says what they read.
+/// The source of the adapters, which shows which fields they read.
 struct Sources {
     all: String,
     of_adapter: String,

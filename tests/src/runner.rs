@@ -1,33 +1,32 @@
-//! Runs named checks, several at a time, each by itself.
+//! Runs named checks, several at a time.
 
 use std::{sync::Arc, time::Duration, time::Instant};
 
 use futures::{StreamExt, future::BoxFuture, stream};
 
 use crate::{
-    fault::{Fault, Result},
+    deployment::Deployment,
+    error::{Result, TestError},
     report::{Line, Report},
-    world::Deployment,
 };
 
-/// One named check.
 pub struct Check {
     pub area: &'static str,
-    /// What holds when it passes.
+    /// What holds when the check passes.
     pub name: &'static str,
-    /// Checks of one lane run one after the other; those without, at any time.
+    /// Checks of one lane run one after the other; those without a lane run at any time.
     pub lane: Option<&'static str>,
     pub run: fn(Arc<Deployment>) -> BoxFuture<'static, Result>,
 }
 
 impl Check {
-    /// Its area and name, as they are printed.
+    /// Area and name, as they are printed.
     pub fn title(&self) -> String {
         format!("{}: {}", self.area, self.name.replace('_', " "))
     }
 }
 
-/// A list of checks, named like the functions that make them.
+/// A list of checks, named after their functions.
 #[macro_export]
 macro_rules! checks {
     ($area:literal, [$($name:ident),* $(,)?]) => { $crate::checks!($area, None, [$($name),*]) };
@@ -36,15 +35,14 @@ macro_rules! checks {
             area: $area,
             name: stringify!($name),
             lane: $lane,
-            run: |world| Box::pin(async move { $name(&world).await }),
+            run: |deployment| Box::pin(async move { $name(&deployment).await }),
         }),*]
     };
 }
 
 const AT_MOST: Duration = Duration::from_mins(8);
 
-/// Runs the checks against a deployment, at most `jobs` at a time.
-pub async fn run(world: Arc<Deployment>, checks: Vec<Check>, jobs: usize, report: &mut Report) {
+pub async fn run(deployment: Arc<Deployment>, checks: Vec<Check>, jobs: usize, report: &mut Report) {
     let mut queues: Vec<Vec<Check>> = Vec::new();
     for check in checks {
         let same = check.lane.and_then(|lane| queues.iter_mut().find(|it| it[0].lane == Some(lane)));
@@ -53,12 +51,11 @@ pub async fn run(world: Arc<Deployment>, checks: Vec<Check>, jobs: usize, report
             None => queues.push(vec![check]),
         }
     }
-    // The longest lanes begin first, so that none of them is still running
-    // alone at the end.
+    // The longest lanes begin first, so that none of them still runs alone at the end.
     queues.sort_by_key(|it| std::cmp::Reverse(it.len()));
     let queues = queues.into_iter().map(|queue| {
-        let world = Arc::clone(&world);
-        stream::iter(queue).then(move |check| run_one(Arc::clone(&world), check)).boxed()
+        let deployment = Arc::clone(&deployment);
+        stream::iter(queue).then(move |check| run_one(Arc::clone(&deployment), check)).boxed()
     });
     let mut lines = stream::iter(queues).flatten_unordered(jobs);
     while let Some(line) = lines.next().await {
@@ -66,16 +63,16 @@ pub async fn run(world: Arc<Deployment>, checks: Vec<Check>, jobs: usize, report
     }
 }
 
-async fn run_one(world: Arc<Deployment>, check: Check) -> Line {
+async fn run_one(deployment: Arc<Deployment>, check: Check) -> Line {
     let started = Instant::now();
-    // Each check is a task of its own, so that a panic fails only this check.
-    let task = tokio::spawn(tokio::time::timeout(AT_MOST, (check.run)(world)));
-    let fault = match task.await {
+    // Each check is a task, so that a panic fails only this check.
+    let task = tokio::spawn(tokio::time::timeout(AT_MOST, (check.run)(deployment)));
+    let error = match task.await {
         Ok(Ok(Ok(()))) => None,
-        Ok(Ok(Err(fault))) => Some(fault),
-        Ok(Err(_)) => Some(Fault::new(format!("did not end within {AT_MOST:?}"))),
-        Err(panic) => Some(Fault::from(panic)),
+        Ok(Ok(Err(error))) => Some(error),
+        Ok(Err(_)) => Some(TestError::new(format!("did not end within {AT_MOST:?}"))),
+        Err(panic) => Some(TestError::from(panic)),
     };
     let name = check.title();
-    Line { name, took: started.elapsed(), fault }
+    Line { name, took: started.elapsed(), error }
 }

@@ -1,4 +1,4 @@
-//! The shapes that answers have, whatever the check is about.
+//! The shapes that every response must have.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -6,58 +6,58 @@ use serde_json::Value;
 use crate::{
     answer::{Answer, integer, list, text},
     ensure,
-    fault::{Fault, Result, same},
+    error::{Result, TestError, same},
     moment,
 };
 
-/// Integers below this are read exactly by every JSON reader.
+/// Integers below this are exact in every JSON parser.
 pub const TOO_BIG: i64 = 1 << 53;
 
-/// No answer to a refused request is larger.
+/// Limit of the body of an error response.
 pub const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
-/// The most faults that an answer lists. All are counted.
+/// The most errors that a response lists; all are counted.
 pub const MAX_FAULTS: usize = 50;
 
-/// Checks what holds for every answer of the API: headers, type, error body.
+/// Checks headers, content type and error body of any response.
 pub fn check_answer(answer: &Answer) -> Result {
     if answer.header("x-request-id").is_empty() {
-        return Err(answer.fault("x-request-id is missing"));
+        return Err(answer.test_error("x-request-id is missing"));
     }
-    let number =
-        |name: &str| answer.header(name).parse::<i64>().map_err(|_| answer.fault(&format!("{name} is not a number")));
+    let number = |name: &str| {
+        answer.header(name).parse::<i64>().map_err(|_| answer.test_error(&format!("{name} is not a number")))
+    };
     let (limit, remaining, reset) =
         (number("x-ratelimit-limit")?, number("x-ratelimit-remaining")?, number("x-ratelimit-reset")?);
-    // The limit's window is the one in which the request came, even if its
-    // answer is late.
+    // The rate limit window is the one of the request, even if the response is late.
     let took = i64::try_from(answer.took.as_secs())?;
     let ahead = reset - moment::now().timestamp() + took;
     if remaining < 0 || limit <= remaining || !(-2..=61).contains(&ahead) {
         return Err(
-            answer.fault(&format!("rate limit headers: limit {limit}, remaining {remaining}, reset in {ahead} s"))
+            answer.test_error(&format!("rate limit headers: limit {limit}, remaining {remaining}, reset in {ahead} s"))
         );
     }
     if answer.status == 204 || answer.method == Method::HEAD {
-        return if answer.text.is_empty() { Ok(()) } else { Err(answer.fault("the body is not empty")) };
+        return if answer.text.is_empty() { Ok(()) } else { Err(answer.test_error("the body is not empty")) };
     }
     if !answer.header("content-type").starts_with("application/json") {
-        return Err(answer.fault("content-type is not application/json"));
+        return Err(answer.test_error("content-type is not application/json"));
     }
     if answer.status < 400 { Ok(()) } else { check_error(answer) }
 }
 
 fn check_error(answer: &Answer) -> Result {
     if MAX_REFUSAL_BYTES < answer.text.len() {
-        return Err(answer.fault("a refusal is larger than 64 KiB"));
+        return Err(answer.test_error("a refusal is larger than 64 KiB"));
     }
     let body = answer.json()?;
     let mut keys: Vec<_> = body.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
     keys.sort_unstable();
     match (answer.status, keys.as_slice()) {
-        (422, ["errors", "message"]) => check_validation(&body).map_err(|it| answer.fault(&it.to_string())),
+        (422, ["errors", "message"]) => check_validation(&body).map_err(|it| answer.test_error(&it.to_string())),
         (400 | 404 | 410 | 422, ["error", "error_description"]) if non_empty(&body["error_description"]) => Ok(()),
         (status, ["message"]) if status != 422 && non_empty(&body["message"]) => Ok(()),
-        _ => Err(answer.fault("the error body has another shape than the specification's")),
+        _ => Err(answer.test_error("the error body has another shape than the specification's")),
     }
 }
 
@@ -66,23 +66,24 @@ fn non_empty(value: &Value) -> bool {
 }
 
 fn check_validation(body: &Value) -> Result {
-    let errors = body["errors"].as_object().ok_or_else(|| Fault::new("errors is not an object"))?;
+    let errors = body["errors"].as_object().ok_or_else(|| TestError::new("errors is not an object"))?;
     let mut messages = Vec::new();
     for (field, said) in errors {
-        let said = said.as_array().ok_or_else(|| Fault::new(format!("errors.{field} is not a list")))?;
+        let said = said.as_array().ok_or_else(|| TestError::new(format!("errors.{field} is not a list")))?;
         ensure!(!said.is_empty() && said.iter().all(non_empty), "errors.{field} has no messages");
         messages.extend(said.iter().filter_map(Value::as_str));
     }
     ensure!(!messages.is_empty() && messages.len() <= MAX_FAULTS, "errors has {} messages", messages.len());
     let message = text(body, "message")?;
     let said = messages.iter().filter_map(|it| message.strip_prefix(it)).filter_map(more).max();
-    let counted = said.ok_or_else(|| Fault::new("message is not a fault followed by how many more there are"))?;
+    let counted =
+        said.ok_or_else(|| TestError::new("message is not an error followed by the number of further errors"))?;
     let is_right = if messages.len() < MAX_FAULTS { counted == messages.len() } else { MAX_FAULTS <= counted };
     ensure!(is_right, "message counts {counted} faults, and {} are listed", messages.len());
     Ok(())
 }
 
-/// How many faults there are, by what follows the first.
+/// The number of errors, from the text after the first message.
 fn more(rest: &str) -> Option<usize> {
     let number = match rest {
         "" => 0,
@@ -124,7 +125,6 @@ fn check_time_or_null(value: &Value, name: &str) -> Result {
     Ok(())
 }
 
-/// Checks every field of a post.
 pub fn check_post(post: &Value) -> Result {
     let fields = [
         "id",
@@ -168,7 +168,7 @@ fn check_target(target: &Value) -> Result {
         "options",
         "error_message",
     ];
-    // An entry has media where it has its own.
+    // A target has `media` only if it has its own.
     if let Some(media) = target.get("media") {
         fields.push("media");
         list(target, "media")?.iter().try_for_each(check_media)?;
@@ -201,7 +201,7 @@ fn check_media(item: &Value) -> Result {
     Ok(())
 }
 
-/// Checks every field of a connection; only the single one has `meta`.
+/// Checks every field of a connection; only the response with a single one has `meta`.
 pub fn check_connection(connection: &Value, single: bool) -> Result {
     let mut fields = vec!["id", "provider", "username", "display_name", "avatar", "needs_reconnection", "created_at"];
     if single {

@@ -31,7 +31,7 @@ mod webhooks;
 
 use crate::runner::Check;
 
-/// Checks that run against any deployment, best with the rate limits lifted.
+/// Checks that run against any deployment, preferably without rate limits.
 pub fn checks() -> Vec<Check> {
     [
         faults::checks(),
@@ -62,8 +62,8 @@ pub fn checks() -> Vec<Check> {
     .collect()
 }
 
-/// Checks that only the local stack can pass: it fetches files and descriptions
-/// of programs from a server of the tests and calls webhooks there, and its sandbox shows what became of each delivery.
+/// Checks that only the local stack can pass: it fetches files and client documents from a server
+/// of the tests and calls webhooks there, and its sandbox shows the outcome of each delivery.
 pub fn local_checks() -> Vec<Check> {
     let all = [
         fetching::checks(),

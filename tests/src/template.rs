@@ -10,8 +10,9 @@ use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    ensure, fail,
-    fault::{Fault, Result},
+    ensure,
+    error::{Result, TestError},
+    fail,
 };
 
 pub use steps::{ROOT, functions::FUNCTIONS};
@@ -20,12 +21,10 @@ pub use steps::{ROOT, functions::FUNCTIONS};
 pub struct Template(Value);
 
 impl Template {
-    /// Reads the template of the service.
     pub fn read() -> Result<Self> {
         Self::read_file("template.yaml")
     }
 
-    /// Reads `infra/edge.yaml`.
     pub fn read_edge() -> Result<Self> {
         Self::read_file("infra/edge.yaml")
     }
@@ -41,12 +40,11 @@ impl Template {
         &self.0
     }
 
-    /// All of it, to be changed.
     pub fn json_mut(&mut self) -> &mut Value {
         &mut self.0
     }
 
-    /// The resources of a type, by their names.
+    /// The resources of a type, by name.
     pub fn resources(&self, kind: &str) -> BTreeMap<&str, &Value> {
         let all = self.0["Resources"].as_object().into_iter().flatten();
         all.filter(|(_, it)| it["Type"] == kind).map(|(name, it)| (name.as_str(), &it["Properties"])).collect()
@@ -57,7 +55,6 @@ impl Template {
         &self.0["Resources"][function_name(folder)]
     }
 
-    /// The names of a function's environment variables.
     pub fn variables(&self, folder: &str) -> Vec<String> {
         let everywhere = &self.0["Globals"]["Function"]["Environment"]["Variables"];
         let own = &self.function(folder)["Properties"]["Environment"]["Variables"];
@@ -83,7 +80,7 @@ pub fn rust_files(folder: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What the function of this folder is called in the template.
+/// The name of a function folder in the template.
 pub fn function_name(folder: &str) -> String {
     let (first, rest) = folder.split_at(1);
     format!("{}{rest}Function", first.to_uppercase())
@@ -99,7 +96,7 @@ fn json(node: &Yaml<'_>) -> Result<Value> {
         Yaml::Sequence(items) => items.iter().map(json).collect::<Result<_>>()?,
         Yaml::Mapping(entries) => {
             let entries = entries.iter().map(|(key, value)| {
-                let key = key.as_str().ok_or_else(|| Fault::new(format!("a key is no text: {key:?}")))?;
+                let key = key.as_str().ok_or_else(|| TestError::new(format!("a key is no text: {key:?}")))?;
                 Ok((key.to_owned(), json(value)?))
             });
             Value::Object(entries.collect::<Result<Map<_, _>>>()?)

@@ -1,5 +1,5 @@
-//! README's journey by a program in TypeScript, whose client is made from the
-//! document that is served. The person beside it is played here.
+//! Runs README's journey in a TypeScript program, whose client is generated from the served
+//! document. This module acts as its user.
 
 use std::{
     io::{BufRead, BufReader},
@@ -11,16 +11,16 @@ use steps::{ROOT, report::say, tools};
 
 use crate::{
     browser::Browser,
+    deployment::{Deployment, fresh_email},
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::Ready,
     picture,
-    world::{Deployment, fresh_email},
 };
 
 const FOLDER: &str = "tests/typescript";
 
-/// Compiles the program against the document and runs it to its end.
+/// Compiles the program against the document and runs it.
 pub async fn journey(ready: &Ready) -> Result {
     tools::typescript()?;
     let folder = Path::new(ROOT).join(FOLDER);
@@ -32,12 +32,12 @@ pub async fn journey(ready: &Ready) -> Result {
     let mut node = Command::new("node");
     node.arg(folder.join("built/journey.js")).arg(&ready.origin).arg(&picture);
     let mut program = node.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let out = program.stdout.take().ok_or_else(|| Fault::new("the program says nothing"))?;
+    let out = program.stdout.take().ok_or_else(|| TestError::new("the program has no output"))?;
     let last = match accompany(out, ready).await {
         Ok(last) => last,
-        Err(fault) => {
+        Err(error) => {
             program.kill()?;
-            return Err(fault);
+            return Err(error);
         }
     };
     let status = program.wait()?;
@@ -47,28 +47,29 @@ pub async fn journey(ready: &Ready) -> Result {
     Ok(())
 }
 
-/// Opens what the program asks a person to open, until it ends; the last that it says.
+/// Opens each address that the program asks the user to open, until the program ends. Returns its
+/// last line.
 async fn accompany(out: ChildStdout, ready: &Ready) -> Result<String> {
-    let world = Deployment::new(ready.clone()).await?;
-    let (mut browser, email) = (world.browser()?, fresh_email());
+    let deployment = Deployment::new(ready.clone()).await?;
+    let (mut browser, email) = (deployment.browser()?, fresh_email());
     let mut last = String::new();
-    // It waits for whoever opens an address, and there is nothing else to do meanwhile.
+    // The program waits for the user, and there is nothing else to do meanwhile.
     for line in BufReader::new(out).lines() {
         last = line?;
         if let Some(address) = last.strip_prefix("open ") {
-            approve(&world, &mut browser, address, &email).await?;
+            approve(&deployment, &mut browser, address, &email).await?;
         }
     }
     Ok(last)
 }
 
-/// The document becomes types without a warning, and the program fits them.
+/// Generates types from the document, which must not warn, and compiles the program with them.
 fn compile(folder: &Path, ready: &Ready) -> Result {
     let document = format!("{}/openapi.json", ready.base_url);
     let output = program(folder, "openapi-typescript").args([&document, "--output", "api.d.ts"]).output()?;
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     ensure!(output.status.success(), "openapi-typescript: {}\n{said}", output.status);
-    // Its warnings begin with this sign.
+    // Warnings begin with this sign.
     ensure!(!said.contains('\u{26a0}'), "openapi-typescript warns:\n{said}");
     tools::run(program(folder, "tsc").args(["--project", "."]))?;
     say("ok    the document became types without a warning, and the program compiles");
@@ -81,16 +82,15 @@ fn program(folder: &Path, name: &str) -> Command {
     command
 }
 
-/// Does what a person does at this address: approves the device, or allows access to
-/// an account.
-async fn approve(world: &Deployment, browser: &mut Browser, address: &str, email: &str) -> Result {
-    let page = world.sign_in(browser, address, email).await?;
+/// Acts as the user at this address: approves the device, or allows access to an account.
+async fn approve(deployment: &Deployment, browser: &mut Browser, address: &str, email: &str) -> Result {
+    let page = deployment.sign_in(browser, address, email).await?;
     if page.form_with_button("Allow").is_some() {
         browser.press(&page, "Allow", &[]).await?;
         return Ok(());
     }
     let page = browser.press(&page, "Continue", &[]).await?;
-    ensure!(page.html.contains("A script"), "{}", page.fault("the page does not say what asks"));
+    ensure!(page.html.contains("A script"), "{}", page.test_error("the page does not name the app"));
     browser.press(&page, "Approve", &[]).await?;
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! An endpoint of webhooks that behaves as its path says, and remembers what it
-//! got: `/webhooks/{name}/{behavior}`. It accepts the first message, which is the test that
-//! enables it, unless it `fails`.
+//! A webhook endpoint that behaves as its path says and records what it receives:
+//! `/webhooks/{name}/{behavior}`. It accepts the first message, which is the test that enables it,
+//! unless the behavior is `fails`.
 
 use std::{
     collections::HashMap,
@@ -19,22 +19,19 @@ use axum::{
 use chrono::{DateTime, Utc};
 use futures::stream;
 
-/// A message that an endpoint got.
 #[derive(Debug, Clone)]
 pub struct Got {
-    /// When it came.
     pub at: DateTime<Utc>,
-    /// By which path below the endpoint's name.
+    /// The behavior in the path of the request.
     pub behavior: String,
     pub headers: HeaderMap,
-    /// Its payload, byte for byte.
+    /// The body, byte for byte.
     pub body: String,
 }
 
-/// All that came, by the names of endpoints.
+/// All messages, by endpoint name.
 static GOT: LazyLock<Mutex<HashMap<String, Vec<Got>>>> = LazyLock::new(Mutex::default);
 
-/// What came to the endpoint with this name.
 pub fn got(name: &str) -> Vec<Got> {
     GOT.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default()
 }
@@ -64,7 +61,7 @@ async fn receive(Path((name, behavior)): Path<(String, String)>, headers: Header
         }
         "fails-once" if before == 1 => (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response(),
         "is-busy-once" if before == 1 => (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "8")]).into_response(),
-        // The message has arrived, and the connection breaks before that is told.
+        // The message has arrived, and the connection breaks before the response.
         "loses-once" if before == 1 => {
             let broken = stream::once(async { Err::<Bytes, _>(std::io::Error::other("lost")) });
             (StatusCode::OK, [("content-length", "10")], Body::from_stream(broken)).into_response()

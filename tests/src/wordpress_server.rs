@@ -1,4 +1,4 @@
-//! A real WordPress on loopback, and what its administrator sees of it.
+//! A real WordPress on loopback, and what its administrator sees.
 
 use std::{
     fs,
@@ -16,36 +16,35 @@ use tempfile::TempDir;
 use crate::{
     answer::{integer, text},
     browser::Browser,
-    ensure, fail,
-    fault::Result,
+    ensure,
+    error::Result,
+    fail,
     lossy_proxy::ProxyPort,
     tools::run,
 };
 
-/// How long a start may take on a busy machine; on an idle one it takes half a
-/// second.
+/// Limit of a start on a busy machine; on an idle one it takes half a second.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The author of the site, and the password with which they sign in.
+/// The author of the site, with password.
 pub const AUTHOR: (&str, &str) = ("keeper", "lighthouse");
 
-/// What a site looks like from outside.
+/// The URL layout of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
     /// At the top of its host, with permalinks.
     Permalinks,
-    /// Below a path, and without.
+    /// Below a path, without permalinks.
     Plain,
 }
 
-/// A running site; it ends when this is dropped.
+/// A running site; it stops when this is dropped.
 pub struct WordpressServer {
     child: Child,
-    /// Everything that it stores.
+    /// Everything that the site stores.
     folder: TempDir,
     addresses: Addresses,
     listens: SocketAddr,
-    /// The author's id.
     author: i64,
     administrator: (String, String),
     http: Client,
@@ -68,11 +67,11 @@ impl Addresses {
 }
 
 impl WordpressServer {
-    /// Installs it where it is missing, and starts it. Its public address is this port
-    /// of this machine, where a proxy listens.
+    /// Installs WordPress if it is missing, and starts it. Its public address is this port of this
+    /// machine, where a proxy listens.
     pub async fn start(public_port: u16, addresses: Addresses) -> Result<Self> {
         let program = tokio::task::spawn_blocking(WordpressProgram::installed).await??;
-        // PHP's server cannot choose a free port itself.
+        // PHP's server cannot choose a free port.
         let free = ProxyPort::take().await?;
         let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
         drop(free);
@@ -124,42 +123,45 @@ impl WordpressServer {
         Ok(())
     }
 
-    /// The address where it listens, to which a proxy at its public address must lead.
+    /// The address where it listens; a proxy at the public address must forward to it.
     pub fn listens(&self) -> SocketAddr {
         self.listens
     }
 
-    /// What stands behind its host.
+    /// The path of the site on its host.
     pub fn base(&self) -> &'static str {
         self.addresses.base()
     }
 
-    /// The author signs in on its page.
+    /// Signs the author in on the site's page.
     pub async fn sign_in(&self, browser: &mut Browser, home: &str) -> Result {
         let page = browser.open(&format!("{home}/wp-login.php")).await?;
         let page = browser.press(&page, "Log In", &[("log", AUTHOR.0), ("pwd", AUTHOR.1)]).await?;
-        ensure!(page.status.is_success() && page.html.contains("wp-admin"), "{}", page.fault("nobody is signed in"));
+        ensure!(
+            page.status.is_success() && page.html.contains("wp-admin"),
+            "{}",
+            page.test_error("no user is signed in")
+        );
         Ok(())
     }
 
-    /// Its posts of any status with these words, as editors see them.
+    /// Posts of any status with this text, as editors see them.
     pub async fn posts(&self, words: &str) -> Result<Vec<Value>> {
         let statuses = "publish,future,draft,pending,private";
         self.list("wp/v2/posts", &[("search", words), ("status", statuses), ("context", "edit")]).await
     }
 
-    /// The files that belong to a post, the first uploaded first.
+    /// The files that belong to a post, in upload order.
     pub async fn files(&self, post: i64) -> Result<Vec<Value>> {
         let parent = post.to_string();
         self.list("wp/v2/media", &[("parent", &parent), ("orderby", "id"), ("order", "asc")]).await
     }
 
-    /// How many files its library has.
+    /// The number of files in the media library.
     pub async fn library(&self) -> Result<usize> {
         Ok(self.list("wp/v2/media", &[("per_page", "100")]).await?.len())
     }
 
-    /// Something that an address of the site leads to.
     pub async fn bytes(&self, address: &str) -> Result<(StatusCode, Vec<u8>)> {
         let url = url::Url::parse(address)?;
         let path = &url[url::Position::BeforePath..];
@@ -173,7 +175,7 @@ impl WordpressServer {
         found.iter().map(|it| text(it, "name").map(str::to_owned)).collect()
     }
 
-    /// The author deletes all of them.
+    /// Deletes all application passwords of the author.
     pub async fn revoke(&self) -> Result {
         let path = format!("wp/v2/users/{}/application-passwords", self.author);
         let answer = self.asked(Method::DELETE, &path, &[]).send().await?;
@@ -181,7 +183,7 @@ impl WordpressServer {
         Ok(())
     }
 
-    /// The author makes one by hand.
+    /// Creates an application password of the author.
     pub async fn password_by_hand(&self) -> Result<String> {
         let path = format!("wp/v2/users/{}/application-passwords", self.author);
         let made: Value = self.asked(Method::POST, &path, &[("name", "by hand")]).send().await?.json().await?;

@@ -1,5 +1,5 @@
-//! Whatever body is sent to whatever operation of the API's document: the
-//! answer is small, comes soon, and is no failure.
+//! Arbitrary bodies for every operation of the API document: the response must be small and fast,
+//! and no 5xx.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
@@ -15,14 +15,14 @@ use serde_json::{Map, Value, json};
 use tests::shapes::MAX_REFUSAL_BYTES;
 use tokio::runtime::Runtime;
 
-/// The largest body that is read.
+/// The largest accepted body.
 const BODY_BYTES: usize = 256 * 1024;
 
-/// The most that one request may keep a processor busy, without optimisation.
+/// Limit of processor time for one request, without optimization.
 const CPU_SECONDS: f64 = 2.0;
 
 #[test]
-fn a_refusal_of_any_body_is_small_and_soon() {
+fn refusal_of_any_body_is_small_and_fast() {
     let runtime = Runtime::new().unwrap();
     let (service, post) = runtime.block_on(start());
     let document: Value = serde_json::from_str(include_str!("../../libs/api/openapi.json")).unwrap();
@@ -68,7 +68,7 @@ async fn start() -> (Running, u64) {
     (service, post["id"].as_u64().unwrap())
 }
 
-/// Every operation at a path that is there, deleting last.
+/// Every operation at an existing path, with DELETE last.
 fn operations(document: &Value, post: u64) -> impl Iterator<Item = (Method, String)> + use<> {
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -78,7 +78,7 @@ fn operations(document: &Value, post: u64) -> impl Iterator<Item = (Method, Stri
             .replace("{connection}", "1")
             .replace("{stateToken}", "x");
         for method in item.as_object().unwrap().keys().filter(|it| *it != "parameters") {
-            // What is gone cannot be changed any more.
+            // A deleted resource cannot be changed any more.
             if method != "delete" || !path.ends_with(&post.to_string()) {
                 operations.push((Method::from_bytes(method.to_uppercase().as_bytes()).unwrap(), path.clone()));
             }
@@ -88,19 +88,19 @@ fn operations(document: &Value, post: u64) -> impl Iterator<Item = (Method, Stri
     operations.into_iter().chain([elsewhere])
 }
 
-/// The names of all fields that the document knows.
+/// All field names in the document.
 fn names(document: &Value) -> Vec<String> {
     let schemas = document["components"]["schemas"].as_object().unwrap().values();
     let properties = schemas.filter_map(|it| it["properties"].as_object());
     properties.flat_map(|it| it.keys().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Processor time of this process, which is the service as well.
+/// Processor time of this process, which includes the service.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     let (_, after_name) = stat.rsplit_once(')').unwrap();
     let ticks: Vec<f64> = after_name.split_whitespace().skip(11).take(2).map(|it| it.parse().unwrap()).collect();
-    // Linux counts a hundred a second, whatever the kernel's own clock does.
+    // Linux counts a hundred ticks a second, whatever the kernel's own clock does.
     (ticks[0] + ticks[1]) / 100.0
 }
 
@@ -142,14 +142,14 @@ fn body(names: Vec<String>) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// `{"name": …}` with as many repetitions of a part as there is room for.
+/// `{"name": …}` with as many repetitions of a part as fit.
 fn full(name: &str, part: &str, begin: &str, end: &str) -> String {
     let rest = 2 * name.len() + begin.len() + end.len() + 8;
     let times = (BODY_BYTES - rest) / part.len().max(1);
     format!("{{{}:{begin}{}{end}}}", quoted(name), part.repeat(times))
 }
 
-/// As many fields as there is room for, each with another name.
+/// As many different fields as fit.
 fn numbered(begin: &str, name: &str, end: &str) -> String {
     let mut body = format!("{{{begin}");
     for number in 0.. {

@@ -13,12 +13,11 @@ use tests::template::{self, FUNCTIONS, ROOT, Template, function_name};
 
 type Names = BTreeSet<String>;
 
-/// The metrics of the services that the functions use, with the dimensions that
-/// we look at.
+/// The metrics of the services that the functions use, with the dimensions that we use.
 ///
-/// Sources: the user guides of Lambda ("Types of metrics for Lambda
-/// functions"), SQS ("Available `CloudWatch` metrics"), DynamoDB ("Metrics and
-/// dimensions") and API Gateway ("Monitor `CloudWatch` metrics for HTTP APIs").
+/// Sources: the user guides of Lambda ("Types of metrics for Lambda functions"), SQS ("Available
+/// `CloudWatch` metrics"), DynamoDB ("Metrics and dimensions") and API Gateway ("Monitor
+/// `CloudWatch` metrics for HTTP APIs").
 const MEASURED: [(&str, &[&str], &[&str]); 5] = [
     ("AWS/Lambda", &["Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions"], &["FunctionName"]),
     (
@@ -36,9 +35,8 @@ const MEASURED: [(&str, &[&str], &[&str]); 5] = [
     ("AWS/DynamoDB", &["ReadThrottleEvents", "WriteThrottleEvents"], &["TableName", "GlobalSecondaryIndexName"]),
 ];
 
-/// Every account has ten alarms and so many metrics on a dashboard free of
-/// charge; each further alarm is 0.10 US dollars a month. Source: the price list
-/// of `CloudWatch`.
+/// Every account has ten alarms and a number of dashboard metrics free of charge; each further
+/// alarm is 0.10 US dollars a month. Source: the price list of `CloudWatch`.
 const ALARMS: usize = 13;
 const FREE_METRICS_ON_A_DASHBOARD: usize = 50;
 
@@ -51,19 +49,19 @@ fn runbook() -> String {
     read("infra/runbook.md")
 }
 
-/// The sections of the runbook, as links name them.
+/// The sections of the runbook, as in links.
 fn sections(runbook: &str) -> Names {
     let headings = runbook.lines().filter(|it| it.starts_with("##"));
     headings.map(|it| it.trim_start_matches('#').trim().to_lowercase().replace(' ', "-")).collect()
 }
 
-/// Every part of a text that is between two marks.
+/// Every part of a text between two marks.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Vec<&'a str> {
     let found = text.split(start).skip(1).filter_map(|it| it.split_once(end));
     found.map(|(it, _)| it).collect()
 }
 
-/// The dashboard's widgets, with `${…}` left as it is written.
+/// The dashboard's widgets, with `${…}` unchanged.
 fn widgets(template: &Template) -> Vec<Value> {
     let dashboards = template.resources("AWS::CloudWatch::Dashboard");
     let body = dashboards["Dashboard"]["DashboardBody"]["Fn::Sub"].as_str().unwrap();
@@ -82,7 +80,7 @@ fn shown(template: &Template) -> Vec<(String, String, Vec<String>)> {
     metrics.map(metric).collect()
 }
 
-/// The metrics that alarms watch: namespace, name and dimensions.
+/// The metrics of alarms: namespace, name and dimensions.
 fn watched(template: &Template) -> Vec<(String, String, Vec<String>)> {
     let alarms = template.resources("AWS::CloudWatch::Alarm");
     let text = |it: &Value| it.as_str().unwrap().to_owned();
@@ -94,7 +92,7 @@ fn watched(template: &Template) -> Vec<(String, String, Vec<String>)> {
 }
 
 #[test]
-fn every_alarm_names_a_section_of_the_runbook_that_is_there() {
+fn every_alarm_names_an_existing_runbook_section() {
     let sections = sections(&runbook());
 
     for (name, alarm) in Template::read().unwrap().resources("AWS::CloudWatch::Alarm") {
@@ -105,7 +103,7 @@ fn every_alarm_names_a_section_of_the_runbook_that_is_there() {
 }
 
 #[test]
-fn the_runbook_names_sections_widgets_and_messages_that_are_there() {
+fn runbook_names_existing_sections_widgets_and_messages() {
     let runbook = runbook();
     let sections = sections(&runbook);
     for link in between(&runbook, "](#", ")") {
@@ -131,13 +129,12 @@ fn the_runbook_names_sections_widgets_and_messages_that_are_there() {
     }
 }
 
-/// The contents of the Rust files of a folder.
 fn rust_files(folder: &str) -> Vec<String> {
     template::rust_files(folder).unwrap().into_iter().map(read).collect()
 }
 
 #[test]
-fn alarms_and_dashboard_look_at_what_is_measured() {
+fn alarms_and_dashboard_use_existing_metrics() {
     let template = Template::read().unwrap();
     let metrics = read("libs/cloud/src/metrics.rs");
     let (_, described) = metrics.split_once("const METRICS").unwrap();
@@ -159,7 +156,7 @@ fn alarms_and_dashboard_look_at_what_is_measured() {
 }
 
 #[test]
-fn alarms_and_dashboard_cost_next_to_nothing_and_the_dashboard_shows_every_alarm() {
+fn dashboard_shows_every_alarm_and_both_stay_within_budget() {
     let template = Template::read().unwrap();
     let alarms = template.resources("AWS::CloudWatch::Alarm");
     assert!(alarms.len() <= ALARMS, "{} alarms", alarms.len());
@@ -173,7 +170,7 @@ fn alarms_and_dashboard_cost_next_to_nothing_and_the_dashboard_shows_every_alarm
 }
 
 #[test]
-fn silence_rings_only_where_something_has_to_be_heard() {
+fn missing_data_alarms_only_for_required_metrics() {
     for (name, alarm) in Template::read().unwrap().resources("AWS::CloudWatch::Alarm") {
         let expected = if alarm["ComparisonOperator"] == "LessThanThreshold" { "breaching" } else { "notBreaching" };
         assert_eq!(alarm["TreatMissingData"], expected, "{name}");
@@ -183,7 +180,7 @@ fn silence_rings_only_where_something_has_to_be_heard() {
 }
 
 #[test]
-fn every_function_is_watched() {
+fn every_function_has_alarms() {
     let template = Template::read().unwrap();
     let alarms = template.resources("AWS::CloudWatch::Alarm");
     let watches = |metric: &str, of: &Value| {
@@ -200,7 +197,7 @@ fn every_function_is_watched() {
 }
 
 #[test]
-fn every_function_logs_where_the_runbook_looks_for_so_many_days() {
+fn log_groups_and_retention_match_the_runbook() {
     let template = Template::read().unwrap();
     let groups = template.resources("AWS::Logs::LogGroup");
     for folder in FUNCTIONS {
@@ -212,7 +209,7 @@ fn every_function_logs_where_the_runbook_looks_for_so_many_days() {
 }
 
 #[test]
-fn a_held_delivery_is_one_that_failed() {
+fn held_delivery_has_a_failed_state() {
     let script = read("infra/hold-deliveries");
     let state = between(&script, "state='", "'").concat();
     let state: Value = serde_json::from_str(&state).expect("an attribute of DynamoDB");

@@ -72,9 +72,8 @@ pub struct Bluesky {
 }
 
 impl Bluesky {
-    /// The account's handle.
     pub const HANDLE: &str = account::HANDLE;
-    /// Somebody else's handle, to be mentioned.
+    /// Another user's handle, for mentions.
     pub const OTHER_HANDLE: &str = account::OTHER_HANDLE;
 
     /// The account's DID.

@@ -139,7 +139,6 @@ impl<const APP: bool> Discord<APP> {
         self.here.memory().keeps_webhooks = true;
     }
 
-    /// Whether this is the token of a webhook.
     pub fn is_a_webhooks(&self, token: &str) -> bool {
         self.here.memory().webhooks.iter().any(|it| it.token == token)
     }

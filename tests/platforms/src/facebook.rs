@@ -65,7 +65,7 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-/// The same where a configuration says what is asked for.
+/// Like `new`, with a login configuration that sets the permissions.
 const BUSINESS: Rules = Rules {
     default_scope: Some(
         "pages_show_list,pages_read_engagement,pages_manage_posts,pages_manage_engagement,business_management",

@@ -193,7 +193,7 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
     }
 
     /// Like `spoils`, with this text as the status.
-    pub fn spoils_in_words(&self, words: Option<&str>) {
+    pub fn spoils_with_message(&self, words: Option<&str>) {
         self.here.memory().fault = words.map(str::to_owned);
     }
 
@@ -259,7 +259,7 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
         self.here.memory().make(Content::default(), None, now);
     }
 
-    /// What the latest post is, and what it says beside its text and its files.
+    /// The type and options of the latest post.
     pub fn latest(&self) -> Value {
         self.here.memory().posts.last().map(Post::described).unwrap_or_default()
     }

@@ -192,7 +192,7 @@ struct Memory {
     /// Everything that was posted, oldest first.
     posts: Vec<Post>,
     files: BTreeMap<String, File>,
-    /// Under which post, of whom, and what they say.
+    /// Post, author and text of the comments.
     comments: Vec<(String, String, String)>,
     /// How large the parts of a video are.
     part_bytes: u64,
@@ -278,7 +278,7 @@ impl<P> LinkedIn<P> {
         self.here.memory().spoils = true;
     }
 
-    /// Somebody else posts this for the same account, from LinkedIn's own site.
+    /// Another user posts this for the same account, from LinkedIn's own site.
     pub fn posts(&self, author: &str, text: &str) {
         let now = self.here.clock.now();
         self.here.memory().add(author, little::Read::plain(text), Value::Null, "PUBLIC", now);
@@ -294,7 +294,7 @@ impl<P> LinkedIn<P> {
         self.here.memory().posts.last().map(|it| it.content.clone()).unwrap_or_default()
     }
 
-    /// All comments: under which post, of whom, and what they say.
+    /// All comments: post, author and text.
     pub fn comments(&self) -> Vec<(String, String, String)> {
         self.here.memory().comments.clone()
     }

@@ -85,7 +85,7 @@ impl<F> Server<F> {
         self.here.memory().hides_visibility = true;
     }
 
-    /// What the latest status said beside its words: visibility, content warning,
+    /// The options of the latest status: visibility, content warning,
     /// whether it is sensitive, and its language.
     pub fn latest(&self) -> Option<(String, String, bool, Option<String>)> {
         let memory = self.here.memory();

@@ -1,6 +1,6 @@
 //! A homeserver of Matrix: one user, the rooms that they have joined, and files.
 //!
-//! `Matrix` has its own sign-in, by password, and on its page where a test says so. `Matrix<true>` has OAuth 2.0, as
+//! `Matrix` has its own sign-in, by password, and on its page where a test chooses that. `Matrix<true>` has OAuth 2.0, as
 //! Matrix Authentication Service 1.20 gives it to Synapse: there, neither takes passwords, and the old page stays.
 //!
 //! Made from the specification (client-server API 1.18), and where it leaves something

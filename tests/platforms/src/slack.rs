@@ -71,7 +71,7 @@ pub trait Rotation: Send + Sync + 'static {
     const ON: bool;
 }
 
-/// Tokens that do not end; whoever installs the app anew is given the same one.
+/// Tokens that do not expire; a user who installs the app again receives an equal one.
 #[derive(Clone, Copy, Debug)]
 pub enum Lasting {}
 

@@ -115,7 +115,7 @@ impl Telegram {
         self.here.memory().is_revoked = true;
     }
 
-    /// The names of the fields that the latest message came with, beside its text and
+    /// The names of the fields of the latest message, except its text and
     /// files.
     pub fn latest_fields(&self) -> Vec<String> {
         self.here.memory().messages.last().map(|it| it.fields.clone()).unwrap_or_default()

@@ -164,7 +164,7 @@ impl Threads {
         self.here.memory().quota = quota;
     }
 
-    /// What the latest post says beside its text and its files.
+    /// The options of the latest post.
     pub fn latest_fields(&self) -> Value {
         self.here.memory().posts.last().map(|it| it.content.said.clone()).unwrap_or_default()
     }

@@ -198,7 +198,7 @@ impl X {
         self.here.memory().read
     }
 
-    /// What the latest post says beside its text and its files.
+    /// The options of the latest post.
     pub fn latest_fields(&self) -> Value {
         self.here.memory().tweets.last().map(|it| it.fields.clone()).unwrap_or_default()
     }

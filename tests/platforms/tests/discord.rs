@@ -30,7 +30,7 @@ fn word(name: &str, value: &str) -> (String, OptionValue) {
     (name.to_owned(), OptionValue::Text(value.to_owned()))
 }
 
-/// The fake repeats the request beside its words.
+/// The fake repeats the request next to its message.
 fn says(setback: AttemptError, words: &str) {
     let AttemptError::Refused { reason } = setback else { panic!("{setback:?}") };
     assert!(reason.contains(words), "{reason}");
@@ -49,7 +49,7 @@ async fn a_webhook_is_pasted_and_stands_for_its_channel() {
 }
 
 #[tokio::test]
-async fn what_was_pasted_wrongly_is_told_without_repeating_it() {
+async fn error_of_a_bad_paste_does_not_repeat_it() {
     let stage = Stage::<Discord>::new().await;
     let url = stage.network.webhook_url();
     let (of_another, unknown) = (format!("{}AAAA", &url[..url.len() - 4]), url.replacen("34711", "44711", 1));
@@ -383,7 +383,7 @@ async fn each_file_is_opened_when_its_turn_comes() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_told_before() {
+async fn too_large_file_is_a_validation_error() {
     let stage = Stage::<Discord>::new().await;
     let account = stage.connect_by_typing().await.unwrap();
     let breaches = |sizes: &[u64]| {

@@ -34,7 +34,7 @@ async fn a_channel_may_be_named_by_its_name_its_link_or_its_number() {
 }
 
 #[tokio::test]
-async fn what_was_typed_wrongly_is_told_field_by_field() {
+async fn invalid_input_is_an_error_of_its_field() {
     let stage = Stage::<Telegram>::new().await;
     let unknown = TOKEN.replace("AAF", "BBF");
     for (token, chat, field) in [

@@ -1,4 +1,4 @@
-//! The event bus, which remembers everything that was put on it.
+//! The event bus, which records every event.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use crate::port::Port;
 use crate::webhooks::Webhooks;
 use crate::world::{InjectedFault, SimulatedWorld, lock};
 
-/// An event and when it was put.
+/// An event and the time when it was put.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub(crate) at: DateTime<Utc>,
@@ -25,7 +25,6 @@ impl Told {
     }
 }
 
-/// The event bus.
 pub(crate) struct SimulatedBus {
     world: Arc<SimulatedWorld>,
     webhooks: Arc<Webhooks>,
@@ -44,15 +43,15 @@ impl SimulatedBus {
 }
 
 #[derive(Clone, Copy)]
-enum BusFate {
+enum BusFault {
     Fine,
     Unsent,
-    /// The bus took some of the events and rejected the others.
+    /// The bus accepted some of the events and rejected the others.
     Partly,
-    AnswerLost,
+    ResponseLost,
 }
 
-impl InjectedFault for BusFate {
+impl InjectedFault for BusFault {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 
@@ -61,7 +60,7 @@ impl InjectedFault for BusFate {
             Self::Fine => "",
             Self::Unsent => "not sent",
             Self::Partly => "put in part",
-            Self::AnswerLost => "answer lost",
+            Self::ResponseLost => "response lost",
         }
     }
 }
@@ -69,22 +68,22 @@ impl InjectedFault for BusFate {
 #[async_trait]
 impl EventBus for SimulatedBus {
     async fn put(&self, events: &[Event]) -> Result<(), EventError> {
-        let failing = self.world.weather.failing / 3.0;
-        let fates = [(failing, BusFate::Unsent), (failing, BusFate::Partly), (failing, BusFate::AnswerLost)];
+        let failing = self.world.probabilities.call_failure_probability / 3.0;
+        let faults = [(failing, BusFault::Unsent), (failing, BusFault::Partly), (failing, BusFault::ResponseLost)];
         let what: Vec<_> = events.iter().map(|it| it.detail["id"].as_str().unwrap_or_default().to_owned()).collect();
-        let (call, fate) = self.world.call(Port::Events, format!("tell {}", what.join(" ")), &fates);
+        let (call, fault) = self.world.call(Port::Events, format!("tell {}", what.join(" ")), &faults);
         call.go().await;
-        let put = match fate {
-            BusFate::Fine | BusFate::AnswerLost => events.len(),
-            BusFate::Partly => events.len() / 2,
-            BusFate::Unsent => 0,
+        let put = match fault {
+            BusFault::Fine | BusFault::ResponseLost => events.len(),
+            BusFault::Partly => events.len() / 2,
+            BusFault::Unsent => 0,
         };
         let at = self.world.now();
         lock(&self.told).extend(events[..put].iter().map(|it| Told { at, event: it.clone() }));
         events[..put].iter().for_each(|it| self.webhooks.bring(it));
         call.come_back().await;
-        match fate {
-            BusFate::Fine => Ok(()),
+        match fault {
+            BusFault::Fine => Ok(()),
             _ => Err(EventError("the connection was reset".to_owned())),
         }
     }

@@ -1,5 +1,5 @@
-//! What the steps of a delivery cost in the store: the real code runs, and the
-//! database says what each request consumed.
+//! The store cost of a delivery's steps: the real code runs, and the database reports the
+//! consumption of each request.
 
 use std::sync::Arc;
 
@@ -20,17 +20,15 @@ use crate::store::Charge;
 use crate::users::People;
 use crate::world::{SimulatedWorld, lock};
 
-/// How many posts are planned together, to see what one entry of a page costs.
+/// Number of posts that are planned together, to measure the cost of one entry of a page.
 const PLANNED: usize = 400;
 
 impl Profile {
-    /// The costs of the code as it is today, for a post with one target and no
-    /// files.
+    /// The costs of the current code, for a post with one target and no files.
     ///
     /// # Panics
-    /// When the code no longer makes the calls that are expected here: a
-    /// delivery reads twice before its second, writes its intent, and writes how
-    /// it ended.
+    /// When the code no longer makes the expected calls: a delivery reads twice before its second,
+    /// writes its intent, and writes its outcome.
     pub fn measured() -> Self {
         seed_randomness(Some(1));
         fastrand::seed(1);
@@ -43,7 +41,7 @@ impl Profile {
 
 async fn measure() -> Profile {
     let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::hours(3)));
-    let account = AccountPlot { platform: "listed", acts: Vec::new(), minded: true };
+    let account = AccountPlot { platform: "listed", acts: Vec::new(), reconnects: true };
     let plot = Plot {
         quiet_after: TimeDelta::hours(3),
         due_shards: 1,
@@ -118,7 +116,7 @@ async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), sto
     store.move_due(entry, entry.due_at + TimeDelta::minutes(1)).await.map(drop)
 }
 
-/// What each request of `work` costs, in order.
+/// The cost of each request of `work`, in order.
 async fn metered<T, E: std::fmt::Debug>(
     deployment: &Deployment,
     work: impl Future<Output = Result<T, E>>,
@@ -147,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_in_a_full_minute_writes_three_units() {
+    fn delivery_in_a_full_minute_writes_three_units() {
         let profile = Profile::measured();
 
         assert!((written(&profile.deliver.intend) - 1.0).abs() < 0.01, "{profile:?}");

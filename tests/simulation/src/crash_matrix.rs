@@ -1,6 +1,5 @@
-//! Kills a process at every place where it can die, one place per run: before
-//! and after each port call of each flow; and, in short flows, at every pair of
-//! such places.
+//! Kills a process at every possible place, one place per run: before and after each port call of
+//! each flow; and, in short flows, at every pair of such places.
 
 mod flows;
 
@@ -14,16 +13,15 @@ use crate::run::run;
 use crate::scenario::Scenario;
 use crate::world::lock;
 
-/// All runs here share one seed, so that they differ only in where processes
-/// die.
+/// All runs here share one seed, so that they differ only in the places of the crashes.
 const SEED: u64 = 1;
 
-/// What came of all deaths.
+/// The result of all crashes.
 #[derive(Clone, Debug, Default)]
 pub struct CrashMatrix {
-    /// Each flow, and at how many places it was killed.
+    /// Each flow, with the number of places where it was killed.
     pub flows: Vec<(&'static str, usize)>,
-    /// Runs, each with one or two deaths.
+    /// Runs, each with one or two crashes.
     pub points: usize,
     /// The sum over all runs, as in a [`Report`].
     pub lost: u64,
@@ -33,12 +31,12 @@ pub struct CrashMatrix {
     pub stuck: u64,
     /// Likewise.
     pub early: u64,
-    /// The flow, where it was killed, and what did not hold.
+    /// The flow, the place where it was killed, and the broken invariant.
     pub broken: Vec<String>,
 }
 
-/// Kills at every place, on this many threads. With `until_broken` it stops at
-/// the first run that breaks an invariant.
+/// Kills at every place, on this many threads. With `until_broken` it stops at the first run that
+/// breaks an invariant.
 pub fn crash_matrix(threads: usize, until_broken: bool) -> CrashMatrix {
     let mut matrix = CrashMatrix::default();
     for flow in flows::all() {
@@ -62,8 +60,8 @@ impl CrashMatrix {
         self.kill(flow, &kills, threads, until_broken);
     }
 
-    /// The second death is at a call that comes after the first one, in a run
-    /// that the first one has already changed.
+    /// The second crash is at a call after the first one, in a run that the first one has already
+    /// changed.
     fn kill_twice(&mut self, flow: &Flow, threads: usize, until_broken: bool) {
         let calls = flow.run(Vec::new()).port_calls;
         let firsts: Vec<_> = places(1, calls).map(|it| vec![it]).collect();
@@ -74,7 +72,7 @@ impl CrashMatrix {
             true
         });
         let mut pairs: Vec<_> = lock(&continued).clone();
-        // Threads finish in any order; sorting makes it the same every time.
+        // Threads finish in any order; sorting makes the order equal every time.
         pairs.sort_by_key(|(first, _)| (first.call, first.when == When::After));
         let pairs: Vec<_> = pairs
             .into_iter()
@@ -117,8 +115,8 @@ fn places(from: u64, to: u64) -> impl Iterator<Item = Kill> {
     (from..=to).flat_map(|call| [When::Before, When::After].map(|when| Kill { call, when }))
 }
 
-/// Does `work` for each item, on this many threads. With `until_false` no
-/// further item is begun after the first for which `work` returned false.
+/// Does `work` for each item, on this many threads. With `until_false` no further item is begun
+/// after the first for which `work` returned false.
 pub fn side_by_side<T: Sync>(items: &[T], threads: usize, until_false: bool, work: impl Fn(&T) -> bool + Sync) {
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let worker = || {
@@ -143,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flow_ends_well_when_nobody_dies() {
+    fn every_flow_succeeds_without_a_crash() {
         for flow in flows::all() {
             let report = flow.run(Vec::new());
             assert_eq!(report.broken, Vec::<String>::new(), "{}", flow.name);
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_death_at_each_call_of_a_publication_changes_nothing_for_the_user() {
+    fn crash_at_any_call_of_a_publication_is_invisible_to_the_user() {
         let flow = flows::all().into_iter().find(|it| it.name == "publish, listed").unwrap();
         let mut matrix = CrashMatrix::default();
 

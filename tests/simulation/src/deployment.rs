@@ -1,5 +1,5 @@
-//! One deployment: the real publishing code on simulated ports, and the
-//! functions around it. Each invocation of a function is a process of its own.
+//! One deployment: the real publishing code on simulated ports, and the functions around it. Each
+//! invocation of a function is a separate process.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -34,31 +34,30 @@ const UPKEEP_LIMIT: Duration = Duration::from_mins(4);
 pub(crate) const TICK: TimeDelta = TimeDelta::minutes(1);
 const UPKEEP: TimeDelta = TimeDelta::minutes(5);
 
-/// The batches of a deployment that collects messages: `DeliveryBatch` and the
-/// batching window in `template.yaml`.
+/// The batches of a deployment that collects messages: `DeliveryBatch` and the batching window in
+/// `template.yaml`.
 const COLLECTED: usize = 50;
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// How late a schedule wakes its function at most, without any fault.
+/// The maximum delay of a schedule without any fault.
 const SCHEDULE_JITTER: Duration = Duration::from_secs(59);
 
-/// A tick that is further than this from anything due would find nothing and is
-/// skipped: while people are active by the first of these, afterwards by the
-/// second, because posts that wait for their account wait for hours, and a tick
-/// a minute ahead is early enough.
+/// A tick that is further than this from anything due would find nothing and is skipped: while
+/// users are active by the first of these, afterwards by the second, because posts that wait for
+/// their account wait for hours, and a tick a minute ahead is early enough.
 const NOTHING_DUE: TimeDelta = TimeDelta::seconds(240);
 const NOTHING_DUE_FOR_HOURS: TimeDelta = TimeDelta::seconds(90);
 
 thread_local! {
-    /// Making an S3 client is slow, and no post of a run has files; so each
-    /// thread makes one and never uses it.
+    /// Creating an S3 client is slow, and no post of a run has files; so each thread creates one
+    /// and never uses it.
     static BUCKET: Bucket = {
         let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
         Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() })
     };
 }
 
-/// Makes in advance what a thread makes once and then shares among its runs.
+/// Creates in advance the objects that a thread shares among its runs.
 pub(crate) fn prepare_thread() {
     BUCKET.with(|_| ());
     store::prepare_thread();
@@ -71,14 +70,13 @@ pub(crate) struct Deployment {
     pub(crate) bus: Arc<SimulatedBus>,
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) journal: Arc<Mutex<Journal>>,
-    /// For the simulation itself: it meets no faults. Each process has its own.
+    /// For the simulation itself, without faults. Each process has its own.
     pub(crate) publishing: Publishing,
     collects: bool,
 }
 
 impl Deployment {
-    /// An empty deployment. `due_shards` is the number of partitions of the due
-    /// index.
+    /// An empty deployment. `due_shards` is the number of partitions of the due index.
     pub(crate) fn new(world: &Arc<SimulatedWorld>, network: Network, due_shards: u32) -> Arc<Self> {
         let clock = world.clock();
         let (store, journal) = store(world, due_shards);
@@ -87,11 +85,11 @@ impl Deployment {
         let bus = Arc::new(SimulatedBus::new(Arc::clone(world), Arc::clone(&webhooks)));
         let drawn = world.dice().usize(0..9);
         let collects = drawn.is_multiple_of(3);
-        // So few that places are short, as many as by default, and plenty.
+        // So few that permits are scarce, the default number, and plenty.
         let environments = [4, 20, 1_000][drawn / 3];
         let publishing = Publishing {
             store,
-            leads: network::leads(),
+            leads: network::lead_times(),
             vocabulary: domain::options::Vocabulary::default(),
             bucket: BUCKET.with(Clone::clone),
             pictures: Arc::new(NoPictures),
@@ -111,7 +109,7 @@ impl Deployment {
         Arc::new(Self { world: Arc::clone(world), network, queue, bus, webhooks, journal, publishing, collects })
     }
 
-    /// What a new process of a function starts with.
+    /// The initial state of a new process of a function.
     pub(crate) fn started(&self) -> Publishing {
         let ids = Ids::new(self.publishing.clock.clone());
         Publishing {
@@ -122,13 +120,13 @@ impl Deployment {
         }
     }
 
-    /// One message, as the delivery function takes it.
+    /// One message, as the delivery function handles it.
     pub(crate) async fn deliver_one(&self, message: DeliveryMessage) -> Result<(), PublishingError> {
         self.publishing.deliver(&self.network.platforms(), message).await
     }
 
-    /// Starts the functions that no person calls: deliveries, ticks, upkeep, and
-    /// webhooks where anybody has one.
+    /// Starts the functions that no user calls: deliveries, ticks, upkeep, and webhooks if a user
+    /// has one.
     pub(crate) fn start(self: &Arc<Self>) {
         tokio::spawn(Arc::clone(self).deliver());
         tokio::spawn(Arc::clone(self).tick());
@@ -160,7 +158,7 @@ impl Deployment {
         loop {
             at += TICK;
             self.wake(at).await;
-            let missed = self.world.befalls(self.world.weather.missed);
+            let missed = self.world.happens(self.world.probabilities.missed_tick_probability);
             if missed || lock(&self.journal).webhook_deliveries_due().all(|it| self.world.now() < it) {
                 continue;
             }
@@ -226,7 +224,7 @@ impl Deployment {
         loop {
             at += UPKEEP;
             self.wake(at).await;
-            let missed = self.world.befalls(self.world.weather.missed);
+            let missed = self.world.happens(self.world.probabilities.missed_tick_probability);
             if missed || !self.wants_renewal() {
                 continue;
             }
@@ -240,13 +238,13 @@ impl Deployment {
         }
     }
 
-    /// Waits until a schedule set for `at` wakes its function.
+    /// Waits until a schedule for `at` wakes its function.
     async fn wake(&self, at: DateTime<Utc>) {
         let jitter = if self.world.quiet_at <= at { Duration::ZERO } else { self.world.up_to(SCHEDULE_JITTER) };
         self.world.sleep_until(at + TimeDelta::from_std(jitter).unwrap_or_default()).await;
     }
 
-    /// Whether nothing is due anywhere near now, so that a tick can be skipped.
+    /// Whether nothing is due soon, so that a tick can be skipped.
     fn is_idle(&self) -> bool {
         let soon = self.world.now() + if self.world.is_long_quiet() { NOTHING_DUE_FOR_HOURS } else { NOTHING_DUE };
         let journal = lock(&self.journal);
@@ -254,15 +252,14 @@ impl Deployment {
             && journal.left_behind().all(|it| soon < it)
     }
 
-    /// Whether any credentials need renewal in this round; a round that would
-    /// find none is skipped.
+    /// Whether any credentials need a refresh in this round; a round that would find none is
+    /// skipped.
     fn wants_renewal(&self) -> bool {
         let soon = self.world.now() + TimeDelta::seconds(10);
         lock(&self.journal).renewals().any(|it| it < soon)
     }
 
-    /// Whether nothing is left to do: no message on its way and no delivery
-    /// due.
+    /// Whether nothing is left to do: no pending message and no delivery due.
     pub(crate) fn is_at_rest(&self) -> bool {
         !self.world.is_busy()
             && !self.network.is_busy()

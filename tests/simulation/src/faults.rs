@@ -1,20 +1,20 @@
-//! What goes wrong in a run: by chance, as a script says, or nothing.
+//! The faults of a run: random, scripted, or none.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::port::Port;
 
-/// What goes wrong in a run.
+/// The faults of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FaultPlan {
-    /// Nothing. Ticks and messages still come a little late, which is no fault.
+    /// Ticks and messages are still a little late, which is no fault.
     #[default]
     None,
-    /// Nothing but one tick that is missed.
+    /// Only one missed tick.
     MissedTick,
-    /// Drawn from the seed: some seeds are calm, some are wild.
+    /// Drawn from the seed: some seeds have no faults, some have many.
     Chance,
-    /// These processes die, and nothing else goes wrong.
+    /// Only these processes die.
     Script(Vec<Kill>),
 }
 
@@ -23,47 +23,40 @@ pub enum FaultPlan {
 pub struct Kill {
     /// The number of the call in its run, from 1.
     pub call: u64,
-    /// On which side of the call's effect.
+    /// Before or after the call takes effect.
     pub when: When,
 }
 
-/// On which side of its call's effect a process dies.
+/// Whether a process dies before or after its call takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// The call is never made.
     Before,
-    /// The call takes effect, and its answer reaches nobody.
+    /// The call takes effect, and its response is lost.
     After,
 }
 
-/// How often things go wrong in a run. Each field is a probability per call,
-/// between 0 and 1.
+/// Each field is a probability per call, between 0 and 1.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultProbabilities {
-    /// A call fails.
-    pub(crate) failing: f64,
-    /// A process dies at a call.
-    pub(crate) deadly: f64,
-    /// A call takes its time, up to 20 s.
-    pub(crate) slow: f64,
-    /// The store throttles a request.
-    pub(crate) throttled: f64,
-    /// A transaction conflicts with another one.
-    pub(crate) conflicting: f64,
-    /// An index does not show the writes of the last seconds yet.
-    pub(crate) stale: f64,
-    /// A message is lost, comes twice, or comes late.
-    pub(crate) lossy: f64,
-    /// A tick or a round of upkeep is missed.
-    pub(crate) missed: f64,
-    /// A platform refuses a post, limits the rate, revokes the grant, or
-    /// answers with an error.
-    pub(crate) moody: f64,
-    /// Periods in which a port does not answer at all.
+    pub(crate) call_failure_probability: f64,
+    pub(crate) crash_probability: f64,
+    /// A slow call takes up to 20 s.
+    pub(crate) slow_call_probability: f64,
+    pub(crate) store_throttle_probability: f64,
+    pub(crate) transaction_conflict_probability: f64,
+    /// A stale index does not show the writes of the last seconds.
+    pub(crate) stale_index_probability: f64,
+    /// A message is lost, arrives twice, or arrives late.
+    pub(crate) message_fault_probability: f64,
+    /// Also of rounds of upkeep.
+    pub(crate) missed_tick_probability: f64,
+    /// A platform refuses a post, limits the rate, revokes the grant, or returns an error.
+    pub(crate) platform_error_probability: f64,
+    /// Periods in which a port is down.
     pub(crate) outages: Vec<Outage>,
 }
 
-/// A period in which a port does not answer at all.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outage {
     pub(crate) port: Port,
@@ -72,13 +65,12 @@ pub(crate) struct Outage {
 }
 
 impl FaultProbabilities {
-    /// Whether nothing goes wrong.
     pub(crate) fn is_fault_free(&self) -> bool {
-        self.failing == 0.0
+        self.call_failure_probability == 0.0
     }
 
-    /// Draws how often things go wrong until `until`: a quarter of the seeds is
-    /// calm, half have some of everything, a quarter is wild.
+    /// Draws the probabilities and the outages until `until`: a quarter of the seeds has no
+    /// faults, half have some of each kind, a quarter has many.
     pub(crate) fn drawn(rng: &mut fastrand::Rng, from: DateTime<Utc>, until: DateTime<Utc>) -> Self {
         let strength = match rng.u32(0..4) {
             0 => return Self::default(),
@@ -87,15 +79,15 @@ impl FaultProbabilities {
         };
         let mut rate = |share: f64| strength * share * rng.f64();
         Self {
-            failing: rate(1.0),
-            deadly: rate(0.3),
-            slow: rate(0.3),
-            throttled: rate(0.5),
-            conflicting: rate(0.7),
-            stale: rate(8.0).min(1.0),
-            lossy: rate(3.0),
-            missed: rate(4.0),
-            moody: rate(3.0),
+            call_failure_probability: rate(1.0),
+            crash_probability: rate(0.3),
+            slow_call_probability: rate(0.3),
+            store_throttle_probability: rate(0.5),
+            transaction_conflict_probability: rate(0.7),
+            stale_index_probability: rate(8.0).min(1.0),
+            message_fault_probability: rate(3.0),
+            missed_tick_probability: rate(4.0),
+            platform_error_probability: rate(3.0),
             outages: outages(rng, from, until),
         }
     }

@@ -1,4 +1,4 @@
-//! What must be true of every run, whatever went wrong in it.
+//! Invariants of every run, whatever faults it has.
 
 mod cancelled;
 mod counted;
@@ -28,11 +28,10 @@ use crate::trace::Trace;
 use crate::users::{Answer, People};
 use crate::webhooks::Got;
 
-/// A post that is scheduled at least this long before its time must go out on
-/// the second.
+/// A post that is scheduled at least this long before its time must be published in its second.
 const AHEAD: TimeDelta = TimeDelta::seconds(5);
 
-/// Everything that is known of a run.
+/// Everything that is known about a run.
 pub(crate) struct History<'a> {
     pub(crate) people: &'a People,
     pub(crate) journal: &'a Journal,
@@ -40,12 +39,11 @@ pub(crate) struct History<'a> {
     pub(crate) answers: Vec<Answer>,
     pub(crate) told: Vec<Told>,
     pub(crate) leaks: Vec<String>,
-    /// How many processes died.
+    /// The number of processes that died.
     pub(crate) deaths: u64,
     pub(crate) notified: Vec<Got>,
 }
 
-/// Which kind of promise was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Lost,
@@ -55,11 +53,11 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// An invariant that did not hold.
+/// A broken invariant.
 #[derive(Clone, Debug)]
 pub(crate) struct Broken {
     pub(crate) kind: Kind,
-    /// The post whose history shows more of it.
+    /// The post whose history explains it.
     pub(crate) post: Option<PostId>,
     pub(crate) what: String,
 }
@@ -69,9 +67,8 @@ impl Broken {
         Self { kind, post: post.into(), what: what.into() }
     }
 
-    /// What happened, followed by the part of the trace that is about this
-    /// post.
-    pub(crate) fn told_with(&self, trace: &Trace) -> String {
+    /// The error, followed by the part of the trace about its post.
+    pub(crate) fn with_trace(&self, trace: &Trace) -> String {
         let mut text = self.what.clone();
         for line in self.post.iter().flat_map(|it| trace.about(it.get())) {
             text.push_str("\n    ");
@@ -81,39 +78,39 @@ impl Broken {
     }
 }
 
-/// Every invariant that did not hold.
+/// All broken invariants.
 pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
-    broken.extend(twice::each_target_is_public_at_most_once(history));
-    broken.extend(twice::no_two_deliveries_have_one_id(history));
-    broken.extend(cancelled::an_answered_change_is_respected(history));
+    broken.extend(twice::targets_are_published_at_most_once(history));
+    broken.extend(twice::deliveries_claim_different_platform_posts(history));
+    broken.extend(cancelled::confirmed_changes_take_effect(history));
     broken.extend(early::nothing_is_early(history));
-    broken.extend(ended::every_post_says_what_its_platform_says(history));
-    broken.extend(ended::no_platform_was_called_wrongly(history));
+    broken.extend(ended::post_status_matches_the_platform(history));
+    broken.extend(ended::platform_calls_are_valid(history));
     broken.extend(followed::nothing_follows_twice(history));
-    broken.extend(followed::nothing_that_follows_is_forgotten(history));
-    broken.extend(counted::the_counts_are_the_posts(history).await);
-    broken.extend(counted::the_marks_are_the_pending_targets(history));
-    broken.extend(counted::nothing_that_ended_is_due(history));
-    broken.extend(told::every_end_is_told(history));
-    broken.extend(told::nothing_is_told_that_is_not_so(history));
-    broken.extend(told::every_lost_grant_is_told(history));
-    broken.extend(told::every_scheduling_is_told_and_no_other(history));
-    broken.extend(told::every_account_that_comes_or_goes_is_told(history));
-    broken.extend(notified::every_event_comes_to_its_endpoint(history));
-    broken.extend(notified::nobody_is_told_what_is_of_another(history));
-    broken.extend(moves_on::what_has_ended_stays_ended(history));
-    broken.extend(moves_on::what_was_refused_did_not_happen(history));
-    broken.extend(paid::little_is_paid_for_doubts(history));
-    broken.extend(patient::no_platform_is_hammered(history));
-    broken.extend(patient::no_duplicate_is_sent_again(history));
-    broken.extend(leaked::no_credentials_are_logged(history));
-    broken.extend(leaked::one_request_makes_one_post(history));
+    broken.extend(followed::follow_ups_are_completed(history));
+    broken.extend(counted::post_counts_match_the_posts(history).await);
+    broken.extend(counted::pending_marks_match_the_pending_targets(history));
+    broken.extend(counted::ended_deliveries_are_not_due(history));
+    broken.extend(told::every_outcome_has_an_event(history));
+    broken.extend(told::every_event_matches_a_change(history));
+    broken.extend(told::every_lost_grant_has_an_event(history));
+    broken.extend(told::every_scheduling_has_exactly_one_event(history));
+    broken.extend(told::every_connect_and_disconnect_has_an_event(history));
+    broken.extend(notified::every_event_reaches_its_endpoint(history));
+    broken.extend(notified::endpoints_receive_only_events_of_their_user(history));
+    broken.extend(moves_on::final_states_do_not_change(history));
+    broken.extend(moves_on::refused_requests_change_nothing(history));
+    broken.extend(paid::paid_look_ups_are_limited(history));
+    broken.extend(patient::retries_respect_the_backoff(history));
+    broken.extend(patient::duplicate_refusals_are_not_retried(history));
+    broken.extend(leaked::credentials_are_not_logged(history));
+    broken.extend(leaked::each_request_creates_one_post(history));
     broken
 }
 
 impl History<'_> {
-    /// What became public, by target.
+    /// The public posts, by target.
     fn public_by_target(&self) -> BTreeMap<(PostId, TargetId), Vec<&Public>> {
         let mut by_target: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for public in &self.timeline.public {
@@ -130,16 +127,14 @@ impl History<'_> {
         self.journal.versions(post).find(|it| it.post.revision == revision)
     }
 
-    /// Whether the user was told, in one of these revisions, that a target may
-    /// be public already: whoever then sends it again accepts that it may be
-    /// public twice.
+    /// Whether the user was shown, in one of these revisions, that a target may already be public:
+    /// a user who sends it again accepts that it may be public twice.
     fn was_warned(&self, post: PostId, target: TargetId, revisions: std::ops::Range<u64>) -> bool {
         let versions = self.journal.versions(post).filter(|it| revisions.contains(&it.post.revision));
         versions.filter_map(|it| it.post.target(target)).any(may_be_public)
     }
 
-    /// How late the first public calls were, of posts that were scheduled well
-    /// ahead.
+    /// The lateness of the first publish calls of posts that were scheduled well ahead.
     pub(crate) fn lateness(&self) -> Vec<TimeDelta> {
         let mut called = BTreeSet::new();
         let first = self.timeline.begun.iter().filter(|it| called.insert(it.reference));

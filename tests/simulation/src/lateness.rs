@@ -1,6 +1,5 @@
-//! How late posts go out when nothing fails and schedules and queues behave as
-//! they do in practice: ticks come up to 59 s late, one of them is missed, and
-//! messages come up to a second late.
+//! The lateness of posts when nothing fails and schedules and queues behave as in practice: ticks
+//! are up to 59 s late, one of them is missed, and messages are up to a second late.
 
 use chrono::TimeDelta;
 
@@ -9,11 +8,10 @@ use crate::report::Report;
 use crate::run::run;
 use crate::scenario::{AccountPlot, Plot, PostAct, PostPlot, Scenario};
 
-/// Posts of one run.
 const POSTS: i64 = 60;
 
-/// When the first post is due: late enough that a tick plans most posts, and
-/// early enough that some are planned by the request that wrote them.
+/// When the first post is due: late enough that a tick plans most posts, and early enough that some
+/// are planned by the request that wrote them.
 const FIRST_DUE_S: i64 = 60;
 
 /// The time between two posts. All together they span several ticks.
@@ -21,7 +19,7 @@ const APART_S: i64 = 11;
 
 /// A run of a seed in which one tick is missed.
 pub fn lateness(seed: u64) -> Report {
-    let account = |platform| AccountPlot { platform, acts: Vec::new(), minded: true };
+    let account = |platform| AccountPlot { platform, acts: Vec::new(), reconnects: true };
     let post = |number| {
         let due = TimeDelta::seconds(FIRST_DUE_S + number * APART_S);
         PostPlot {

@@ -1,14 +1,13 @@
-//! The simulator: the real publishing code on one thread and a clock of its
-//! own, with everything that can go wrong at every call it makes.
+//! The simulator: the real publishing code on one thread with a virtual clock, and injected faults
+//! at every call that it makes.
 //!
-//! A seed decides everything, so a run can be repeated. Virtual time passes
-//! only when every task waits. The code under test is `publishing`, `storage`
-//! and `domain` as they are deployed; what they depend on is simulated at their
-//! ports: the SDK's requests to DynamoDB (`store`), the queue, the event bus,
-//! the platforms (`network`). Each invocation of a function is a `process`,
-//! which may die at any call. People (`users`) write, change and disconnect
-//! meanwhile, mostly at the worst moments. After a while nothing goes wrong any
-//! more, everything comes to rest, and the `invariants` are checked.
+//! A seed determines everything, so a run can be repeated. Virtual time passes only when every task
+//! waits. The code under test is `publishing`, `storage` and `domain` as they are deployed; their
+//! dependencies are simulated at their ports: the SDK's requests to DynamoDB (`store`), the queue,
+//! the event bus, the platforms (`network`). Each invocation of a function is a `process`, which
+//! may die at any call. Users (`users`) write, change and disconnect meanwhile, mostly at the worst
+//! moments. After a while the faults end, everything comes to rest, and the `invariants` are
+//! checked.
 //!
 //! ```text
 //! run ── World: time, dice, faults, trace

@@ -11,7 +11,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use crate::network::MARK;
 use crate::world::lock;
 
-/// The lines of a run that hold a token.
+/// The lines of a run that contain a token.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Logs(Arc<Mutex<Seen>>);
 
@@ -22,12 +22,10 @@ struct Seen {
 }
 
 impl Logs {
-    /// The lines that hold a token.
     pub(crate) fn leaks(&self) -> Vec<String> {
         lock(&self.0).leaks.clone()
     }
 
-    /// How many lines there were.
     #[cfg(test)]
     fn lines(&self) -> u64 {
         lock(&self.0).lines
@@ -80,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_in_a_line_is_found() {
+    fn token_in_a_log_line_is_found() {
         let logs = Logs::default();
 
         tracing::subscriber::with_default(logs.clone(), || {

@@ -16,39 +16,36 @@ use simulation::mutations::{self, Verdict};
 use simulation::scale::{self, Profile, Scale};
 use simulation::{CrashMatrix, FaultPlan, Report, Scenario, crash_matrix, lateness, platforms, run, side_by_side};
 
-/// A run allocates all the time; with this allocator it takes a seventh less
-/// time.
+/// A run allocates all the time; with this allocator it takes a seventh less time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Publishes in simulation, with everything going wrong that can.
+/// Simulates publishing with injected faults of every kind.
 ///
-/// Without options: seeds by chance, a death at every port call, lateness, and
-/// a million posts in one minute.
+/// Without options: random seeds, a crash at every port call, lateness, and a million posts in one
+/// minute.
 #[derive(Parser)]
 #[command(name = "simulate")]
 struct Options {
-    /// Seeds to run.
+    /// Number of seeds to run
     #[arg(long, default_value_t = 10_000)]
     seeds: u64,
-    /// Run this seed alone and print everything that happens in it.
+    /// Run only this seed and print everything that happens in it
     #[arg(long)]
     seed: Option<u64>,
-    /// Write the figures here.
+    /// Write the figures to this file
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Only break the protocol in every way of the list, and see that it is
-    /// noticed.
+    /// Only break the protocol in every way of the list, and check that the simulation notices
     #[arg(long)]
     mutations: bool,
-    /// Of the mutations, only those whose names contain one of these.
+    /// Run only mutations whose names contain one of these
     #[arg(long, requires = "mutations")]
     only: Vec<String>,
-    /// Only deaths and seeds, and only until something is broken.
+    /// Run only crashes and seeds, until an invariant is broken
     #[arg(long)]
     until_broken: bool,
-    /// All accounts of the seeds are on this platform, and nothing but seeds is
-    /// run.
+    /// Put all accounts of the seeds on this platform, and run only seeds
     #[arg(long, value_parser = PossibleValuesParser::new(platforms()))]
     on: Option<String>,
 }
@@ -87,15 +84,15 @@ fn replay(seed: u64, scenario: &Scenario) -> bool {
 }
 
 fn until_broken(seeds: u64) -> bool {
-    // A few random seeds show most broken invariants at once; deaths at every
-    // port call show the rest.
+    // A few random seeds show most broken invariants immediately; crashes at every port call show
+    // the rest.
     let (few, any) = (seeds.min(100), by_chance(None));
     Seeds::run(1..=few, true, &any).broken.is_empty()
         && crash_matrix(threads(), true).broken.is_empty()
         && Seeds::run(few + 1..=seeds, true, &any).broken.is_empty()
 }
 
-/// What came of many seeds.
+/// The sum of many seeds.
 #[derive(Default)]
 struct Seeds {
     count: u64,
@@ -123,7 +120,7 @@ impl Seeds {
         all.into_inner().unwrap_or_default()
     }
 
-    /// Says what was broken; whether nothing was.
+    /// Prints the broken invariants; true if there are none.
     fn told(self) -> bool {
         self.broken.iter().for_each(|it| println!("{it}"));
         self.broken.is_empty()
@@ -143,7 +140,7 @@ impl Seeds {
     }
 }
 
-/// How late posts were, in milliseconds.
+/// Lateness of posts in milliseconds.
 struct Lateness {
     posts: usize,
     earliest: i64,
@@ -172,7 +169,7 @@ impl Lateness {
     }
 }
 
-/// How many broken invariants are printed: enough to begin with.
+/// Number of broken invariants that are printed.
 const SHOWN: usize = 5;
 
 fn everything(options: &Options) -> bool {
@@ -194,10 +191,10 @@ fn everything(options: &Options) -> bool {
     }
     let ready = scale.ready().cloned();
     println!("\n{}\n", table(&seeds, &matrix, &late, ready.as_ref()));
-    println!("beside a user with 10,000 posts on servers that take 40 s\n{attacked}");
+    println!("together with a user with 10,000 posts on servers that take 40 s\n{attacked}");
     let mut missed = targets_missed(&late, ready.as_ref());
     if 1_000 < attacked.others_late_p99_ms {
-        missed.push("99 of 100 posts within a second beside a user with slow servers".to_owned());
+        missed.push("99 of 100 posts within a second despite a user with slow servers".to_owned());
     }
     for it in &missed {
         println!("target missed: {it}");
@@ -273,7 +270,7 @@ fn table(seeds: &Seeds, matrix: &CrashMatrix, late: &Lateness, scale: Option<&Sc
     rows.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
-/// The targets that the figures miss, in words.
+/// Messages about the targets that the figures miss.
 fn targets_missed(late: &Lateness, scale: Option<&Scale>) -> Vec<String> {
     let mut missed = Vec::new();
     let mut expect = |holds: bool, what: &str| {
@@ -286,7 +283,7 @@ fn targets_missed(late: &Lateness, scale: Option<&Scale>) -> Vec<String> {
     expect(late.p99 <= 1_000, "99 of 100 posts within a second");
     if let Some(scale) = scale {
         expect(scale.begun_s <= 60.0, "a million posts begun within the minute");
-        // One call in a thousand is slow, and is counted with two writes more.
+        // One call in a thousand is slow, and is counted with two more writes.
         expect(scale.write_units_per_post < 3.01, "3 write units per post in the full minute");
         expect(scale.read_units_to_plan <= 20_000.0, "20,000 read units to plan a million posts");
         expect(scale.hottest_partition.share <= 0.5, "no partition above half of its limit");

@@ -1,10 +1,9 @@
-//! Tests the simulator itself: would it notice a broken protocol? A copy of the
-//! sources is broken on purpose, in one way at a time, and simulated.
+//! Tests the simulator itself: does it notice a broken protocol? A copy of the sources is broken on
+//! purpose, in one way at a time, and simulated.
 //!
-//! Each mutation replaces an expression that must be found exactly once, so a
-//! mutation whose expression has changed is an error and not a silent pass. The
-//! copy is built only once, with all mutations in it; each asks at run time
-//! whether it is the one that is switched on.
+//! Each mutation replaces an expression that must be found exactly once, so a mutation whose
+//! expression has changed is an error and not a silent pass. The copy is built only once, with all
+//! mutations in it; each checks at run time whether it is enabled.
 
 mod list;
 
@@ -16,7 +15,7 @@ use std::time::{Duration, Instant};
 
 pub use list::{ALL, Mutation};
 
-/// What became of one mutation.
+/// The result of one mutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The simulation of the broken copy fails, as it should.
@@ -30,37 +29,30 @@ pub enum Verdict {
 pub enum MutationError {
     /// Files could not be copied, read or written.
     #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The piece of source is not there exactly once.
-    #[error("the mutation '{name}' does not fit: its text stands {found} times in {file}")]
+    Io { path: PathBuf, source: std::io::Error },
+    /// The expression is not found exactly once.
+    #[error("the mutation '{name}' does not fit: its text is {found} times in {file}")]
     Misplaced {
-        /// The mutation's name.
         name: &'static str,
-        /// The file that should contain it.
+        /// The file that should contain the expression.
         file: &'static str,
-        /// How often it was found.
+        /// How often the expression was found.
         found: usize,
     },
-    /// The copy does not compile.
     #[error("the copy with the mutations does not compile:\n{0}")]
     DoesNotCompile(String),
-    /// The copy fails with every mutation switched off, so its failures would
-    /// say nothing about the mutations.
+    /// The copy fails with every mutation disabled, so its failures would prove nothing about the
+    /// mutations.
     #[error("the copy fails without any mutation")]
     Broken,
 }
 
-/// How the simulation is built, here and in the copy.
+/// The build profile of the simulation, here and in the copy.
 const PROFILE: &str = "quick";
 /// Enough seeds to catch every mutation that the simulator can see.
 const SEEDS: &str = "2000";
 
-/// What a copy needs to be built.
+/// The files and folders that a copy needs to be built.
 const COPIED: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -76,22 +68,21 @@ const COPIED: [&str; 12] = [
     "tests/Cargo.toml",
 ];
 
-/// The mutations whose names contain one of these; all of them for none.
+/// The mutations whose names contain one of these; all of them for an empty list.
 pub fn named(only: &[String]) -> impl Iterator<Item = &'static Mutation> {
     ALL.iter().filter(move |it| only.is_empty() || only.iter().any(|part| it.name.contains(part.as_str())))
 }
 
-/// Tries every mutation that is [`named`] so, and reports each one as soon as its
+/// Tries every mutation that matches `only` (see [`named`]), and reports each one as soon as its
 /// verdict is known.
 ///
-/// All of them are compiled into one program. An environment variable names the
-/// one that is switched on.
+/// All of them are compiled into one program. An environment variable names the enabled one.
 pub fn run(
     sources: &Path,
     only: &[String],
     mut told: impl FnMut(&Mutation, Verdict, Duration),
 ) -> Result<usize, MutationError> {
-    // Cargo runs inside the copy, where a relative path would lead elsewhere.
+    // Cargo runs inside the copy, where a relative path would not resolve.
     let sources = &sources.canonicalize().map_err(|source| MutationError::Io { path: sources.to_owned(), source })?;
     let copy = sources.join("target/mutations");
     let _ = std::fs::remove_dir_all(&copy);
@@ -125,7 +116,7 @@ pub fn check(sources: &Path) -> Result<(), MutationError> {
     mutated(sources).map(drop)
 }
 
-/// Code that is added to the copy: it asks which mutation is switched on.
+/// Code that is added to the copy: it checks which mutation is enabled.
 const SWITCH: &str = r#"
 pub(crate) fn broken(name: &str) -> bool {
     static BROKEN: std::sync::LazyLock<Option<String>> = std::sync::LazyLock::new(|| std::env::var("BROKEN").ok());
@@ -157,9 +148,9 @@ fn mutated(sources: &Path) -> Result<BTreeMap<PathBuf, String>, MutationError> {
     Ok(changed)
 }
 
-/// Copies what cargo has built of the dependencies, so that it is not built
-/// again. Sharing the target directory does not work: cargo would mistake a
-/// crate of the copy for the same crate of the sources.
+/// Copies cargo's build of the dependencies, so that they are not built again. Sharing the target
+/// directory does not work: cargo would mistake a crate of the copy for the same crate of the
+/// sources.
 fn copy_built(built: &Path, copy: &Path) -> Result<(), MutationError> {
     let io = |source| MutationError::Io { path: copy.to_owned(), source };
     std::fs::create_dir_all(copy).map_err(io)?;
@@ -222,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mutation_has_its_place() {
+    fn every_mutation_matches_the_source_once() {
         check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
     }
 }

@@ -1,8 +1,8 @@
-//! The platforms: accounts, the posts that are public on them, and adapters
-//! that the service calls like any other.
+//! The platforms: accounts, the public posts on them, and adapters that the service calls like any
+//! other.
 
 mod adapter;
-mod fates;
+mod faults;
 mod grants;
 mod reference;
 mod reviews;
@@ -17,7 +17,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use platforms::{Connect, Credentials, LeadTimesByPlatform, Platform, Publish, Registry};
 
 use self::adapter::Adapter;
-pub(crate) use self::fates::PlatformFate;
+pub(crate) use self::faults::PlatformFault;
 pub(crate) use self::grants::{Grants, MARK};
 pub(crate) use self::reference::Reference;
 use self::reviews::Reviews;
@@ -39,20 +39,19 @@ struct Inner {
     uploads: Uploads,
     reviews: Reviews,
     timeline: Timeline,
-    /// What becomes of the first public calls, when that is not left to chance.
-    /// The last entry is used first.
-    fates: Vec<PlatformFate>,
-    /// How many effects of earlier calls are still to happen.
+    /// The scripted outcomes of the first publish calls. The last entry is used first.
+    faults: Vec<PlatformFault>,
+    /// The number of pending effects of earlier calls.
     to_come: usize,
-    /// Renewals under way, by the token that they spend.
+    /// Refreshes under way, by the token that they use.
     renewing: BTreeSet<String>,
-    /// Wrong calls that concern no post; those of posts are in the timeline.
+    /// Invalid calls that concern no post; those of posts are in the timeline.
     mistakes: Vec<String>,
 }
 
 impl Inner {
-    /// Whether the platform still keeps every upload that a public call names.
-    /// A post that is public already has them anyway.
+    /// Whether the platform still has every upload that a publish call names. A public post needs
+    /// none.
     fn has_what_it_names(&self, spec: Spec, reference: Reference, named: Option<Progress>) -> bool {
         let is_public = || self.timeline.find(reference).is_some();
         spec.steps == 0 || is_public() || named.is_some_and(|it| self.uploads.keeps(it))
@@ -65,20 +64,20 @@ pub fn platforms() -> impl Iterator<Item = &'static str> {
 }
 
 /// How long before a post is due each platform begins to prepare it.
-pub(crate) fn leads() -> LeadTimesByPlatform {
+pub(crate) fn lead_times() -> LeadTimesByPlatform {
     LeadTimesByPlatform::of(SPECS.iter().map(|it| (it.name, it.lead())))
 }
 
 impl Network {
-    /// `fates` says what becomes of the first public calls, in order.
-    pub(crate) fn new(world: Arc<SimulatedWorld>, fates: &[PlatformFate]) -> Self {
-        let fates = fates.iter().rev().copied().collect();
+    /// `faults` are the outcomes of the first publish calls, in order.
+    pub(crate) fn new(world: Arc<SimulatedWorld>, faults: &[PlatformFault]) -> Self {
+        let faults = faults.iter().rev().copied().collect();
         let inner = Inner {
             grants: Grants::default(),
             uploads: Uploads::default(),
             reviews: Reviews::default(),
             timeline: Timeline::default(),
-            fates,
+            faults,
             to_come: 0,
             renewing: BTreeSet::new(),
             mistakes: Vec::new(),
@@ -90,28 +89,27 @@ impl Network {
         SPECS.iter().map(|it| Adapter::new(self.clone(), *it))
     }
 
-    /// The adapters, as deliveries use them.
+    /// The adapters for deliveries.
     pub(crate) fn platforms(&self) -> Registry<dyn Publish> {
         Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// The adapters, as connect flows and disconnections use them.
+    /// The adapters for connect flows and disconnections.
     pub(crate) fn connectable(&self) -> Registry<dyn Connect> {
         Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// The adapters, as renewals use them.
+    /// The adapters for refreshes.
     pub(crate) fn renewable(&self) -> Registry<dyn Platform> {
         Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// The person grants us access to an account.
+    /// The user grants access to an account.
     pub(crate) fn authorize(&self, spec: Spec, account: &str) -> Credentials {
         let (now, lasts) = (self.world.now(), self.lasts());
         let mut inner = self.lock();
-        if spec.certainty == Certainty::Recognised && inner.timeline.page(account, None, 1).is_empty() {
-            // Posts from before the account was connected, which look like all
-            // later ones.
+        if spec.certainty == Certainty::Recognized && inner.timeline.page(account, None, 1).is_empty() {
+            // Posts from before the account was connected, which look like all later ones.
             for _ in 0..4 {
                 inner.timeline.show(account, false, now);
             }
@@ -119,12 +117,12 @@ impl Network {
         inner.grants.give(account, spec, lasts, now)
     }
 
-    /// The person revokes the grant on the platform.
+    /// The user revokes the grant on the platform.
     pub(crate) fn revoke(&self, account: &str) {
         self.lock().grants.revoke_account(account);
     }
 
-    /// Calls that the service must not have made and that concern no post.
+    /// Invalid calls of the service that concern no post.
     pub(crate) fn mistakes(&self) -> Vec<String> {
         self.lock().mistakes.clone()
     }
@@ -139,8 +137,8 @@ impl Network {
         0 < self.lock().to_come
     }
 
-    /// How long credentials are valid: minutes while things go wrong, so that
-    /// renewals happen; afterwards longer than any run.
+    /// The lifetime of credentials: minutes during faults, so that refreshes happen; afterwards
+    /// longer than any run.
     fn lasts(&self) -> TimeDelta {
         if self.world.is_quiet() {
             return TimeDelta::days(3);
@@ -148,8 +146,7 @@ impl Network {
         TimeDelta::seconds(self.world.dice().i64(180..600))
     }
 
-    /// Lets an effect happen on the platform at that time, whether or not its
-    /// caller still waits.
+    /// Applies an effect on the platform at that time, even if its caller does not wait any more.
     fn later(&self, at: DateTime<Utc>, effect: impl FnOnce(&mut Inner) + Send + 'static) {
         self.lock().to_come += 1;
         let network = self.clone();

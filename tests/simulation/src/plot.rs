@@ -1,21 +1,21 @@
-//! Draws from a seed what people do in a run.
+//! Draws from a seed what users do in a run.
 
 use chrono::TimeDelta;
 
-use crate::network::{PlatformFate, random_specs};
+use crate::network::{PlatformFault, random_specs};
 use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
 
 /// The latest time for which a new post is scheduled.
 const LAST_DUE_S: i64 = 360;
 
-/// The time from which on nothing goes wrong any more.
+/// The time from which on no faults are injected.
 const QUIET_S: i64 = 480;
 
 impl Plot {
-    /// What people do in the run of a seed.
+    /// The users' actions in the run of a seed.
     pub(crate) fn drawn(seed: u64) -> Self {
-        // A random generator of its own: the faults of the run draw from
-        // another one, so they do not change what people do.
+        // A separate random generator: the faults of the run draw from another one, so they do not
+        // change what users do.
         let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let mut accounts: Vec<_> = (0..rng.usize(2..=4)).map(|_| account(&mut rng)).collect();
         let mut posts: Vec<_> = (0..[2, 3, 3, 4, 5][rng.usize(0..5)]).map(|_| post(&mut rng, accounts.len())).collect();
@@ -27,13 +27,13 @@ impl Plot {
     }
 }
 
-/// Many posts at once on one account whose posts all look the same. Returns
-/// what becomes of the first public calls.
-fn rush(rng: &mut fastrand::Rng, accounts: &mut [AccountPlot], posts: &mut Vec<PostPlot>) -> Vec<PlatformFate> {
-    const DOUBTFUL: [PlatformFate; 4] =
-        [PlatformFate::AnswerLost, PlatformFate::CallLost, PlatformFate::ErrorAfter, PlatformFate::Error];
-    let platform = ["recognised", "recognised-in-steps"][rng.usize(0..2)];
-    accounts[0] = AccountPlot { platform, acts: Vec::new(), minded: true };
+/// Many posts at once on one account whose posts all look alike. Returns the outcomes of the first
+/// publish calls.
+fn rush(rng: &mut fastrand::Rng, accounts: &mut [AccountPlot], posts: &mut Vec<PostPlot>) -> Vec<PlatformFault> {
+    const DOUBTFUL: [PlatformFault; 4] =
+        [PlatformFault::ResponseLost, PlatformFault::CallLost, PlatformFault::ErrorAfter, PlatformFault::Error];
+    let platform = ["recognized", "recognized-in-steps"][rng.usize(0..2)];
+    accounts[0] = AccountPlot { platform, acts: Vec::new(), reconnects: true };
     let due = TimeDelta::seconds(rng.i64(120..LAST_DUE_S));
     posts.clear();
     for _ in 0..rng.usize(3..=6) {
@@ -61,10 +61,10 @@ fn account(rng: &mut fastrand::Rng) -> AccountPlot {
         acts.push((seconds(rng, 30, LAST_DUE_S), AccountAct::Connect));
     }
     acts.sort_by_key(|it| it.0);
-    // Few owners never reconnect: a post that waits for its account waits for a
-    // day, and simulating that day takes time.
+    // Few owners never reconnect: a post that waits for its account waits for a day, and simulating
+    // that day takes time.
     let specs: Vec<_> = random_specs().collect();
-    AccountPlot { platform: specs[rng.usize(0..specs.len())].name, acts, minded: rng.u32(0..200) != 0 }
+    AccountPlot { platform: specs[rng.usize(0..specs.len())].name, acts, reconnects: rng.u32(0..200) != 0 }
 }
 
 fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
@@ -73,7 +73,7 @@ fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
     targets.truncate([1, 1, 2, 2, 3][rng.usize(0..5)]);
 
     let written = seconds(rng, 0, 180);
-    // People choose whole seconds.
+    // Users choose whole seconds.
     let mut due = TimeDelta::seconds(rng.i64(written.num_seconds() + 5..LAST_DUE_S));
     let first = match rng.u32(0..8) {
         0 => PostAct::Create(None),
@@ -85,7 +85,7 @@ fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
     for _ in 0..[0, 0, 0, 1, 1, 2, 3][rng.usize(0..7)] {
         // Mostly close to the due second, where changes race with the delivery.
         let at = match rng.u32(0..5) {
-            // From another device, before the previous request was answered.
+            // From another device, before the response to the previous request.
             4 => last + TimeDelta::milliseconds(rng.i64(1..30)),
             0 => seconds(rng, written.num_seconds() + 1, LAST_DUE_S),
             1 => due + TimeDelta::milliseconds(rng.i64(-70_000..70_000)),

@@ -1,12 +1,10 @@
-//! The ports, where calls leave the code under test, and how long these calls
-//! take.
+//! The ports, where calls leave the code under test, and the durations of these calls.
 
 use std::time::Duration;
 
-/// The longest that a call of the store, the queue or the bus takes.
+/// The longest duration of a call to the store, the queue or the bus.
 pub(crate) const SLOWEST: Duration = Duration::from_secs(20);
 
-/// A place where calls leave the code under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
     Store,
@@ -17,7 +15,7 @@ pub(crate) enum Port {
 }
 
 impl Port {
-    /// How long a call takes: the minimum, and the usual maximum.
+    /// The duration of a call: the minimum, and the usual maximum.
     pub(crate) const fn pace(self) -> (Duration, Duration) {
         match self {
             Self::Store => (Duration::from_millis(1), Duration::from_millis(15)),
@@ -26,8 +24,8 @@ impl Port {
         }
     }
 
-    /// How long a slow call takes at most. An adapter times out after this, so
-    /// a slower call to a platform counts as cut off.
+    /// The maximum duration of a slow call. An adapter times out after this, so a slower call to a
+    /// platform counts as cut off.
     pub(crate) const fn slowest(self) -> Duration {
         match self {
             Self::Store | Self::Queue | Self::Events => SLOWEST,

@@ -1,5 +1,5 @@
-//! A process: one invocation of a function, from its first call to its answer.
-//! It may die at any call, and then none of its code runs any further.
+//! A process: one invocation of a function, from its first call to its response. It may die at any
+//! call, and then none of its code runs any further.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,6 @@ tokio::task_local! {
     static CURRENT: Arc<Process>;
 }
 
-/// One invocation of a function.
 #[derive(Debug)]
 pub(crate) struct Process {
     /// The function's name and a number, for the trace.
@@ -27,14 +26,13 @@ impl Process {
     }
 }
 
-/// The process that is running; `None` for the simulation itself, which sees
-/// everything and meets no faults.
+/// The running process; `None` for the simulation itself, which meets no faults.
 pub(crate) fn current() -> Option<Arc<Process>> {
     CURRENT.try_with(Arc::clone).ok()
 }
 
-/// Does `work` as a process of this name. `None` when it died or was cut off
-/// by the time limit of its function.
+/// Runs `work` as a process with this name. `None` when it died or exceeded the time limit of its
+/// function.
 pub(crate) async fn run<T>(name: String, limit: Duration, work: Pin<Box<impl Future<Output = T>>>) -> Option<T> {
     let process = Arc::new(Process { name, dead: AtomicBool::new(false) });
     let mortal = Mortal { process: Arc::clone(&process), work: Some(work) };
@@ -66,7 +64,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_of_a_process_runs_after_its_death() {
+    async fn killed_process_runs_nothing_more() {
         let went_on = AtomicBool::new(false);
         let work = async {
             let other = async {
@@ -86,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_is_cut_off_by_its_time_limit() {
+    async fn process_is_stopped_at_its_time_limit() {
         let slow = tokio::time::sleep(Duration::from_secs(61));
 
         assert_eq!(run("delivery#1".to_owned(), Duration::from_mins(1), Box::pin(slow)).await, None);

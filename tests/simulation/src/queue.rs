@@ -1,5 +1,5 @@
-//! The queue: messages come late, twice, out of order, or not at all. A message
-//! that was taken comes again unless its consumer deletes it.
+//! The queue: messages arrive late, twice, out of order, or not at all. A received message is
+//! redelivered unless its consumer deletes it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,29 +14,26 @@ use crate::faults::FaultProbabilities;
 use crate::port::Port;
 use crate::world::{InjectedFault, SimulatedWorld, lock};
 
-/// How long a message that was taken stays hidden: `VisibilityTimeout` in
-/// `template.yaml`.
+/// How long a received message stays hidden: `VisibilityTimeout` in `template.yaml`.
 const HIDDEN: TimeDelta = TimeDelta::seconds(361);
 
-/// How often a message is received before it goes to the dead-letter queue:
-/// `maxReceiveCount` in `template.yaml`.
+/// How often a message is received before it goes to the dead-letter queue: `maxReceiveCount` in
+/// `template.yaml`.
 const MAX_RECEIVES: u32 = 5;
 
-/// The most messages that one call takes.
+/// The most messages that one call receives.
 const BATCH: usize = 10;
 
-/// How much later than its delay a message shows at most, without any fault.
+/// How much later than its delay a message becomes visible at most, without any fault.
 const JITTER: Duration = Duration::from_secs(1);
 
-/// How late a late message is at most.
+/// The maximum delay of a late message.
 const LATE: Duration = Duration::from_mins(1);
 
-/// A message that somebody took.
+/// A received message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
-    /// The queue's id of it.
     pub(crate) id: u64,
-    /// Its content.
     pub(crate) message: DeliveryMessage,
     receives: u32,
 }
@@ -58,8 +55,8 @@ impl SimulatedQueue {
         Self { world, messages: Mutex::default(), came: Notify::new() }
     }
 
-    /// Waits for the next message, then collects more for as long as `window`,
-    /// and takes up to `most` of them.
+    /// Waits for the next message, then collects more for `window`, and returns up to `most` of
+    /// them.
     pub(crate) async fn take(&self, most: usize, window: Duration) -> Vec<Taken> {
         loop {
             let next = lock(&self.messages).waiting.keys().next().map(|it| it.0);
@@ -88,7 +85,7 @@ impl SimulatedQueue {
         let mut taken: Vec<_> = ready.iter().filter_map(|it| messages.waiting.remove(it)).collect();
         for it in &mut taken {
             it.receives += 1;
-            // It comes again unless it is deleted by then.
+            // It is redelivered unless it is deleted by then.
             if it.receives < MAX_RECEIVES {
                 messages.waiting.insert((now + HIDDEN, it.id), *it);
             }
@@ -96,12 +93,11 @@ impl SimulatedQueue {
         taken
     }
 
-    /// Deletes these messages, so that they do not come again.
+    /// Deletes these messages, so that they are not redelivered.
     pub(crate) fn done(&self, done: &[Taken]) {
         lock(&self.messages).waiting.retain(|_, it| done.iter().all(|done| done.id != it.id));
     }
 
-    /// Whether there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
         lock(&self.messages).waiting.is_empty()
     }
@@ -116,12 +112,12 @@ impl SimulatedQueue {
         messages.waiting.insert((now + delay, id), taken);
     }
 
-    /// One message that was sent: it may be lost, doubled or late.
+    /// Accepts a message that was sent: it may be lost, doubled or late.
     fn accept(&self, outgoing: &Outgoing) {
         let world = &self.world;
         let mut copies = 1;
         let mut longest = JITTER;
-        if world.befalls(world.weather.lossy) {
+        if world.happens(world.probabilities.message_fault_probability) {
             world.count_fault();
             match world.dice().u32(0..4) {
                 0 => copies = 0,
@@ -139,13 +135,13 @@ impl SimulatedQueue {
 }
 
 #[derive(Clone, Copy)]
-enum QueueFate {
+enum QueueFault {
     Fine,
     Unsent,
-    AnswerLost,
+    ResponseLost,
 }
 
-impl InjectedFault for QueueFate {
+impl InjectedFault for QueueFault {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 
@@ -153,20 +149,22 @@ impl InjectedFault for QueueFate {
         match self {
             Self::Fine => "",
             Self::Unsent => "not sent",
-            Self::AnswerLost => "answer lost",
+            Self::ResponseLost => "response lost",
         }
     }
 }
 
-fn chances(weather: &FaultProbabilities) -> [(f64, QueueFate); 2] {
-    [(weather.failing / 2.0, QueueFate::Unsent), (weather.failing / 2.0, QueueFate::AnswerLost)]
+fn chances(probabilities: &FaultProbabilities) -> [(f64, QueueFault); 2] {
+    [
+        (probabilities.call_failure_probability / 2.0, QueueFault::Unsent),
+        (probabilities.call_failure_probability / 2.0, QueueFault::ResponseLost),
+    ]
 }
 
 #[async_trait]
 impl Queue for SimulatedQueue {
     async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
-        // One call per batch, as in the real queue; without messages there is
-        // no call.
+        // One call per batch, as in the real queue; without messages there is no call.
         for batch in messages.chunks(BATCH) {
             let what: Vec<_> = batch
                 .iter()
@@ -175,16 +173,16 @@ impl Queue for SimulatedQueue {
                 })
                 .collect();
             let what = format!("send {}", what.join(" "));
-            let (call, fate) = self.world.call(Port::Queue, what, &chances(&self.world.weather));
+            let (call, fault) = self.world.call(Port::Queue, what, &chances(&self.world.probabilities));
             call.go().await;
-            if !matches!(fate, QueueFate::Unsent) {
+            if !matches!(fault, QueueFault::Unsent) {
                 for outgoing in batch {
                     self.accept(outgoing);
                 }
                 self.came.notify_one();
             }
             call.come_back().await;
-            if !matches!(fate, QueueFate::Fine) {
+            if !matches!(fault, QueueFault::Fine) {
                 return Err(QueueError("the connection was reset".to_owned()));
             }
         }
@@ -206,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_message_comes_again_until_it_is_done_and_at_last_is_put_aside() {
+    async fn message_is_redelivered_until_done_or_dead_lettered() {
         let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::zero()));
         let queue = SimulatedQueue::new(Arc::clone(&world));
         queue.send(&[outgoing(0), outgoing(60)]).await.unwrap();

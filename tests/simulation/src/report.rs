@@ -1,36 +1,34 @@
-//! What came of a run.
+//! The results of a run.
 
 use chrono::TimeDelta;
 
 use crate::trace::Trace;
 
-/// What came of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The seed, which gives the same run again.
+    /// The seed, which reproduces the run.
     pub seed: u64,
-    /// How many faults happened.
+    /// The number of injected faults.
     pub faults: u64,
-    /// How many port calls the code under test made.
+    /// The number of port calls of the code under test.
     pub port_calls: u64,
-    /// Whether the run was meant to have no faults.
+    /// Whether the run was planned without faults.
     pub calm: bool,
     /// Posts that became public.
     pub published: u64,
-    /// Targets whose end contradicts what their platform shows.
+    /// Targets whose outcome contradicts their platform.
     pub lost: u64,
     /// Targets that became public more than once.
     pub doubled: u64,
-    /// Deliveries that were due and that no worker looked at in time.
+    /// Due deliveries that no worker processed in time.
     pub stuck: u64,
-    /// Public calls before their post was due.
+    /// Publish calls before their post was due.
     pub early: u64,
-    /// Each invariant that did not hold, with the history of the post it
-    /// concerns.
+    /// Each broken invariant, with the history of its post.
     pub broken: Vec<String>,
-    /// How late the first public calls of scheduled posts were.
+    /// The lateness of the first publish calls of scheduled posts.
     pub lateness: Vec<TimeDelta>,
-    /// How long the run took in virtual time.
+    /// The duration of the run in virtual time.
     pub took: TimeDelta,
     /// Everything that happened.
     pub trace: Trace,

@@ -16,21 +16,20 @@ use crate::store::Journal;
 use crate::users::People;
 use crate::world::{SimulatedWorld, lock};
 
-/// How long after the last fault everything has ended at the latest: posts that
-/// wait for their account wait for a day, and some work comes after that.
+/// The time after the last fault within which everything must end: posts that wait for their
+/// account wait for a day, and some work comes after that.
 const LONGEST: TimeDelta = TimeDelta::hours(27);
 
-/// Runs a seed. The same seed and scenario give the same report, whatever this
-/// thread ran before.
+/// Runs a seed. The same seed and scenario give the same report, whatever this thread ran before.
 pub fn run(seed: u64, scenario: &Scenario) -> Report {
     let logs = Logs::default();
     let _listening = tracing::subscriber::set_default(logs.clone());
-    // What this thread makes only once draws random numbers, too; made here, it
+    // Objects that this thread creates only once draw random numbers, too; created here, they
     // cannot disturb the run.
     prepare_thread();
     seed_randomness(seed);
-    // The SDK draws from this generator: the jitter of its back-off, and its
-    // idempotency tokens for transactions.
+    // The SDK draws from this generator: the jitter of its back-off, and its idempotency tokens for
+    // transactions.
     fastrand::seed(seed);
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
     let report = runtime.block_on(play(seed, scenario, &logs));
@@ -98,24 +97,24 @@ async fn judge(seed: u64, deployment: &Deployment, people: &People, watch: Watch
         seed,
         faults,
         port_calls,
-        calm: world.weather.is_fault_free(),
+        calm: world.probabilities.is_fault_free(),
         published,
         lost,
         doubled,
         stuck,
         early,
-        broken: broken.iter().map(|it| it.told_with(&trace)).collect(),
+        broken: broken.iter().map(|it| it.with_trace(&trace)).collect(),
         lateness,
         took,
         trace,
     }
 }
 
-/// Which targets hold which ids, on platforms where all posts look the same.
+/// Which targets claim which ids, on platforms where all posts look alike.
 fn holders(journal: &Journal) -> Vec<(Reference, String, String)> {
     let targets = journal.posts().flat_map(|post| post.targets.iter().map(move |it| (post, it)));
-    let recognised = targets.filter(|(_, it)| Spec::named(&it.provider).certainty == Certainty::Recognised);
-    recognised
+    let recognized = targets.filter(|(_, it)| Spec::named(&it.provider).certainty == Certainty::Recognized);
+    recognized
         .filter_map(|(post, target)| {
             let reference = Reference { post: post.post_id, target: target.target_id, revision: post.revision };
             Some((reference, target.platform_post_id.clone()?, post.text_of(target).as_str().to_owned()))

@@ -1,5 +1,5 @@
-//! The store: the service's real code down to the SDK, whose requests are
-//! answered in this thread instead of by DynamoDB.
+//! The store: the service's real code down to the SDK, whose requests are handled in this thread
+//! instead of by DynamoDB.
 
 mod failures;
 mod image;
@@ -43,21 +43,18 @@ use crate::faults::When;
 use crate::port::Port;
 use crate::world::{SimulatedWorld, lock};
 
-/// A request that takes at least this long may arrive after its caller has
-/// given up.
+/// A request that takes at least this long may arrive after its caller has given up.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How far an index may be behind its table.
+/// The maximum delay of an index.
 const BEHIND: Duration = Duration::from_secs(3);
 
-/// Makes the tables of this thread in advance: making them takes longer than
-/// emptying them.
+/// Creates the tables of this thread in advance: creating them takes longer than emptying them.
 pub(crate) fn prepare_thread() {
     Tables::prepare();
 }
 
-/// An empty store for a run, and the journal of everything that will be written
-/// to it.
+/// An empty store for a run, and the journal of everything that will be written to it.
 pub(crate) fn store(world: &Arc<SimulatedWorld>, due_shards: u32) -> (Store, Arc<Mutex<Journal>>) {
     let journal = Arc::new(Mutex::new(Journal::default()));
     let wire = SimulatedEndpoint(Arc::new(Inner {
@@ -66,19 +63,17 @@ pub(crate) fn store(world: &Arc<SimulatedWorld>, due_shards: u32) -> (Store, Arc
         journal: Arc::clone(&journal),
         transacted: Mutex::default(),
     }));
-    // The configuration of `cloud::aws`, except for who answers and what the
-    // time is.
+    // The configuration of `cloud::aws`, except for the HTTP client and the clock.
     let config = Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .retry_config(RetryConfig::standard())
         .timeout_config(cloud::aws::timeouts())
-        // The SDK counts its remaining retries per process. Without a partition
-        // of its own a run would depend on those before it.
+        // The SDK counts its remaining retries per process. Without a partition of its own a run
+        // would depend on those before it.
         .retry_partition(RetryPartition::custom("simulation").build())
         .region(Region::from_static("us-east-1"))
         .endpoint_url("http://store.invalid")
-        // Nobody checks the signatures, and making them would take a tenth of a
-        // run.
+        // Nothing checks the signatures, and signing would take a tenth of a run.
         .allow_no_auth()
         .auth_scheme_preference([NO_AUTH_SCHEME_ID])
         .time_source(wire.clone())
@@ -87,7 +82,7 @@ pub(crate) fn store(world: &Arc<SimulatedWorld>, due_shards: u32) -> (Store, Arc
     (Store::new(Client::from_conf(config), PREFIX, due_shards), journal)
 }
 
-/// Takes the SDK's requests.
+/// Receives the SDK's requests.
 #[derive(Clone)]
 struct SimulatedEndpoint(Arc<Inner>);
 
@@ -95,7 +90,7 @@ struct Inner {
     world: Arc<SimulatedWorld>,
     tables: Tables,
     journal: Arc<Mutex<Journal>>,
-    /// The idempotency tokens of the transactions that were done.
+    /// The idempotency tokens of the completed transactions.
     transacted: Mutex<BTreeSet<String>>,
 }
 
@@ -133,14 +128,14 @@ impl Inner {
         assert!(!request.reads_eventually(), "a read that may be behind: {}", request.describe());
 
         let written = request.writes();
-        // Transactions write only tables that the journal follows, so only
-        // writes to these can conflict.
+        // Transactions write only tables that the journal records, so only writes to these can
+        // conflict.
         let contended = written.iter().any(|it| journal::is_followed(it.table));
-        let fates = chances(&self.world.weather, contended);
-        let (call, fate) = self.world.call(Port::Store, request.describe(), &fates);
-        let failed = answer(fate, request.transaction_items());
+        let faults = chances(&self.world.probabilities, contended);
+        let (call, fault) = self.world.call(Port::Store, request.describe(), &faults);
+        let failed = answer(fault, request.transaction_items());
         call.die(When::Before).await;
-        let done = match fate.is_done() {
+        let done = match fault.is_done() {
             true if PATIENCE < call.there => Some(self.perform_all_the_same(request, written, call.there).await),
             true => {
                 call.go().await;
@@ -155,8 +150,8 @@ impl Inner {
         failed.or(done.map(Ok)).expect("what did not fail was done")
     }
 
-    /// Performs a request that is so slow that it arrives even when its caller
-    /// has timed out or died.
+    /// Performs a request that is so slow that it arrives even when its caller has timed out or
+    /// died.
     async fn perform_all_the_same(
         self: &Arc<Self>,
         request: Request,
@@ -171,9 +166,9 @@ impl Inner {
         performed.await.expect("nobody ends it")
     }
 
-    /// Queries an index, which may be behind its table.
+    /// Queries an index, which may be stale.
     fn look_up(&self, query: QueryRequest) -> Result<String, DynoxideError> {
-        let behind = self.world.befalls(self.world.weather.stale);
+        let behind = self.world.happens(self.world.probabilities.stale_index_probability);
         let question = if behind { Question::of(&query) } else { None };
         let mut answer = self.tables.query(query)?;
         if let (Some(question), None) = (question, &answer.last_evaluated_key) {
@@ -209,17 +204,15 @@ impl Inner {
                 if metered {
                     lock(&self.journal).charge(meter::charges(&body, writes, PREFIX));
                 }
-                // A transaction that is sent again is answered as before, and
-                // changes nothing.
+                // A repeated transaction gets the same response and changes nothing.
                 if token.is_none_or(|it| lock(&self.transacted).insert(it)) {
                     lock(&self.journal).record(now, written, &self.tables);
                 }
                 response(200, body)
             }
             Err(error) => {
-                // A condition that does not hold is part of the protocol. Any
-                // other error is a mistake in a request, and must fail the
-                // test.
+                // A failed condition is part of the protocol. Any other error is a mistake in a
+                // request, and must fail the test.
                 let code = error.error_type();
                 let expected = code.ends_with("#ConditionalCheckFailedException")
                     || code.ends_with("#TransactionCanceledException");

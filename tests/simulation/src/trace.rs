@@ -1,5 +1,4 @@
-//! What happened in a run, line by line. Two runs of one seed give the same
-//! lines.
+//! The events of a run, line by line. Two runs of one seed give the same lines.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +7,6 @@ use chrono::{DateTime, Utc};
 
 use crate::process::Process;
 
-/// What happened in a run, line by line.
 #[derive(Clone, Default)]
 pub struct Trace(Vec<Line>);
 
@@ -16,15 +14,15 @@ pub struct Trace(Vec<Line>);
 struct Line {
     at: DateTime<Utc>,
     process: Option<Arc<Process>>,
-    /// The number of the port call; 0 for a line that is about none.
+    /// The number of the port call; 0 for a line about no call.
     call: u64,
     what: String,
-    fate: &'static str,
+    fault: &'static str,
 }
 
 impl Trace {
     pub(crate) fn note(&mut self, at: DateTime<Utc>, what: String) {
-        self.0.push(Line { at, process: crate::process::current(), call: 0, what, fate: "" });
+        self.0.push(Line { at, process: crate::process::current(), call: 0, what, fault: "" });
     }
 
     pub(crate) fn call(
@@ -33,17 +31,17 @@ impl Trace {
         process: Arc<Process>,
         call: u64,
         what: String,
-        fate: &'static str,
+        fault: &'static str,
     ) {
-        self.0.push(Line { at, process: Some(process), call, what, fate });
+        self.0.push(Line { at, process: Some(process), call, what, fault });
     }
 
-    /// The lines, as they print.
+    /// The lines, as they are printed.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(ToString::to_string)
     }
 
-    /// The lines that name this number, such as a post's.
+    /// The lines that contain this number, such as a post's id.
     pub fn about(&self, id: u64) -> impl Iterator<Item = String> {
         let id = id.to_string();
         self.0.iter().filter(move |it| it.what.contains(&id)).map(ToString::to_string)
@@ -74,8 +72,8 @@ impl fmt::Display for Line {
             "{at} {:>5} {process:<14} {}{}{}",
             self.call,
             self.what,
-            if self.fate.is_empty() { "" } else { " -> " },
-            self.fate
+            if self.fault.is_empty() { "" } else { " -> " },
+            self.fault
         )
     }
 }

@@ -1,4 +1,4 @@
-//! People: who writes posts, who owns accounts, and what they were answered.
+//! Users: writers of posts and owners of accounts, and the responses that they received.
 
 mod owner;
 mod writer;
@@ -21,26 +21,25 @@ use crate::deployment::Deployment;
 use crate::scenario::{Plot, PostAct};
 use crate::world::lock;
 
-/// The endpoint of the user of a run.
+/// The endpoint of the run's user.
 pub(crate) const MINE: &str = "https://mine.example/";
 
-/// That of another user, to whom nothing happens.
+/// The endpoint of another user, who has no events.
 pub(crate) const THEIRS: &str = "https://theirs.example/";
 
-/// What a writer was answered.
+/// A response to a writer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    /// When the answer came.
+    /// When the response arrived.
     pub(crate) at: DateTime<Utc>,
     pub(crate) post: PostId,
     pub(crate) act: PostAct,
-    /// The words that the request gave the post, if any.
+    /// The text that the request gave the post, if any.
     pub(crate) text: Option<String>,
-    /// The content of the answer.
     pub(crate) said: Said,
 }
 
-/// What a writer was told.
+/// The content of a response.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
     /// The change was made, and this is the post now.
@@ -49,22 +48,22 @@ pub(crate) enum Said {
     Deleted,
     /// The change was refused, and nothing changed.
     Refused,
-    /// No answer came: the change may have been made or not.
+    /// No response arrived: the outcome of the change is unknown.
     Nothing,
 }
 
-/// The people of a run, and the state that they share.
+/// The users of a run, and their shared state.
 pub(crate) struct People {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) user: User,
     pub(crate) accounts: Vec<Account>,
     answers: Mutex<Vec<Answer>>,
-    /// Cases in which two requests with one idempotency key made two posts.
+    /// Cases in which two requests with one idempotency key created two posts.
     pub(crate) twice_created: Mutex<Vec<String>>,
 }
 
 impl People {
-    /// Makes one user with connected accounts, before anything goes wrong.
+    /// Creates one user with connected accounts, before faults begin.
     pub(crate) async fn settle(deployment: Arc<Deployment>, plot: &Plot) -> Arc<Self> {
         let user = User { user_id: deployment.publishing.ids.fresh(), ..domain::testing::a_user() };
         join(&deployment.publishing.store, &user).await;
@@ -83,7 +82,7 @@ impl People {
         Arc::new(people)
     }
 
-    /// Lets all people act, and ends when all have done what they wanted.
+    /// Runs all users' actions until they are done.
     pub(crate) async fn live(self: &Arc<Self>, plot: &Plot) {
         let mut tasks = JoinSet::new();
         for (label, post) in plot.posts.iter().enumerate() {
@@ -97,17 +96,17 @@ impl People {
         }
     }
 
-    /// The secret of the endpoint there.
+    /// The secret of the endpoint with this URL.
     pub(crate) fn secret(&self, url: &str) -> Option<WebhookSecret> {
         self.deployment.webhooks.secret(url)
     }
 
-    /// What writers were answered, in order.
+    /// The responses to writers, in order.
     pub(crate) fn answers(&self) -> Vec<Answer> {
         lock(&self.answers).clone()
     }
 
-    /// An account as it is connected now.
+    /// The current connection of an account.
     pub(crate) fn connection(&self, account: &Account) -> Option<Connection> {
         lock(&self.deployment.journal).connections().find(|it| account.is(it)).cloned()
     }

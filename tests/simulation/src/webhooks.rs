@@ -1,5 +1,4 @@
-//! Endpoints of webhooks, the queue that leads to them, and the function that
-//! tells them.
+//! Webhook endpoints, their queue, and the function that calls them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -25,22 +24,22 @@ use webhooks::{App, EndpointClient, Request, SigningKeys};
 use crate::port::Port;
 use crate::world::{InjectedFault, SimulatedWorld, lock};
 
-/// How long a message that was taken stays hidden, and how often it is received
-/// before it is put aside: `WebhookQueue` in `template.yaml`.
+/// How long a received message stays hidden, and how often it is received before it is
+/// dead-lettered: `WebhookQueue` in `template.yaml`.
 const HIDDEN: TimeDelta = TimeDelta::seconds(180);
 const MAX_RECEIVES: u32 = 5;
 
-/// How much later than its delay a message shows at most.
+/// How much later than its delay a message becomes visible at most.
 const JITTER: Duration = Duration::from_secs(1);
 
-/// A message that an endpoint got.
+/// A message that an endpoint received.
 #[derive(Clone, Debug)]
 pub(crate) struct Got {
     pub(crate) at: DateTime<Utc>,
     pub(crate) request: Request,
 }
 
-/// A message of the queue that somebody took.
+/// A received message of the queue.
 #[derive(Clone, Debug)]
 struct Taken {
     id: u64,
@@ -48,13 +47,13 @@ struct Taken {
     receives: u32,
 }
 
-/// The queue of webhooks, and everything that endpoints got.
+/// The queue of webhooks, and everything that endpoints received.
 pub(crate) struct Webhooks {
     world: Arc<SimulatedWorld>,
     waiting: Mutex<BTreeMap<(DateTime<Utc>, u64), Taken>>,
     came: Notify,
     got: Mutex<Vec<Got>>,
-    /// By the addresses of endpoints.
+    /// By endpoint URL.
     secrets: Mutex<BTreeMap<String, WebhookSecret>>,
 }
 
@@ -64,7 +63,7 @@ impl Webhooks {
         Arc::new(Self { world, waiting, came: Notify::new(), got, secrets })
     }
 
-    /// Gives this user an endpoint, before anything goes wrong.
+    /// Creates an endpoint for this user, before faults begin.
     pub(crate) async fn settle(self: &Arc<Self>, publishing: &Publishing, user: UserId, url: &str) {
         let parsed = EndpointUrl::parse(url).expect("an address");
         let made = self.app(publishing).add(user, parsed, Vec::new(), None).await;
@@ -75,7 +74,7 @@ impl Webhooks {
         lock(&self.secrets).insert(url.to_owned(), secret);
     }
 
-    /// The function as a new process of it starts.
+    /// The function as a new process starts it.
     pub(crate) fn app(self: &Arc<Self>, publishing: &Publishing) -> App {
         let Publishing { store, clock, ids, sealer, events, .. } = publishing.clone();
         let api = Api {
@@ -100,39 +99,39 @@ impl Webhooks {
         }
     }
 
-    /// Brings an event from the bus: at least once, now and then twice.
+    /// Delivers an event from the bus: at least once, sometimes twice.
     pub(crate) fn bring(&self, event: &Event) {
         if !self.is_used() {
             return;
         }
         let body = json!({ "detail-type": event.detail_type, "detail": event.detail }).to_string();
-        let twice = self.world.befalls(self.world.weather.lossy);
+        let twice = self.world.happens(self.world.probabilities.message_fault_probability);
         for _ in 0..if twice { 2 } else { 1 } {
             self.put(body.clone(), TimeDelta::zero());
         }
     }
 
-    /// Whether anybody has an endpoint.
+    /// Whether any user has an endpoint.
     pub(crate) fn is_used(&self) -> bool {
         !lock(&self.secrets).is_empty()
     }
 
-    /// Whether no message is on its way.
+    /// Whether no message is pending.
     pub(crate) fn is_empty(&self) -> bool {
         lock(&self.waiting).is_empty()
     }
 
-    /// What endpoints got, in order.
+    /// The messages that endpoints received, in order.
     pub(crate) fn got(&self) -> Vec<Got> {
         lock(&self.got).clone()
     }
 
-    /// The secret of the endpoint there.
+    /// The secret of the endpoint with this URL.
     pub(crate) fn secret(&self, url: &str) -> Option<WebhookSecret> {
         lock(&self.secrets).get(url).cloned()
     }
 
-    /// Waits for the next messages, and takes them.
+    /// Waits for the next messages, and receives them.
     pub(crate) async fn take(&self) -> (SqsEvent, Vec<u64>) {
         loop {
             let next = lock(&self.waiting).keys().next().map(|it| it.0);
@@ -148,7 +147,6 @@ impl Webhooks {
         }
     }
 
-    /// Deletes these messages.
     pub(crate) fn done(&self, done: &[u64]) {
         lock(&self.waiting).retain(|_, it| !done.contains(&it.id));
     }
@@ -185,13 +183,13 @@ impl Webhooks {
 }
 
 #[derive(Clone, Copy)]
-enum QueueFate {
+enum QueueFault {
     Fine,
     Unsent,
-    AnswerLost,
+    ResponseLost,
 }
 
-impl InjectedFault for QueueFate {
+impl InjectedFault for QueueFault {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 
@@ -199,7 +197,7 @@ impl InjectedFault for QueueFate {
         match self {
             Self::Fine => "",
             Self::Unsent => "not sent",
-            Self::AnswerLost => "answer lost",
+            Self::ResponseLost => "response lost",
         }
     }
 }
@@ -210,14 +208,14 @@ impl WebhookQueue for Webhooks {
         if hints.is_empty() {
             return Ok(());
         }
-        let chance = self.world.weather.failing / 2.0;
-        let fates = [(chance, QueueFate::Unsent), (chance, QueueFate::AnswerLost)];
-        let (call, fate) = self.world.call(Port::Queue, format!("send {} notices", hints.len()), &fates);
+        let chance = self.world.probabilities.call_failure_probability / 2.0;
+        let faults = [(chance, QueueFault::Unsent), (chance, QueueFault::ResponseLost)];
+        let (call, fault) = self.world.call(Port::Queue, format!("send {} notices", hints.len()), &faults);
         call.go().await;
-        if !matches!(fate, QueueFate::Unsent) {
+        if !matches!(fault, QueueFault::Unsent) {
             for hint in hints {
-                // A message may be lost, or come twice.
-                let goes_wrong = self.world.befalls(self.world.weather.lossy);
+                // A message may be lost, or arrive twice.
+                let goes_wrong = self.world.happens(self.world.probabilities.message_fault_probability);
                 let copies = if goes_wrong { [0, 2][self.world.dice().usize(0..2)] } else { 1 };
                 let delay = TimeDelta::seconds(hint.delay_s(self.world.now()).into());
                 for _ in 0..copies {
@@ -226,22 +224,22 @@ impl WebhookQueue for Webhooks {
             }
         }
         call.come_back().await;
-        match fate {
-            QueueFate::Fine => Ok(()),
+        match fault {
+            QueueFault::Fine => Ok(()),
             _ => Err(QueueError("the connection was reset".to_owned())),
         }
     }
 }
 
 #[derive(Clone, Copy)]
-enum EndpointFate {
+enum EndpointFault {
     Accepted,
     Down,
     Refused,
-    AnswerLost,
+    ResponseLost,
 }
 
-impl InjectedFault for EndpointFate {
+impl InjectedFault for EndpointFault {
     const FINE: Self = Self::Accepted;
     const DOWN: Self = Self::Down;
 
@@ -250,7 +248,7 @@ impl InjectedFault for EndpointFate {
             Self::Accepted => "",
             Self::Down => "not reached",
             Self::Refused => "refused",
-            Self::AnswerLost => "answer lost",
+            Self::ResponseLost => "response lost",
         }
     }
 }
@@ -258,18 +256,21 @@ impl InjectedFault for EndpointFate {
 #[async_trait]
 impl EndpointClient for Webhooks {
     async fn call(&self, request: Request) -> EndpointResponse {
-        let chance = self.world.weather.moody / 3.0;
-        let fates = [(chance, EndpointFate::Down), (chance, EndpointFate::Refused), (chance, EndpointFate::AnswerLost)];
-        let (call, fate) = self.world.call(Port::Endpoint, format!("tell {} {}", request.url, request.id), &fates);
+        let chance = self.world.probabilities.platform_error_probability / 3.0;
+        let faults =
+            [(chance, EndpointFault::Down), (chance, EndpointFault::Refused), (chance, EndpointFault::ResponseLost)];
+        let (call, fault) = self.world.call(Port::Endpoint, format!("tell {} {}", request.url, request.id), &faults);
         call.go().await;
-        if matches!(fate, EndpointFate::Accepted | EndpointFate::AnswerLost) {
+        if matches!(fault, EndpointFault::Accepted | EndpointFault::ResponseLost) {
             lock(&self.got).push(Got { at: self.world.now(), request });
         }
         call.come_back().await;
-        match fate {
-            EndpointFate::Accepted => EndpointResponse { status: Some(204), ..EndpointResponse::none("", 50) },
-            EndpointFate::Refused => EndpointResponse { status: Some(500), ..EndpointResponse::none("", 50) },
-            EndpointFate::Down | EndpointFate::AnswerLost => EndpointResponse::none("no answer within 15 s", 15_000),
+        match fault {
+            EndpointFault::Accepted => EndpointResponse { status: Some(204), ..EndpointResponse::none("", 50) },
+            EndpointFault::Refused => EndpointResponse { status: Some(500), ..EndpointResponse::none("", 50) },
+            EndpointFault::Down | EndpointFault::ResponseLost => {
+                EndpointResponse::none("no answer within 15 s", 15_000)
+            }
         }
     }
 }

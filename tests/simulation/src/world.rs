@@ -1,5 +1,4 @@
-//! The ground of a run: virtual time, the random generator, the faults, and the
-//! trace of what happened.
+//! The environment of a run: virtual time, the random generator, the faults, and the trace.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,21 +13,20 @@ use crate::port::Port;
 use crate::process::{self, Process};
 use crate::trace::Trace;
 
-/// What becomes of a call, in terms of its port.
+/// The outcome of a call, in terms of its port.
 pub(crate) trait InjectedFault: Copy {
-    /// The call succeeds.
     const FINE: Self;
-    /// The port is down: the call has no effect, and no answer comes.
+    /// The port is down: the call has no effect, and no response arrives.
     const DOWN: Self;
 
     /// Its name in the trace.
     fn name(self) -> &'static str;
 }
 
-/// A call on its way.
+/// A call in progress.
 pub(crate) struct Call {
     process: Option<Arc<Process>>,
-    /// How long it takes to arrive.
+    /// The time until it arrives.
     pub(crate) there: Duration,
     back: Duration,
     /// On which side of the call its process dies, if it does.
@@ -42,7 +40,7 @@ impl Call {
         wait(self.there).await;
     }
 
-    /// Waits until its answer has arrived.
+    /// Waits until its response has arrived.
     pub(crate) async fn come_back(&self) {
         self.die(When::After).await;
         wait(self.back).await;
@@ -62,15 +60,14 @@ async fn wait(duration: Duration) {
     }
 }
 
-/// The ground of a run.
+/// The environment of a run.
 #[derive(Debug)]
 pub(crate) struct SimulatedWorld {
     began: Instant,
-    /// When the run begins.
     pub(crate) start: DateTime<Utc>,
-    /// The time from which on nothing goes wrong any more.
+    /// The time from which on no faults are injected.
     pub(crate) quiet_at: DateTime<Utc>,
-    pub(crate) weather: FaultProbabilities,
+    pub(crate) probabilities: FaultProbabilities,
     kills: Vec<Kill>,
     /// The number of the one tick that is missed.
     missed_tick: Option<u32>,
@@ -89,7 +86,7 @@ impl SimulatedWorld {
         let start = domain::testing::noon();
         let quiet_at = start + quiet_after;
         let mut dice = fastrand::Rng::with_seed(seed);
-        let (weather, kills) = match faults {
+        let (probabilities, kills) = match faults {
             FaultPlan::None | FaultPlan::MissedTick => (FaultProbabilities::default(), Vec::new()),
             FaultPlan::Chance => (FaultProbabilities::drawn(&mut dice, start, quiet_at), Vec::new()),
             FaultPlan::Script(kills) => (FaultProbabilities::default(), kills.clone()),
@@ -100,7 +97,7 @@ impl SimulatedWorld {
             began: Instant::now(),
             start,
             quiet_at,
-            weather,
+            probabilities,
             kills,
             missed_tick,
             dice: Mutex::new(dice),
@@ -119,41 +116,38 @@ impl SimulatedWorld {
         self.start + TimeDelta::from_std(self.began.elapsed()).unwrap_or_default()
     }
 
-    /// The same virtual time, for the code under test.
+    /// The virtual time, for the code under test.
     pub(crate) fn clock(self: &Arc<Self>) -> Clock {
         let world = Arc::clone(self);
         Clock::of(move || world.now())
     }
 
-    /// Waits until then.
     pub(crate) async fn sleep_until(&self, at: DateTime<Utc>) {
         if let Ok(left) = (at - self.now()).to_std() {
             tokio::time::sleep(left).await;
         }
     }
 
-    /// Whether nothing goes wrong any more.
+    /// Whether the period with faults is over.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet_at <= self.now()
     }
 
-    /// Whether all people have finished long ago.
+    /// Whether the period with faults ended so long ago that all users have finished.
     pub(crate) fn is_long_quiet(&self) -> bool {
         self.quiet_at + TimeDelta::minutes(20) < self.now()
     }
 
-    /// Whether something with this chance happens; never once nothing goes
-    /// wrong any more.
-    pub(crate) fn befalls(&self, chance: f64) -> bool {
-        0.0 < chance && !self.weather.is_fault_free() && !self.is_quiet() && lock(&self.dice).f64() < chance
+    /// Whether a fault with this probability happens; never after the period with faults.
+    pub(crate) fn happens(&self, chance: f64) -> bool {
+        0.0 < chance && !self.probabilities.is_fault_free() && !self.is_quiet() && lock(&self.dice).f64() < chance
     }
 
-    /// Whether the tick with this number is missed.
     pub(crate) fn misses_tick(&self, number: u32) -> bool {
-        self.missed_tick == Some(number) || self.befalls(self.weather.missed)
+        self.missed_tick == Some(number) || self.happens(self.probabilities.missed_tick_probability)
     }
 
-    /// The random generator, for what is no fault.
+    /// The random generator, for draws that are no fault.
     pub(crate) fn dice(&self) -> MutexGuard<'_, fastrand::Rng> {
         lock(&self.dice)
     }
@@ -168,7 +162,7 @@ impl SimulatedWorld {
         Duration::from_millis(lock(&self.dice).u64(millis(least)..=millis(most)))
     }
 
-    /// Counts a fault that is not the fate of a call.
+    /// Counts a fault that is not the outcome of a call.
     pub(crate) fn count_fault(&self) {
         self.faults.fetch_add(1, Ordering::Relaxed);
     }
@@ -178,23 +172,23 @@ impl SimulatedWorld {
         lock(&self.trace).note(self.now(), what.into());
     }
 
-    /// Begins a port call and decides what becomes of it. `fates` are the
-    /// alternatives to success, each with its chance.
-    pub(crate) fn call<F: InjectedFault>(&self, port: Port, what: String, fates: &[(f64, F)]) -> (Call, F) {
+    /// Begins a port call and draws its outcome. `faults` are the alternatives to success, each with
+    /// its probability.
+    pub(crate) fn call<F: InjectedFault>(&self, port: Port, what: String, faults: &[(f64, F)]) -> (Call, F) {
         let Some(process) = process::current() else {
             let call = Call { process: None, there: Duration::ZERO, back: Duration::ZERO, dies: None };
             return (call, F::FINE);
         };
         let number = 1 + self.calls.fetch_add(1, Ordering::Relaxed);
         let now = self.now();
-        let fate = self.fate(port, fates);
+        let fault = self.draw_fault(port, faults);
         let dies = self.death(number);
-        let slow = self.befalls(self.weather.slow);
+        let slow = self.happens(self.probabilities.slow_call_probability);
         let (least, usual) = port.pace();
         let duration = if slow { self.between(usual, port.slowest()) } else { self.between(least, usual) };
         let there = self.up_to(duration);
 
-        let mut name = fate.name();
+        let mut name = fault.name();
         if dies.is_some() || slow || !name.is_empty() {
             self.count_fault();
         }
@@ -205,24 +199,24 @@ impl SimulatedWorld {
             None => {}
         }
         lock(&self.trace).call(now, Arc::clone(&process), number, what, name);
-        (Call { process: Some(process), there, back: duration.saturating_sub(there), dies }, fate)
+        (Call { process: Some(process), there, back: duration.saturating_sub(there), dies }, fault)
     }
 
-    fn fate<F: InjectedFault>(&self, port: Port, fates: &[(f64, F)]) -> F {
+    fn draw_fault<F: InjectedFault>(&self, port: Port, faults: &[(f64, F)]) -> F {
         if self.is_quiet() {
             return F::FINE;
         }
         let now = self.now();
-        if self.weather.outages.iter().any(|it| it.port == port && it.from <= now && now < it.until) {
+        if self.probabilities.outages.iter().any(|it| it.port == port && it.from <= now && now < it.until) {
             return F::DOWN;
         }
-        if self.weather.is_fault_free() {
+        if self.probabilities.is_fault_free() {
             return F::FINE;
         }
         let mut thrown = lock(&self.dice).f64();
-        for (chance, fate) in fates {
+        for (chance, fault) in faults {
             if thrown < *chance {
-                return *fate;
+                return *fault;
             }
             thrown -= chance;
         }
@@ -233,12 +227,12 @@ impl SimulatedWorld {
         if let Some(kill) = self.kills.iter().find(|it| it.call == number) {
             return Some(kill.when);
         }
-        let dies = self.befalls(self.weather.deadly);
+        let dies = self.happens(self.probabilities.crash_probability);
         dies.then(|| if lock(&self.dice).bool() { When::Before } else { When::After })
     }
 
-    /// Does `work` as a process of a function with this time limit; `None` when
-    /// it died or was cut off.
+    /// Runs `work` as a process of a function with this time limit; `None` when it died or exceeded
+    /// the limit.
     pub(crate) fn process<T>(
         &self,
         function: &str,
@@ -247,8 +241,8 @@ impl SimulatedWorld {
     ) -> impl Future<Output = Option<T>> {
         let number = 1 + self.processes.fetch_add(1, Ordering::Relaxed);
         let name = format!("{function}#{number}");
-        // On the heap, because a request's future is large and every future
-        // that awaits it would be as large.
+        // On the heap, because a request's future is large and every future that awaits it would be
+        // as large.
         let work = Box::pin(work);
         async move {
             self.running.fetch_add(1, Ordering::Relaxed);
@@ -263,7 +257,7 @@ impl SimulatedWorld {
         }
     }
 
-    /// How many processes have died or were cut off.
+    /// The number of processes that died or exceeded their limit.
     pub(crate) fn deaths(&self) -> u64 {
         self.deaths.load(Ordering::Relaxed)
     }
@@ -278,12 +272,12 @@ impl SimulatedWorld {
         0 < self.running.load(Ordering::Relaxed)
     }
 
-    /// Port calls so far.
+    /// The number of port calls so far.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Faults so far.
+    /// The number of faults so far.
     pub(crate) fn faults(&self) -> u64 {
         self.faults.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Runs of whole seeds: they repeat themselves, and what they promise holds.
+//! Runs of whole seeds: they are reproducible, and their invariants hold.
 
 use simulation::{FaultPlan, Kill, Report, Scenario, When, run};
 
@@ -11,7 +11,7 @@ fn trace(report: &Report) -> Vec<String> {
 }
 
 #[test]
-fn a_seed_gives_the_same_run_whatever_ran_before_and_wherever() {
+fn seed_reproduces_its_run() {
     for seed in [3, 4, 10] {
         let first = by_chance(seed);
         by_chance(seed + 1);
@@ -29,7 +29,7 @@ fn a_seed_gives_the_same_run_whatever_ran_before_and_wherever() {
 }
 
 #[test]
-fn what_is_promised_holds_for_some_seeds() {
+fn invariants_hold_for_some_seeds() {
     let mut faults = 0;
     for seed in 1..=25 {
         let report = by_chance(seed);
@@ -41,7 +41,7 @@ fn what_is_promised_holds_for_some_seeds() {
 }
 
 #[test]
-fn a_run_without_faults_meets_none_and_is_on_time() {
+fn run_without_faults_is_on_time() {
     // None of its platforms is slow or limited.
     let report = run(7, &Scenario { plot: None, on: None, faults: FaultPlan::None });
 
@@ -52,7 +52,7 @@ fn a_run_without_faults_meets_none_and_is_on_time() {
 }
 
 #[test]
-fn a_scripted_death_happens_where_it_is_said_and_nothing_before_it_differs() {
+fn scripted_crash_happens_at_its_call_and_changes_nothing_before() {
     let calm = run(5, &Scenario { plot: None, on: None, faults: FaultPlan::None });
 
     for (call, when) in [(1, When::Before), (40, When::Before), (40, When::After)] {

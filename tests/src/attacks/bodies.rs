@@ -1,5 +1,4 @@
-//! Bodies that are to make the service answer more than it was sent, or work
-//! for long.
+//! Bodies that would make the service respond with more than it received, or work for long.
 
 use std::time::Duration;
 
@@ -7,26 +6,26 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{Arena, Attack};
-use crate::{answer::Answer, attacks, ensure, fault::Result};
+use crate::{answer::Answer, attacks, ensure, error::Result};
 
 pub(super) fn attacks() -> Vec<Attack> {
     let mut all = attacks!(7, [
-        "261 KB of unknown scopes", "one fault; the answer stays below 64 KiB" => many_scopes;
-        "a list of 50,000 accounts, one of 85,000 files", "one fault each" => long_lists;
-        "40,000 unknown fields", "50 faults of them named, all counted" => many_fields;
-        "a field with a name of 200 KB, control characters among them", "the name is cut" => long_name;
-        "objects 40,000 levels deep", "400, and it says why" => deep;
+        "261 KB of unknown scopes", "one error; the response stays below 64 KiB" => many_scopes;
+        "a list of 50,000 accounts, one of 85,000 files", "one error each" => long_lists;
+        "40,000 unknown fields", "50 errors named, all counted" => many_fields;
+        "a field name of 200 KB with control characters", "the name is truncated" => long_name;
+        "objects 40,000 levels deep", "400 with the reason" => deep;
     ]);
     all.extend(attacks!(21, [
-        "a draft is scheduled by a field given twice", "422 that names it, on every operation" => given_twice;
-        "a field given twice in an entry of platforms", "422 with the entry's place" => given_twice_inside;
+        "a draft is scheduled by a field given twice", "422 that names the field, on every operation" => given_twice;
+        "a field given twice in an entry of platforms", "422 with the path of the entry" => given_twice_inside;
         "1e400 as the id of an account", "422 on the field" => huge_number;
-        "a query parameter and a form's field given twice", "422, and a page that names it" => given_twice_elsewhere;
+        "a query parameter and a form's field given twice", "422, and a page that names the field" => given_twice_elsewhere;
     ]));
     all
 }
 
-/// Sends 256 KB and no more.
+/// Sends a body of exactly 256 KB.
 async fn send(arena: &Arena, method: Method, path: &str, body: &str) -> Result<Answer> {
     let api = arena.lifted().stranger()?.with_token(Some(arena.lifted().token()));
     let answer = api.call(method, path).raw("application/json", body.as_bytes()).send().await?;

@@ -1,44 +1,44 @@
-//! Attempts at user codes that belong to somebody else's device.
+//! Guessing user codes of another user's device.
 
 use super::{Arena, Attack};
-use crate::{attacks, ensure, fault::Result, world::fresh_email};
+use crate::{attacks, deployment::fresh_email, ensure, error::Result};
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(8, [
-        "a link with somebody's code is opened thirty times", "nothing is shown or counted, and the code still works" => links;
-        "six codes are guessed", "the sixth is refused, a right one too, and nobody else is" => guesses;
+        "a link with another user's code is opened thirty times", "nothing is shown or counted, and the code still works" => links;
+        "six codes are guessed", "the sixth is refused, even a correct one; other users are not affected" => guesses;
     ])
 }
 
 async fn links(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (api, mut browser, email) = (world.stranger()?, world.browser()?, fresh_email());
-    let device = world.device(&api, &[]).await?;
+    let deployment = arena.lifted();
+    let (api, mut browser, email) = (deployment.stranger()?, deployment.browser()?, fresh_email());
+    let device = deployment.device(&api, &[]).await?;
     for _ in 0..30 {
-        let page = world.sign_in(&mut browser, &device.complete, &email).await?;
-        ensure!(page.form_with_button("Approve").is_none(), "{}", page.fault("a link alone shows what asks"));
-        let wrong = format!("{}/device?user_code=BBBB-BBBB", world.origin());
-        world.sign_in(&mut browser, &wrong, &email).await?;
+        let page = deployment.sign_in(&mut browser, &device.complete, &email).await?;
+        ensure!(page.form_with_button("Approve").is_none(), "{}", page.test_error("a link alone shows the app"));
+        let wrong = format!("{}/device?user_code=BBBB-BBBB", deployment.origin());
+        deployment.sign_in(&mut browser, &wrong, &email).await?;
     }
-    let page = world.approval(&mut browser, &device, &email).await?;
-    ensure!(page.form_with_button("Approve").is_some(), "{}", page.fault("links were counted"));
-    Ok("60 links, and then the code was taken".to_owned())
+    let page = deployment.approval(&mut browser, &device, &email).await?;
+    ensure!(page.form_with_button("Approve").is_some(), "{}", page.test_error("links were counted"));
+    Ok("60 links, and then the code was accepted".to_owned())
 }
 
 async fn guesses(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (api, mut browser, email) = (world.stranger()?, world.browser()?, fresh_email());
-    let device = world.device(&api, &[]).await?;
-    let wrong = format!("{}/device?user_code=BBBB-BBBB", world.origin());
+    let deployment = arena.lifted();
+    let (api, mut browser, email) = (deployment.stranger()?, deployment.browser()?, fresh_email());
+    let device = deployment.device(&api, &[]).await?;
+    let wrong = format!("{}/device?user_code=BBBB-BBBB", deployment.origin());
     for _ in 0..5 {
-        let page = world.sign_in(&mut browser, &wrong, &email).await?;
+        let page = deployment.sign_in(&mut browser, &wrong, &email).await?;
         let answer = browser.press(&page, "Continue", &[]).await?;
-        ensure!(answer.status.as_u16() == 422, "{}", answer.fault("a wrong code"));
+        ensure!(answer.status.as_u16() == 422, "{}", answer.test_error("a wrong code"));
     }
-    let refused = world.approval(&mut browser, &device, &email).await?;
-    ensure!(refused.status.as_u16() == 429, "{}", refused.fault("a sixth code"));
-    let mut other = world.browser()?;
-    let taken = world.approval(&mut other, &device, &fresh_email()).await?;
-    ensure!(taken.form_with_button("Approve").is_some(), "{}", taken.fault("somebody else is held back"));
-    Ok("the sixth entry: 429; somebody else's: taken".to_owned())
+    let refused = deployment.approval(&mut browser, &device, &email).await?;
+    ensure!(refused.status.as_u16() == 429, "{}", refused.test_error("a sixth code"));
+    let mut other = deployment.browser()?;
+    let taken = deployment.approval(&mut other, &device, &fresh_email()).await?;
+    ensure!(taken.form_with_button("Approve").is_some(), "{}", taken.test_error("another user is refused"));
+    Ok("the sixth entry: 429; another user's: accepted".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Attempts to have somebody else's account connected to one's own tenant.
+//! Attempts to connect a victim's account to the attacker's user.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,10 +8,10 @@ use crate::{
     answer::{list, text},
     attacks,
     browser::{Browser, Page},
+    deployment::{Deployment, User, fresh_email},
     ensure,
-    fault::Result,
+    error::Result,
     harness::{Harness, LIFTED},
-    world::{Deployment, User, fresh_email},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -27,11 +27,11 @@ pub(super) fn attacks() -> Vec<Attack> {
         "guests permitted: a guest is sent off in one browser, and another browser comes back",
             "403, nothing is connected; the first browser can still end it" => a_guests_answer_elsewhere;
         "guests permitted: another site presses for a guest",
-            "403, and nobody is sent to the platform" => a_forged_press;
+            "403, and no redirect to the platform" => a_forged_press;
     ])
 }
 
-/// Who is sent through an attacker's connect flow.
+/// Checks that the connect flow is still pending and has connected nothing.
 async fn nothing_is_connected(attacker: &User<'_>, request: &Value) -> Result {
     let status = attacker.api.get(text(request, "poll_url")?).await?.ok(200)?;
     ensure!(status["status"] == "pending", "the connect flow is {status}");
@@ -40,7 +40,7 @@ async fn nothing_is_connected(attacker: &User<'_>, request: &Value) -> Result {
     Ok(())
 }
 
-/// The victim says yes at the sandbox platform; the page on which they end.
+/// The victim allows access at the sandbox platform; returns the last page.
 async fn allows(victim: &mut Browser, request: &Value) -> Result<Page> {
     let page = victim.open(text(request, "authorization_url")?).await?;
     victim.press(&page, "Allow", &[]).await
@@ -53,39 +53,39 @@ async fn another_users_link(arena: &Arena) -> Result<String> {
     let page = allows(&mut victim.browser, &request).await?;
 
     nothing_is_connected(&attacker, &request).await?;
-    ensure!(page.status == 403, "{}", page.fault("the victim was let in"));
-    ensure!(page.html.contains(&attacker.email), "{}", page.fault("the victim is not told whose it is"));
+    ensure!(page.status == 403, "{}", page.test_error("the victim was let in"));
+    ensure!(page.html.contains(&attacker.email), "{}", page.test_error("the page does not name the owner"));
     Ok(format!("{} for {}, pending", page.status.as_u16(), attacker.email))
 }
 
 async fn a_strangers_link(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (attacker, mut victim) = (world.new_user().await?, world.browser()?);
+    let deployment = arena.lifted();
+    let (attacker, mut victim) = (deployment.new_user().await?, deployment.browser()?);
     let request = attacker.begin().await?;
 
     let page = allows(&mut victim, &request).await?;
 
     nothing_is_connected(&attacker, &request).await?;
-    ensure!(page.form_with_button("Sign in").is_some(), "{}", page.fault("the victim was let in"));
-    // Nothing was used up: signed in as themselves the victim is refused, and
-    // the owner could still come back.
-    let page = world.sign_in_on(&mut victim, page, &fresh_email()).await?;
+    ensure!(page.form_with_button("Sign in").is_some(), "{}", page.test_error("the victim was let in"));
+    // The flow is not consumed: signed in as themselves the victim is denied, and the owner could
+    // still return.
+    let page = deployment.sign_in_on(&mut victim, page, &fresh_email()).await?;
     nothing_is_connected(&attacker, &request).await?;
-    ensure!(page.status == 403, "{}", page.fault("the victim was let in"));
+    ensure!(page.status == 403, "{}", page.test_error("the victim was let in"));
     Ok(format!("the sign-in, then {}, pending", page.status.as_u16()))
 }
 
 async fn a_typed_password(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (attacker, victim) = (world.new_user().await?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (attacker, victim) = (deployment.new_user().await?, deployment.new_user().await?);
     let request = attacker.api.call(Method::POST, "/connections/connect/bluesky").send().await?.ok(201)?;
     let page = text(&request, "authorization_url")?.to_owned();
     let typed = [("handle", "victim.example"), ("app_password", "abcd-efgh-ijkl-mnop")];
 
     let mut seen = Vec::new();
-    for mut browser in [world.browser()?, victim.browser.clone()] {
+    for mut browser in [deployment.browser()?, victim.browser.clone()] {
         let asked = browser.open(&page).await?;
-        ensure!(asked.form_with_field("app_password").is_none(), "{}", asked.fault("a password is asked for"));
+        ensure!(asked.form_with_field("app_password").is_none(), "{}", asked.test_error("a password is asked for"));
         seen.push(browser.post(&page, &typed).await?.status.as_u16());
     }
 
@@ -114,41 +114,41 @@ async fn with_guests() -> Result<(Harness, Deployment)> {
     let mut arguments = vec!["--guest-connect flows"];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    Ok((stack, world))
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    Ok((stack, deployment))
 }
 
 async fn a_guests_answer_elsewhere(_: &Arena) -> Result<String> {
-    let (_stack, world) = with_guests().await?;
-    let agency = world.new_user().await?;
+    let (_stack, deployment) = with_guests().await?;
+    let agency = deployment.new_user().await?;
     let request = agency.begin().await?;
-    let (mut guest, mut other) = (world.browser()?, world.browser()?);
+    let (mut guest, mut other) = (deployment.browser()?, deployment.browser()?);
 
     let asked = guest.open(text(&request, "authorization_url")?).await?;
-    ensure!(asked.url.path().starts_with("/connect/"), "{}", asked.fault("nobody is asked first"));
-    ensure!(asked.html.contains(&agency.email), "{}", asked.fault("who receives access is not named"));
+    ensure!(asked.url.path().starts_with("/connect/"), "{}", asked.test_error("no page asks first"));
+    ensure!(asked.html.contains(&agency.email), "{}", asked.test_error("who receives access is not named"));
     let consent = guest.press(&asked, "Continue to Sandbox", &[]).await?;
 
-    // What the guest's browser is told by the platform comes back in another.
+    // The platform's response to the guest's browser arrives in another browser.
     let refused = other.press(&consent, "Allow", &[]).await?;
     nothing_is_connected(&agency, &request).await?;
-    ensure!(refused.status == 403, "{}", refused.fault("another browser was let in"));
+    ensure!(refused.status == 403, "{}", refused.test_error("another browser was let in"));
 
     let ended = guest.press(&consent, "Allow", &[]).await?;
     let status = agency.api.get(text(&request, "poll_url")?).await?.ok(200)?;
-    ensure!(status["status"] == "completed", "{}", ended.fault(&status.to_string()));
-    ensure!(ended.html.contains(&agency.email), "{}", ended.fault("who received it is not named"));
+    ensure!(status["status"] == "completed", "{}", ended.test_error(&status.to_string()));
+    ensure!(ended.html.contains(&agency.email), "{}", ended.test_error("who received it is not named"));
     Ok(format!("{}, then completed in the first browser", refused.status.as_u16()))
 }
 
 async fn a_forged_press(_: &Arena) -> Result<String> {
-    let (_stack, world) = with_guests().await?;
-    let attacker = world.new_user().await?;
+    let (_stack, deployment) = with_guests().await?;
+    let attacker = deployment.new_user().await?;
     let request = attacker.begin().await?;
     let page = text(&request, "authorization_url")?;
 
     let mut seen = Vec::new();
-    let mut victim = world.browser()?;
+    let mut victim = deployment.browser()?;
     seen.push(victim.post(page, &[]).await?.status.as_u16());
     victim.open(page).await?;
     seen.push(victim.post(page, &[]).await?.status.as_u16());

@@ -1,4 +1,4 @@
-//! Servers that repeat what they were told in confidence.
+//! Servers that echo secrets of a request.
 
 use std::time::Duration;
 
@@ -9,17 +9,18 @@ use platforms::conformance::network::{Call, InjectedFault, Network};
 use super::{Arena, Attack};
 use crate::{
     answer::text,
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, fresh},
+    ensure,
+    error::Result,
     harness::{Harness, LIFTED},
     moment,
     platforms::connecting::connect,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(11, [
-        "a server repeats token and text of a post in its refusal", "its words are shown without both, and the log has neither" => repeats;
+        "a server echoes token and text of a post in its error", "the message is shown without both, and the log has neither" => repeats;
     ])
 }
 
@@ -29,12 +30,12 @@ async fn repeats(_: &Arena) -> Result<String> {
     let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    let user = world.new_user().await?;
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    let user = deployment.new_user().await?;
     let account = connect(&user, &server).await?;
     let tokens = server.access_tokens();
     ensure!(!tokens.is_empty(), "the server gave no token");
-    ensure!(server.echo(), "the server's refusals have no words");
+    ensure!(server.echo(), "the server's errors have no message");
     server.trouble(Call::Publish, InjectedFault::Unwanted, usize::MAX);
 
     let words = fresh("a secret until it is out");
@@ -46,7 +47,7 @@ async fn repeats(_: &Arena) -> Result<String> {
     .await?;
 
     let message = text(&failed["platforms"][0], "error_message")?;
-    ensure!(message.contains("[…]"), "the words of the server did not arrive: {message}");
+    ensure!(message.contains("[…]"), "the server's message is not shown: {message}");
     let log = stack.log();
     for unsaid in tokens.iter().chain([&words]) {
         ensure!(!message.contains(unsaid.as_str()), "the message has {unsaid}: {message}");

@@ -13,7 +13,7 @@ use tokio::{
 use super::{Arena, Attack};
 use crate::{
     attacks, ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     picture,
     platforms::several::Stand,
 };
@@ -22,29 +22,29 @@ pub(super) fn attacks() -> Vec<Attack> {
     attacks!(22, [
         "each character of a file's address is changed", "404 each time" => changed;
         "the user, the file, the type or the end of an address is replaced by another", "404 each time" => replaced;
-        "an address is written in another way, or leads to another folder", "404 each time" => written_otherwise;
+        "an address is encoded differently, or leads to another folder", "404 each time" => written_otherwise;
     ])
 }
 
-/// A stack that Instagram fetched a picture from.
+/// A stack from which Instagram has fetched an image.
 async fn stand() -> Result<Stand> {
     let network: Arc<dyn Network> = Arc::new(<Instagram>::start(Clock::System).await);
     Stand::beside(vec![network], &[]).await
 }
 
-/// The path from which Instagram fetched a picture of a new user, with the user's id.
+/// The path from which Instagram fetched an image of a new user, with the user's id.
 async fn path_of(stand: &Stand, color: u8) -> Result<(i64, String)> {
     let bytes = picture::png(64, 48, [color, 120, 90]);
     let (user, addresses) = stand.fetched("instagram", &[(MimeType::Png, bytes)]).await?;
-    let [address] = &addresses[..] else { return Err(Fault::new(format!("it fetched {addresses:?}"))) };
-    let path = address.strip_prefix(stand.world().origin()).unwrap_or_default().to_owned();
+    let [address] = &addresses[..] else { return Err(TestError::new(format!("it fetched {addresses:?}"))) };
+    let path = address.strip_prefix(stand.deployment().origin()).unwrap_or_default().to_owned();
     ensure!(status(stand, &path).await? == 200, "{path} is not there");
     Ok((user.id, path))
 }
 
-/// The status of the answer to exactly this path: no client normalizes it.
+/// The status of a request for exactly this path: no client normalizes it.
 async fn status(stand: &Stand, path: &str) -> Result<u16> {
-    let host = stand.world().origin().trim_start_matches("http://");
+    let host = stand.deployment().origin().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes()).await?;
     let mut head = [0; 12];

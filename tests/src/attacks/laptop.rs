@@ -1,5 +1,5 @@
-//! What a web page, a neighbour or somebody at the end of a tunnel tries
-//! against `cargo dev`.
+//! Attacks of a web page, of another machine on the network, or of a tunnel's visitor on `cargo
+//! dev`.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -19,38 +19,39 @@ use crate::{
     answer::text,
     attacks,
     browser::Browser,
+    deployment::{Deployment, fresh_email},
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::{Harness, LIFTED},
     picture,
-    world::{Deployment, fresh_email},
 };
 
-/// Where a tunnel would make the service public.
+/// The public origin of a tunnel to the service.
 const OUTSIDE: &str = "https://app.sps-tunnel.example";
 
 const LIST: Option<&str> = Some("ListTables");
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(5, [
-        "the database is looked for at every port of the process", "one port is open, and it is not a database" => every_port;
-        "a page calls the database that --dynamodb-port opens", "403 with an Origin, 421 by another name, no CORS" => page_calls_database;
-        "the database is called with keys that everybody knows", "refused; with the printed keys it answers" => known_keys;
-        "a name that was rebound to this machine reads the API and the sandbox", "421 and nothing else" => rebinding;
+        "every port of the process is searched for the database", "one port is open, and it is not a database" => every_port;
+        "a page calls the database that --dynamodb-port opens", "403 with an Origin, 421 for another host name, no CORS" => page_calls_database;
+        "the database is called with well-known keys", "denied; the printed keys work" => known_keys;
+        "a rebound host name reads the API and the sandbox", "421 and nothing else" => rebinding;
         "a page posts to the sandbox with a browser", "403, and no fault is armed" => page_posts;
-        "the sandbox, the issuer and /dev are opened through a tunnel", "404 under every name, forwarded or not" => through_tunnel;
+        "the sandbox, the issuer and /dev are opened through a tunnel", "404 for every host name, forwarded or not" => through_tunnel;
         "a file is read with the store's well-known secret", "403" => known_secret_of_files;
-        "somebody signs in where --origin names a tunnel", "signed in, by a browser of this machine" => signs_in;
+        "a user signs in where --origin names a tunnel", "signed in, by a browser of this machine" => signs_in;
     ])
 }
 
-/// Sends a request to a stack under this name.
-async fn by_name(world: &Deployment, method: Method, path: &str, host: &str) -> Result<StatusCode> {
-    let request = world.http().request(method, format!("{}{path}", world.origin())).header(header::HOST, host);
+/// Sends a request with this `Host`.
+async fn by_name(deployment: &Deployment, method: Method, path: &str, host: &str) -> Result<StatusCode> {
+    let request =
+        deployment.http().request(method, format!("{}{path}", deployment.origin())).header(header::HOST, host);
     Ok(request.send().await?.status())
 }
 
-/// The ports of loopback that the process with this id listens at.
+/// The loopback ports on which the process with this id listens.
 fn ports_of(process: u32) -> Result<Vec<u16>> {
     let mut sockets = Vec::new();
     for entry in std::fs::read_dir(format!("/proc/{process}/fd"))? {
@@ -125,9 +126,9 @@ async fn page_calls_database(_: &Arena) -> Result<String> {
     Ok(seen.join(", "))
 }
 
-/// Addresses of this machine by which others reach it.
+/// Addresses of this machine that other machines can reach.
 fn other_addresses() -> Result<Vec<Ipv4Addr>> {
-    // No packet is sent: this asks which address would be used.
+    // Sends no packet; it only determines which address would be used.
     let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
     let ours = socket.connect(("192.0.2.1", 9)).and_then(|()| socket.local_addr());
     Ok(match ours {
@@ -155,12 +156,12 @@ pub(super) fn signed(
         .time(SystemTime::now())
         .settings(settings)
         .build()
-        .map_err(|it| Fault::new(it.to_string()))?;
+        .map_err(|it| TestError::new(it.to_string()))?;
     let target = operation.map(|it| format!("DynamoDB_20120810.{it}"));
     let headers: Vec<_> = target.iter().map(|it| ("x-amz-target", it.as_str())).collect();
     let request =
         SignableRequest::new(method.as_str(), url, headers.iter().copied(), SignableBody::Bytes(body.as_bytes()));
-    let instructions = request.and_then(|it| sign(it, &params.into())).map_err(|it| Fault::new(it.to_string()))?;
+    let instructions = request.and_then(|it| sign(it, &params.into())).map_err(|it| TestError::new(it.to_string()))?;
     let mut request = plain()?.request(method.clone(), url).body(body.to_owned());
     for (name, value) in headers.into_iter().chain(instructions.output().headers()) {
         request = request.header(name, value);
@@ -178,33 +179,33 @@ async fn known_keys(_: &Arena) -> Result<String> {
     let listed = signed(&Method::POST, &url, "dynamodb", ("local", secret), LIST, "{}")?.send().await?;
     let (status, tables) = (listed.status(), listed.text().await?);
     ensure!(status.is_success() && tables.contains("local-users"), "the printed keys: {status} {tables}");
-    Ok("403 to all 4; with the printed keys it answers".to_owned())
+    Ok("403 to all 4; the printed keys work".to_owned())
 }
 
 async fn rebinding(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let port = world.origin().rsplit(':').next().unwrap_or_default();
+    let deployment = arena.lifted();
+    let port = deployment.origin().rsplit(':').next().unwrap_or_default();
     let hosts = ["evil.example".to_owned(), format!("evil.example:{port}"), format!("localhost.evil.example:{port}")];
     let mut tried = 0;
     for host in &hosts {
         for path in ["/docs", "/api/v1/user", "/sandbox", "/sandbox/posts.json", "/dev/events", "/dev-issuer/jwks"] {
-            let status = by_name(world, Method::GET, path, host).await?;
+            let status = by_name(deployment, Method::GET, path, host).await?;
             ensure!(status == StatusCode::MISDIRECTED_REQUEST, "{host}{path}: {status}");
             tried += 1;
         }
     }
     let ours = format!("127.0.0.1:{port}");
-    let status = by_name(world, Method::GET, "/sandbox/posts.json", &ours).await?;
+    let status = by_name(deployment, Method::GET, "/sandbox/posts.json", &ours).await?;
     ensure!(status.is_success(), "{ours} is ours: {status}");
     Ok(format!("421 to all {tried}"))
 }
 
 async fn page_posts(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
+    let deployment = arena.lifted();
     for site in ["cross-site", "same-site"] {
-        let answer = world
+        let answer = deployment
             .http()
-            .post(format!("{}/sandbox/faults", world.origin()))
+            .post(format!("{}/sandbox/faults", deployment.origin()))
             .header("sec-fetch-site", site)
             .header("content-type", "application/json")
             .body(r#"{"account":"nobody","kind":"refuse","count":1}"#)
@@ -215,26 +216,26 @@ async fn page_posts(arena: &Arena) -> Result<String> {
     Ok("403 from another site and from another port".to_owned())
 }
 
-/// Where a tunnel can lead to.
+/// A free address for the local end of a tunnel.
 fn end_of_tunnel() -> Result<SocketAddr> {
     Ok(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
-/// A stack that serves a tunnel there.
+/// A stack that serves a tunnel at this address.
 async fn tunnelled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deployment)> {
     let port = tunnel.port().to_string();
     let mut arguments = vec!["--origin", origin, "--origin-port", &port];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    Ok((stack, world))
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    Ok((stack, deployment))
 }
 
 async fn through_tunnel(_: &Arena) -> Result<String> {
     let tunnel = end_of_tunnel()?;
-    let (_stack, world) = tunnelled(OUTSIDE, tunnel).await?;
+    let (_stack, deployment) = tunnelled(OUTSIDE, tunnel).await?;
     let name = OUTSIDE.trim_start_matches("https://");
-    let local = world.origin().trim_start_matches("http://").to_owned();
+    let local = deployment.origin().trim_start_matches("http://").to_owned();
     let paths = [
         "/sandbox",
         "/sandbox/posts.json",
@@ -246,14 +247,15 @@ async fn through_tunnel(_: &Arena) -> Result<String> {
         "/dev-issuer/authorize",
         "/dev-issuer/.well-known/openid-configuration",
     ];
-    // A tunnel passes on the outside's name, its target's, or what the visitor wrote, and may say for whom it asks.
+    // A tunnel forwards its public host name, its target's, or the visitor's, and may add the
+    // original host.
     let (target, forwarded) = (tunnel.to_string(), [None, Some(("x-forwarded-host", name))]);
     for host in [name, &target, &local] {
         for further in forwarded {
             let asked = async |path: &str| {
-                let request = world.http().get(format!("http://{tunnel}{path}")).header(header::HOST, host);
+                let request = deployment.http().get(format!("http://{tunnel}{path}")).header(header::HOST, host);
                 let request = further.into_iter().fold(request, |it, (name, value)| it.header(name, value));
-                Ok::<_, Fault>(request.send().await?.status())
+                Ok::<_, TestError>(request.send().await?.status())
             };
             for path in paths {
                 let status = asked(path).await?;
@@ -266,34 +268,39 @@ async fn through_tunnel(_: &Arena) -> Result<String> {
         }
     }
     for (header, value) in [("host", name), ("x-forwarded-for", "203.0.113.9")] {
-        let status =
-            world.http().get(format!("{}/sandbox", world.origin())).header(header, value).send().await?.status();
+        let status = deployment
+            .http()
+            .get(format!("{}/sandbox", deployment.origin()))
+            .header(header, value)
+            .send()
+            .await?
+            .status();
         ensure!(status == StatusCode::MISDIRECTED_REQUEST, "a tunnel to the port of this machine, {header}: {status}");
     }
     Ok(format!("404 to all {} under three names, and the pages are there", paths.len()))
 }
 
 async fn known_secret_of_files(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let user = world.new_user().await?;
+    let deployment = arena.lifted();
+    let user = deployment.new_user().await?;
     let path = user.upload("image/png", &picture::png(4, 4, [0, 0, 0])).await?;
-    let url = format!("{}/social-publishing-media/{path}", world.origin());
+    let url = format!("{}/social-publishing-media/{path}", deployment.origin());
     let status = signed(&Method::GET, &url, "s3", ("local", "local-secret"), None, "")?.send().await?.status();
     ensure!(status == StatusCode::FORBIDDEN, "with the secret of earlier versions: {status}");
-    let status = world.http().get(&url).send().await?.status();
+    let status = deployment.http().get(&url).send().await?.status();
     ensure!(status == StatusCode::FORBIDDEN, "without a signature: {status}");
     Ok("403, and without a signature likewise".to_owned())
 }
 
-/// The browser takes the way through the tunnel.
+/// The browser uses the tunnel.
 async fn signs_in(_: &Arena) -> Result<String> {
     let (name, tunnel) = ("app.sps-tunnel.example", end_of_tunnel()?);
     let origin = format!("http://{name}:{}", tunnel.port());
-    let (_stack, world) = tunnelled(&origin, tunnel).await?;
+    let (_stack, deployment) = tunnelled(&origin, tunnel).await?;
     let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).resolve(name, tunnel);
     let mut browser = Browser::new(http.build()?);
-    let page = world.sign_in(&mut browser, &format!("{origin}/account"), &fresh_email()).await?;
-    ensure!(page.status.is_success(), "{}", page.fault("not signed in"));
+    let page = deployment.sign_in(&mut browser, &format!("{origin}/account"), &fresh_email()).await?;
+    ensure!(page.status.is_success(), "{}", page.test_error("not signed in"));
     let ended_at = page.url.origin().ascii_serialization();
     ensure!(ended_at == origin, "the person ended on {}", page.url);
     Ok(format!("{} on {}", page.status, page.url))

@@ -1,4 +1,4 @@
-//! Attempts to have the code of one server brought to another.
+//! Attempts to bring the code of one server to another (mix-up attacks).
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,28 @@ use serde_json::Value;
 use super::{Arena, Attack};
 use crate::{
     answer::{list, text},
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, User},
+    ensure,
+    error::Result,
     harness::{Harness, LIFTED},
     platforms::connecting::{departs, types},
-    world::{Deployment, User},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(2, [
-        "a hostile server sends the person on to an honest one, with the state of its own connect flow",
+        "a hostile server redirects the user to an honest one, with the state of its own connect flow",
             "the connect flow fails, and no code is sent to either server" => the_code_of_another_server;
         "a hostile homeserver sends the person on to the old page of an honest one, which gives its token to any address",
-            "nobody leaves for the hostile page" => old_page_of_another_homeserver;
+            "no redirect to the hostile page" => old_page_of_another_homeserver;
         "a hostile homeserver names the authorization server of an honest one as its own",
-            "nobody leaves for it" => authorization_server_of_another_homeserver;
+            "no redirect to it" => authorization_server_of_another_homeserver;
         "a hostile homeserver sends the person on to the page of an honest one, where it registered as this service",
             "the connect flow fails, and nothing secret is sent to the hostile one" => page_of_another_homeserver;
     ])
 }
 
-/// Begins a connect flow at a server; what was begun, and the page to go to.
+/// Starts a connect flow at a server; returns the flow, and the page to open.
 async fn begin(user: &User<'_>, server: &Server) -> Result<(Value, url::Url)> {
     let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let answers = [("server".to_owned(), server.base_url().to_owned())];
@@ -47,14 +48,14 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
     let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    let user = world.new_user().await?;
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    let user = deployment.new_user().await?;
     let (begun, _) = begin(&user, &hostile).await?;
     let (_, mut page) = begin(&user, &honest).await?;
     let calls = || (hostile.calls(Call::Exchange), honest.calls(Call::Exchange));
     let before = calls();
 
-    // The hostile server knows our id at the honest one, which is no secret.
+    // The hostile server knows our client id at the honest one, which is no secret.
     let state = text(&begun, "state_token")?.to_owned();
     let pairs: Vec<_> = page.query_pairs().into_owned().collect();
     page.query_pairs_mut().clear().extend_pairs(pairs.into_iter().filter(|it| it.0 != "state"));
@@ -70,11 +71,11 @@ async fn the_code_of_another_server(_: &Arena) -> Result<String> {
     Ok("failed, no call".to_owned())
 }
 
-/// The local stack, beside a hostile homeserver that leads people to an honest one.
+/// The local stack and a hostile homeserver that redirects users to an honest one.
 struct Homeservers<N> {
     hostile: N,
     honest: N,
-    world: Deployment,
+    deployment: Deployment,
     _stack: Harness,
 }
 
@@ -86,25 +87,26 @@ impl<N: Network> Homeservers<N> {
         let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
         arguments.extend(LIFTED);
         let stack = Harness::start(&arguments).await?;
-        let world = Deployment::new(stack.ready().clone()).await?;
-        ensure!(hostile.lead_users_to(&honest, detour), "it does not lead anybody there");
-        Ok(Self { hostile, honest, world, _stack: stack })
+        let deployment = Deployment::new(stack.ready().clone()).await?;
+        ensure!(hostile.lead_users_to(&honest, detour), "there is no redirect to it");
+        Ok(Self { hostile, honest, deployment, _stack: stack })
     }
 
-    /// A connect flow in which the person names the hostile homeserver; what was begun, and what they type.
+    /// A connect flow in which the user names the hostile homeserver; returns the flow and the
+    /// field values.
     async fn name_hostile(&self, user: &User<'_>) -> Result<(Value, BTreeMap<String, String>)> {
         let begun = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
         let answers = self.hostile.answers_naming_it().unwrap_or_default();
         Ok((begun, answers.into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect()))
     }
 
-    /// Our page asks for something else, and the hostile homeserver was told nothing.
+    /// Checks that our form shows an error and that the hostile homeserver received nothing.
     async fn nobody_leaves(self) -> Result<String> {
-        let user = self.world.new_user().await?;
+        let user = self.deployment.new_user().await?;
         let (begun, answers) = self.name_hostile(&user).await?;
         let page = types(&user, &begun, &answers).await?;
-        ensure!(page.form_with_field("password").is_some(), "{}", page.fault("it asks for no password or token"));
-        ensure!(page.url.as_str().starts_with(user.world.origin()), "{}", page.fault("the person left"));
+        ensure!(page.form_with_field("password").is_some(), "{}", page.test_error("it asks for no password or token"));
+        ensure!(page.url.as_str().starts_with(user.deployment.origin()), "{}", page.test_error("the person left"));
         self.hostile_has_nothing("")?;
         Ok("our page asks for a token".to_owned())
     }
@@ -127,7 +129,7 @@ async fn authorization_server_of_another_homeserver(_: &Arena) -> Result<String>
 
 async fn page_of_another_homeserver(_: &Arena) -> Result<String> {
     let homeservers = Homeservers::<Matrix<true>>::start(Detour::Redirected).await?;
-    let user = homeservers.world.new_user().await?;
+    let user = homeservers.deployment.new_user().await?;
     let (begun, answers) = homeservers.name_hostile(&user).await?;
     let page = departs(&user, &begun, &answers).await?;
 

@@ -1,4 +1,4 @@
-//! Pictures made to end, fill or hold up whoever decodes them.
+//! Images that are made to crash, fill or block the function that decodes them.
 
 use futures::future::try_join_all;
 use serde_json::{Value, json};
@@ -6,24 +6,25 @@ use serde_json::{Value, json};
 use super::{Arena, Attack};
 use crate::{
     answer::{integer, text},
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, User, fresh, targets},
+    ensure,
+    error::Result,
     moment, picture,
-    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(10, [
-        "a PNG of 60 bytes that claims 3.6 billion pixels", "the post fails and says so, another's goes out in its second"
+        "a PNG of 60 bytes that claims 3.6 billion pixels", "the post fails with the reason, another user's is published in its second"
             => claimed_pixels;
         "a JPEG without an end, and one whose pixels mean nothing",
-            "the posts fail and say so, another's goes out in its second" => damaged_jpegs;
+            "the posts fail with the reason, another user's is published in its second" => damaged_jpegs;
         "eight pictures that grow 150 times in memory, by one user at once",
-            "another's picture is made meanwhile and goes out in its second" => bombs;
+            "another user's image is resized meanwhile and published in its second" => bombs;
     ])
 }
 
-/// The most by which the post of the other user may be late.
+/// The maximum lateness of the other user's post.
 const LATE_MS: i64 = 2_000;
 
 async fn claimed_pixels(arena: &Arena) -> Result<String> {
@@ -39,8 +40,8 @@ async fn damaged_jpegs(arena: &Arena) -> Result<String> {
 }
 
 async fn bombs(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (mut attacker, mut other) = (world.new_user().await?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (mut attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (theirs, ours) = (attacker.connect(0).await?, other.connect(1).await?);
     let bomb = picture::bomb(5_000, 3_000);
     let due = moment::in_seconds(60);
@@ -49,18 +50,18 @@ async fn bombs(arena: &Arena) -> Result<String> {
         let path = attacker.upload("image/png", &bomb).await?;
         bombs.push(post(&attacker, &theirs, &path, &due).await?.0);
     }
-    let late_ms = goes_out(&other, world, &ours, &due).await?;
+    let late_ms = goes_out(&other, deployment, &ours, &due).await?;
     let ended = bombs.iter().map(|id| ends(&attacker, *id));
     let ended = try_join_all(ended).await?;
     ensure!(ended.iter().all(|it| it == "published"), "they are pictures, and they end as {ended:?}");
-    Ok(format!("{} KB each; the other's is {late_ms} ms late, and theirs end as {}", bomb.len() / 1_000, ended[0]))
+    Ok(format!("{} KB each; the other user's is {late_ms} ms late, and theirs end as {}", bomb.len() / 1_000, ended[0]))
 }
 
-/// An attacker posts these files, each of which has to fail with these words;
-/// another user's post of the same second goes out.
+/// An attacker posts these files, each of which must fail with its text; another user's post of the
+/// same second must be published.
 async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) -> Result<String> {
-    let world = arena.lifted();
-    let (mut attacker, mut other) = (world.new_user().await?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (mut attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (theirs, ours) = (attacker.connect(0).await?, other.connect(1).await?);
     let due = moment::in_seconds(seconds);
     let mut struck = Vec::new();
@@ -68,22 +69,22 @@ async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) ->
         let path = attacker.upload(mime_type, file).await?;
         struck.push((post(&attacker, &theirs, &path, &due).await?.0, words));
     }
-    let late_ms = goes_out(&other, world, &ours, &due).await?;
+    let late_ms = goes_out(&other, deployment, &ours, &due).await?;
     let mut said = String::new();
     for (id, words) in struck {
         let post = attacker.reaches(id, "failed", 120).await?;
         text(&post["platforms"][0], "error_message")?.clone_into(&mut said);
         ensure!(said.contains(words), "it says: {said}");
     }
-    Ok(format!("the other's is {late_ms} ms late; {said}"))
+    Ok(format!("the other user's is {late_ms} ms late; {said}"))
 }
 
-/// Posts a picture that has to be made smaller; by how much it is late.
-async fn goes_out(user: &User<'_>, world: &Deployment, connection: &Value, due: &str) -> Result<i64> {
+/// Posts an image that must be resized; returns the lateness.
+async fn goes_out(user: &User<'_>, deployment: &Deployment, connection: &Value, due: &str) -> Result<i64> {
     let path = user.upload("image/png", &picture::png(5_000, 20, [30, 120, 90])).await?;
     let (id, words) = post(user, connection, &path, due).await?;
     let shown = user.reaches(id, "published", 150).await?;
-    let entry = world.appears(&words, 10).await?;
+    let entry = deployment.appears(&words, 10).await?;
     let received: chrono::DateTime<chrono::Utc> = text(&entry, "received_at")?.parse()?;
     let late_ms = (received - moment::read(&shown["scheduled_at"])?).num_milliseconds();
     ensure!((0..=LATE_MS).contains(&late_ms), "another user's post is {late_ms} ms late");
@@ -97,7 +98,7 @@ async fn post(user: &User<'_>, connection: &Value, path: &str, due: &str) -> Res
     Ok((integer(&user.create(&body).await?, "id")?, words))
 }
 
-/// How a post ends.
+/// The final status and error of a post.
 async fn ends(user: &User<'_>, id: i64) -> Result<String> {
     let ended = || async {
         let status = text(&user.show(id).await?, "status")?.to_owned();

@@ -1,5 +1,4 @@
-//! Posts that are written from many sides at once, and a post that is to say of
-//! itself what is not so.
+//! Posts that are written concurrently, and a post that makes false claims about itself.
 
 use std::{
     collections::BTreeMap,
@@ -14,10 +13,11 @@ use serde_json::{Value, json};
 use super::{Arena, Attack};
 use crate::{
     answer::{integer, list, text},
-    attacks, ensure,
-    fault::{Fault, Result},
+    attacks,
+    deployment::{User, fresh, targets},
+    ensure,
+    error::{Result, TestError},
     moment,
-    world::{User, fresh, targets},
 };
 
 /// How long posts are listed while they are written.
@@ -25,23 +25,23 @@ const LISTED_FOR: Duration = Duration::from_secs(30);
 
 pub(super) fn attacks() -> Vec<Attack> {
     let mut all = attacks!(17, [
-        "20 changes of one scheduled post at once, 5 times", "each 200; the last one stands" => changes_at_once;
-        "20 changes of a post that goes out meanwhile", "each 200 or 422" => changes_while_it_goes_out;
-        "60 posts of one user created at once, and deleted at once", "each 201, then 204" => posts_at_once;
-        "an account is disconnected while ten posts are scheduled on it", "204 or 422; no other end" => disconnected;
+        "20 concurrent changes of one scheduled post, 5 times", "each 200; the last one is stored" => changes_at_once;
+        "20 changes of a post while it is published", "each 200 or 422" => changes_while_it_goes_out;
+        "60 posts of one user created concurrently, then deleted concurrently", "each 201, then 204" => posts_at_once;
+        "an account is disconnected while ten posts are scheduled on it", "204 or 422, nothing else" => disconnected;
     ]);
     all.extend(attacks!(18, [
-        "lists for 30 s, while six writers move, delete and make posts", "no list contradicts itself" => lists;
+        "lists for 30 s, while six writers move, delete and create posts", "every list is consistent" => lists;
     ]));
     all.extend(attacks!(19, [
         "a failed post loses its failed entry and gets a time next year", "422 on scheduled_at" => public_and_scheduled;
         "a token for drafts swaps a draft between the look of its user and the scheduling",
-            "412; 428 without If-Match; what goes out is what was seen" => swapped;
+            "412; 428 without If-Match; the version that was seen is published" => swapped;
     ]));
     all
 }
 
-/// How many answers had each status.
+/// The number of responses with each status.
 fn statuses(seen: &[u16]) -> String {
     let mut counted: BTreeMap<u16, usize> = BTreeMap::new();
     for status in seen {
@@ -80,7 +80,7 @@ async fn changes_while_it_goes_out(arena: &Arena) -> Result<String> {
         let answers = join_all((0..20).map(|_| user.api.patch(&path, &body))).await;
         for answer in answers {
             let answer = answer?;
-            ensure!([200, 422].contains(&answer.status), "{}", answer.fault("neither 200 nor 422"));
+            ensure!([200, 422].contains(&answer.status), "{}", answer.test_error("neither 200 nor 422"));
             seen.push(answer.status);
         }
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -119,8 +119,8 @@ async fn disconnected(arena: &Arena) -> Result<String> {
         let (made, gone) = (made.into_iter().collect::<Result<Vec<_>>>()?, gone?);
         let scheduled = made.iter().filter(|it| it.status == 201).count();
         ensure!(made.iter().all(|it| [201, 422].contains(&it.status)), "{}", statuses(&of(&made)));
-        ensure!([204, 422].contains(&gone.status), "{}", gone.fault("neither 204 nor 422"));
-        ensure!(gone.status == 422 || scheduled == 0, "disconnected beside {scheduled} scheduled posts");
+        ensure!([204, 422].contains(&gone.status), "{}", gone.test_error("neither 204 nor 422"));
+        ensure!(gone.status == 422 || scheduled == 0, "disconnected with {scheduled} scheduled posts");
         seen.extend(of(&made));
         seen.push(gone.status);
     }
@@ -147,10 +147,10 @@ async fn lists(arena: &Arena) -> Result<String> {
 
     let writes: u64 = writes.into_iter().sum::<Result<u64>>()?;
     let (lists, posts) = reads?.into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-    Ok(format!("{lists} lists of {posts} posts beside {writes} writes, none with a contradiction"))
+    Ok(format!("{lists} lists of {posts} posts during {writes} writes, all consistent"))
 }
 
-/// Writes posts of its own until it is over, and returns how many times.
+/// Writes posts until `is_over`; returns how many.
 async fn write(user: &User<'_>, platforms: &Value, writer: u64, is_over: &AtomicBool) -> Result<u64> {
     let draft = json!({ "content": format!("of {writer}"), "platforms": platforms });
     let mut ids = Vec::new();
@@ -175,8 +175,7 @@ async fn write(user: &User<'_>, platforms: &Value, writer: u64, is_over: &Atomic
     Ok(0)
 }
 
-/// Reads lists and looks whether each agrees with itself. Returns how many, and
-/// of how many posts.
+/// Reads lists and checks that each is consistent. Returns the number of lists and of posts.
 async fn read(user: &User<'_>, reader: usize) -> Result<(usize, usize)> {
     let (mut lists, mut posts) = (0, 0);
     let began = Instant::now();
@@ -189,7 +188,7 @@ async fn read(user: &User<'_>, reader: usize) -> Result<(usize, usize)> {
         let (size, page) = ([1, 5, 15, 100][round % 4], 1 + round / 4 % 3);
         let query = format!("/posts?status={status}&sort={sort}&direction={direction}&per_page={size}&page={page}");
         let answer = user.api.get(&query).await?.is(200)?;
-        posts += check(&answer.json()?, status, size, page).map_err(|it| answer.fault(&it.to_string()))?;
+        posts += check(&answer.json()?, status, size, page).map_err(|it| answer.test_error(&it.to_string()))?;
     }
     Ok((lists, posts))
 }
@@ -208,10 +207,10 @@ fn check(body: &Value, status: &str, size: usize, page: usize) -> Result<usize> 
 }
 
 async fn swapped(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let mut user = world.new_user().await?;
+    let deployment = arena.lifted();
+    let mut user = deployment.new_user().await?;
     let (connection, email) = (user.connect(0).await?, user.email.clone());
-    let drafts = world.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
+    let drafts = deployment.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
     let (seen, theirs) = (fresh("seen"), fresh("swapped"));
     let body = json!({ "content": seen, "platforms": targets(&[&connection])? });
     let path = format!("/posts/{}", integer(&drafts.post("/posts", &body).await?.ok(201)?, "id")?);
@@ -227,7 +226,8 @@ async fn swapped(arena: &Arena) -> Result<String> {
     let kept = user.api.get(&path).await?.ok(200)?;
     ensure!(kept["status"] == "draft", "it is {}", kept["status"]);
 
-    // While one who swaps it never stops, nothing but what was seen goes out.
+    // Even if another token swaps the post continuously, only the version that was shown is
+    // published.
     drafts.patch(&path, &json!({ "content": seen })).await?.is(200)?;
     let look = user.api.get(&path).await?.is(200)?;
     let (back, forth) = (json!({ "content": seen }), json!({ "content": theirs }));
@@ -241,14 +241,14 @@ async fn swapped(arena: &Arena) -> Result<String> {
     ensure!([200, 412].contains(&scheduled), "scheduling ended with {scheduled}");
     ensure!(statuses[1..].iter().all(|it| [200, 403].contains(it)), "{}", self::statuses(&statuses));
     let post = user.api.get(&path).await?.ok(200)?;
-    ensure!(scheduled == 412 || post["content"] == *seen, "what was not seen is scheduled: {post}");
-    ensure!(world.timeline(&theirs).await?.is_empty(), "what was not seen is public");
-    Ok(format!("412, 428 and 428; beside 20 swaps {scheduled}"))
+    ensure!(scheduled == 412 || post["content"] == *seen, "an unseen version is scheduled: {post}");
+    ensure!(deployment.timeline(&theirs).await?.is_empty(), "an unseen version is public");
+    Ok(format!("412, 428 and 428; during 20 swaps {scheduled}"))
 }
 
 async fn public_and_scheduled(arena: &Arena) -> Result<String> {
     let mut user = arena.lifted().new_user().await?;
-    // Nothing else of the attacks publishes to the second one.
+    // No other attack publishes to the second one.
     let (good, bad) = (user.connect(0).await?, user.connect(5).await?);
     let account = text(&bad, "username")?.to_owned();
     arena.lifted().arm(&json!({ "account": account, "kind": "refuse" })).await?;
@@ -263,7 +263,7 @@ async fn public_and_scheduled(arena: &Arena) -> Result<String> {
     ensure!(same["status"] == "failed", "a refused change made it {}", same["status"]);
 
     let ended = user.change(post, &json!({ "platforms": targets(&[&good])? })).await?;
-    let left = list(&ended, "platforms")?.first().ok_or_else(|| Fault::new("no entry is left"))?;
+    let left = list(&ended, "platforms")?.first().ok_or_else(|| TestError::new("no entry is left"))?;
     ensure!(ended["status"] == "published" && left["status"] == "published", "{ended}");
     Ok(format!("{} {}; without a time published", refused.status, refused.json()?["message"]))
 }

@@ -1,4 +1,4 @@
-//! Attempts of programs that ask for access in a person's browser.
+//! Attacks by apps that ask for access in a user's browser.
 
 use domain::token::Pkce;
 use reqwest::Method;
@@ -11,9 +11,9 @@ use crate::{
     answer::{Answer, integer, text},
     attacks,
     browser::Page,
+    deployment::{Deployment, User, fresh, missing},
     ensure,
-    fault::{Fault, Result, same},
-    world::{Deployment, User, fresh, missing},
+    error::{Result, TestError, same},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -24,37 +24,37 @@ pub(super) fn attacks() -> Vec<Attack> {
             "400, and nobody is sent anywhere" => strange_addresses;
         "a code is exchanged by another program, without its secret, and a second time",
             "invalid_grant, and the second time ends the token" => stolen_codes;
-        "somebody else decides about a request that they got hold of",
+        "another user decides about a stolen request",
             "403 and 410, and it can still be decided" => stolen_requests;
         "a token for /mcp is used at the API directly, with forged proofs too, and one for the API at /mcp",
             "401 each time, and each works where it belongs" => tokens_elsewhere;
         "a code for /mcp is exchanged for a token for the API",
             "invalid_target, and the code still gets a token for /mcp" => wider_resources;
-        "a token for drafts schedules, changes what is scheduled, unschedules and deletes it",
+        "a token for drafts schedules a post, and changes, unschedules and deletes a scheduled one",
             "403 each time, and the post stays as it was" => more_than_drafts;
     ])
 }
 
 const BACK: &str = "http://127.0.0.1:33418/back";
 
-/// A program that is described by the server of the tests.
+/// An app whose client document is on the server of the tests.
 struct Program {
     id: String,
     pkce: Pkce,
 }
 
 impl Program {
-    fn new(world: &Deployment) -> Result<Self> {
-        let files = world.files().ok_or_else(|| missing("the server of the tests"))?;
+    fn new(deployment: &Deployment) -> Result<Self> {
+        let files = deployment.files().ok_or_else(|| missing("the server of the tests"))?;
         Ok(Self { id: format!("http://{files}/client.json"), pkce: Pkce::random() })
     }
 
-    /// The address that it opens.
-    fn address(&self, world: &Deployment, id: &str, back: &str) -> String {
-        self.address_for(world, id, back, world.origin())
+    /// The authorization URL that the app opens.
+    fn address(&self, deployment: &Deployment, id: &str, back: &str) -> String {
+        self.address_for(deployment, id, back, deployment.origin())
     }
 
-    fn address_for(&self, world: &Deployment, id: &str, back: &str, resource: &str) -> String {
+    fn address_for(&self, deployment: &Deployment, id: &str, back: &str, resource: &str) -> String {
         let parameters = [
             ("response_type", "code"),
             ("client_id", id),
@@ -66,44 +66,44 @@ impl Program {
             ("resource", resource),
         ];
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
-        format!("{}/oauth/authorize?{query}", world.origin())
+        format!("{}/oauth/authorize?{query}", deployment.origin())
     }
 
     async fn page(&self, user: &mut User<'_>) -> Result<Page> {
-        let world = user.world;
-        let address = self.address(world, &self.id, BACK);
+        let deployment = user.deployment;
+        let address = self.address(deployment, &self.id, BACK);
         let email = user.email.clone();
-        world.sign_in(&mut user.browser, &address, &email).await
+        deployment.sign_in(&mut user.browser, &address, &email).await
     }
 
-    /// The code that the person lets it have.
+    /// Approves the app as the user; returns the code.
     async fn code(&self, user: &mut User<'_>) -> Result<String> {
         let page = self.page(user).await?;
         self.approved(user, &page).await
     }
 
-    /// The code for a token that is good at this address of the service.
+    /// Like `code`, for a token with this resource of the service.
     async fn code_for(&self, user: &mut User<'_>, resource: &str) -> Result<String> {
-        let address = self.address_for(user.world, &self.id, BACK, resource);
-        let (world, email) = (user.world, user.email.clone());
-        let page = world.sign_in(&mut user.browser, &address, &email).await?;
+        let address = self.address_for(user.deployment, &self.id, BACK, resource);
+        let (deployment, email) = (user.deployment, user.email.clone());
+        let page = deployment.sign_in(&mut user.browser, &address, &email).await?;
         self.approved(user, &page).await
     }
 
     async fn approved(&self, user: &mut User<'_>, page: &Page) -> Result<String> {
-        let (form, _) = page.form_with_button("Approve").ok_or_else(|| page.fault("nothing to approve"))?;
+        let (form, _) = page.form_with_button("Approve").ok_or_else(|| page.test_error("nothing to approve"))?;
         let back = user.browser.leads_on(page, &form, &[]).await?;
         ensure!(back.as_str().starts_with(BACK), "the browser is led to {back}");
-        parameter(&back, "code").ok_or_else(|| Fault::new(format!("no code in {back}")))
+        parameter(&back, "code").ok_or_else(|| TestError::new(format!("no code in {back}")))
     }
 
-    async fn exchange(&self, world: &Deployment, code: &str, id: &str, verifier: &str) -> Result<Answer> {
-        self.exchange_for(world, code, id, verifier, None).await
+    async fn exchange(&self, deployment: &Deployment, code: &str, id: &str, verifier: &str) -> Result<Answer> {
+        self.exchange_for(deployment, code, id, verifier, None).await
     }
 
     async fn exchange_for(
         &self,
-        world: &Deployment,
+        deployment: &Deployment,
         code: &str,
         id: &str,
         verifier: &str,
@@ -119,7 +119,7 @@ impl Program {
         let resource = resource.map(|it| ("resource", it));
         let form = form.into_iter().chain(resource);
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let call = world.stranger()?;
+        let call = deployment.stranger()?;
         let call = call.call(Method::POST, "/oauth/token");
         call.raw("application/x-www-form-urlencoded", body.as_bytes()).send().await
     }
@@ -129,16 +129,16 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|it| it.0 == name).map(|it| it.1.into_owned())
 }
 
-/// A page that refuses, and leads nowhere by itself.
+/// Checks that a page refuses the request and does not redirect.
 fn refused(page: &Page, words: &str) -> Result<()> {
     let is_refused = page.status.as_u16() == 400 && page.html.contains(words) && page.headers.get("refresh").is_none();
-    ensure!(is_refused, "{}", page.fault("it is not refused"));
+    ensure!(is_refused, "{}", page.test_error("it is not refused"));
     Ok(())
 }
 
 async fn strange_descriptions(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (program, mut user) = (Program::new(deployment)?, deployment.new_user().await?);
     let own = |path: &str| program.id.replace("/client.json", path);
     let rows = [
         (own("/to-loopback"), "status 307"),
@@ -155,15 +155,15 @@ async fn strange_descriptions(arena: &Arena) -> Result<String> {
         ("https://app.example/a/../client.json".to_owned(), "client_id is not"),
     ];
     for (id, words) in &rows {
-        let address = program.address(world, id, BACK);
+        let address = program.address(deployment, id, BACK);
         refused(&user.browser.open(&address).await?, words)?;
     }
     Ok(format!("{} refused", rows.len()))
 }
 
 async fn strange_addresses(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (program, mut user) = (Program::new(deployment)?, deployment.new_user().await?);
     let rows = [
         "https://evil.example/back",
         "https://app.example.evil.example/back",
@@ -177,39 +177,42 @@ async fn strange_addresses(arena: &Arena) -> Result<String> {
         "",
     ];
     for back in rows {
-        let address = program.address(world, &program.id, back);
+        let address = program.address(deployment, &program.id, back);
         refused(&user.browser.open(&address).await?, "does not name")?;
     }
     Ok(format!("{} refused", rows.len()))
 }
 
 async fn stolen_codes(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (program, mut user) = (Program::new(deployment)?, deployment.new_user().await?);
     let code = program.code(&mut user).await?;
     let own = program.pkce.verifier.expose_secret();
     let other = Pkce::random();
 
-    let by_another = program.exchange(world, &code, "https://app.example/client.json", own).await?;
+    let by_another = program.exchange(deployment, &code, "https://app.example/client.json", own).await?;
     by_another.error(400, "invalid_grant")?;
-    program.exchange(world, &code, &program.id, other.verifier.expose_secret()).await?.error(400, "invalid_grant")?;
-    let granted = program.exchange(world, &code, &program.id, own).await?.ok(200)?;
-    let api = world.stranger()?.with_token(Some(text(&granted, "access_token")?));
+    program
+        .exchange(deployment, &code, &program.id, other.verifier.expose_secret())
+        .await?
+        .error(400, "invalid_grant")?;
+    let granted = program.exchange(deployment, &code, &program.id, own).await?.ok(200)?;
+    let api = deployment.stranger()?.with_token(Some(text(&granted, "access_token")?));
     api.get("/posts").await?.is(200)?;
-    program.exchange(world, &code, &program.id, own).await?.error(400, "invalid_grant")?;
+    program.exchange(deployment, &code, &program.id, own).await?.error(400, "invalid_grant")?;
     api.get("/posts").await?.refused(401)?;
     Ok("invalid_grant three times, and the token has ended".to_owned())
 }
 
-/// How the tools answer a call with this token, and the API the same call with each
-/// of these proofs.
-async fn statuses(world: &Deployment, token: &str, proofs: &[Option<&str>]) -> Result<(u16, Vec<u16>)> {
+/// The status of an MCP call with this token, and of the same call of the API with each of these
+/// proofs.
+async fn statuses(deployment: &Deployment, token: &str, proofs: &[Option<&str>]) -> Result<(u16, Vec<u16>)> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "list_posts" } });
-    let tools = world.http().post(format!("{}/mcp", world.origin())).bearer_auth(token);
+    let tools = deployment.http().post(format!("{}/mcp", deployment.origin())).bearer_auth(token);
     let tools = tools.header("accept", "application/json, text/event-stream").json(&body).send().await?;
     let mut directly = Vec::new();
     for proof in proofs {
-        let mut request = world.http().get(format!("{}/api/v1/posts", world.origin())).bearer_auth(token);
+        let mut request = deployment.http().get(format!("{}/api/v1/posts", deployment.origin())).bearer_auth(token);
         if let Some(proof) = proof {
             request = request.header("x-proxy-secret", *proof);
         }
@@ -219,12 +222,12 @@ async fn statuses(world: &Deployment, token: &str, proofs: &[Option<&str>]) -> R
 }
 
 async fn tokens_elsewhere(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (program, mut user) = (Program::new(deployment)?, deployment.new_user().await?);
     let own = program.pkce.verifier.expose_secret();
     let guess = "0".repeat(64);
     let proofs = [None, Some(""), Some("true"), Some(guess.as_str()), Some(own)];
-    let origin = world.origin();
+    let origin = deployment.origin();
     for (resource, tools, api) in [
         (format!("{origin}/mcp"), 200, 401),
         (format!("{origin}/mcp/"), 200, 401),
@@ -232,8 +235,8 @@ async fn tokens_elsewhere(arena: &Arena) -> Result<String> {
         (origin.to_owned(), 200, 200),
     ] {
         let code = program.code_for(&mut user, &resource).await?;
-        let granted = program.exchange(world, &code, &program.id, own).await?.ok(200)?;
-        let found = statuses(world, text(&granted, "access_token")?, &proofs).await?;
+        let granted = program.exchange(deployment, &code, &program.id, own).await?.ok(200)?;
+        let found = statuses(deployment, text(&granted, "access_token")?, &proofs).await?;
         same(found, (tools, vec![api; proofs.len()]), &resource)?;
     }
     Ok("401 at the API five times with and without forged proofs, 200 at /mcp; for the API the other way round"
@@ -241,50 +244,50 @@ async fn tokens_elsewhere(arena: &Arena) -> Result<String> {
 }
 
 async fn wider_resources(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (program, mut user) = (Program::new(deployment)?, deployment.new_user().await?);
     let own = program.pkce.verifier.expose_secret();
-    let (origin, mcp) = (world.origin(), format!("{}/mcp", world.origin()));
+    let (origin, mcp) = (deployment.origin(), format!("{}/mcp", deployment.origin()));
     let code = program.code_for(&mut user, &mcp).await?;
     for wider in [origin.to_owned(), format!("{origin}/api/v1"), format!("{origin}/mcp/x")] {
-        let answer = program.exchange_for(world, &code, &program.id, own, Some(&wider)).await?;
+        let answer = program.exchange_for(deployment, &code, &program.id, own, Some(&wider)).await?;
         answer.error(400, "invalid_target")?;
     }
-    let granted = program.exchange_for(world, &code, &program.id, own, Some(&mcp)).await?.ok(200)?;
-    let (tools, directly) = statuses(world, text(&granted, "access_token")?, &[None]).await?;
+    let granted = program.exchange_for(deployment, &code, &program.id, own, Some(&mcp)).await?.ok(200)?;
+    let (tools, directly) = statuses(deployment, text(&granted, "access_token")?, &[None]).await?;
     same((tools, directly), (200, vec![401]), "the token for /mcp")?;
     Ok("invalid_target three times; then a token for /mcp alone".to_owned())
 }
 
 async fn stolen_requests(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let program = Program::new(world)?;
-    let (mut user, mut thief) = (world.new_user().await?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let program = Program::new(deployment)?;
+    let (mut user, mut thief) = (deployment.new_user().await?, deployment.new_user().await?);
     let page = program.page(&mut user).await?;
     let theirs = program.page(&mut thief).await?;
     let hidden = |page: &Page, name: &str| {
         let form = page.form_with_button("Approve").map(|it| it.0);
         let field = form.and_then(|it| it.fields.into_iter().find(|it| it.name == name));
-        field.and_then(|it| it.value).ok_or_else(|| page.fault(&format!("no field {name}")))
+        field.and_then(|it| it.value).ok_or_else(|| page.test_error(&format!("no field {name}")))
     };
     let (request, own, csrf) = (hidden(&page, "request")?, hidden(&page, "csrf")?, hidden(&theirs, "csrf")?);
-    let address = format!("{}/oauth/authorize", world.origin());
+    let address = format!("{}/oauth/authorize", deployment.origin());
     for (csrf, decision, status) in [(&own, "approve", 403), (&csrf, "approve", 410), (&csrf, "deny", 410)] {
         let form = [("csrf", csrf.as_str()), ("request", &request), ("decision", decision)];
         let answer = thief.browser.post(&address, &form).await?;
         same(answer.status.as_u16(), status, decision)?;
     }
-    let (form, _) = page.form_with_button("Approve").ok_or_else(|| page.fault("nothing to approve"))?;
+    let (form, _) = page.form_with_button("Approve").ok_or_else(|| page.test_error("nothing to approve"))?;
     let back = user.browser.leads_on(&page, &form, &[]).await?;
     ensure!(parameter(&back, "code").is_some(), "the user cannot approve any more: {back}");
     Ok("403, 410 and 410; its user could approve it".to_owned())
 }
 
 async fn more_than_drafts(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let mut user = world.new_user().await?;
+    let deployment = arena.lifted();
+    let mut user = deployment.new_user().await?;
     let email = user.email.clone();
-    let drafts = world.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
+    let drafts = deployment.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
     let account = integer(&user.connect(0).await?, "id")?;
     let words = fresh("drafts");
     let at = "2031-01-01T00:00:00Z";
@@ -295,7 +298,7 @@ async fn more_than_drafts(arena: &Arena) -> Result<String> {
     let path = format!("/posts/{post}");
     for change in [json!({"content": "x"}), json!({"scheduled_at": null}), json!({"scheduled_at": at}), json!({})] {
         let message = drafts.patch(&path, &change).await?.refused(403)?;
-        ensure!(message.contains("posts:write"), "403 does not say what to do: {message}");
+        ensure!(message.contains("posts:write"), "the message of the 403 has no next step: {message}");
     }
     drafts.delete(&path).await?.refused(403)?;
     let kept = user.api.get(&path).await?.ok(200)?;

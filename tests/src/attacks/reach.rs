@@ -1,10 +1,10 @@
-//! Attempts to reach further than a page or a URL should.
+//! Attempts to reach more than a page or a URL should allow.
 
 use reqwest::Method;
 use serde_json::json;
 
 use super::{Arena, Attack};
-use crate::{answer::text, attacks, ensure, fault::Result};
+use crate::{answer::text, attacks, ensure, error::Result};
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(15, [
@@ -41,7 +41,7 @@ async fn forms_that_leave(arena: &Arena) -> Result<String> {
         let page = user.browser.open(text(&begun, "authorization_url")?).await?;
         let policy = page.headers.get("content-security-policy").and_then(|it| it.to_str().ok()).unwrap_or_default();
         let forms = policy.split(';').find(|it| it.trim().starts_with("form-action")).unwrap_or_default().trim();
-        ensure!(forms == "form-action 'self'", "{}", page.fault(policy));
+        ensure!(forms == "form-action 'self'", "{}", page.test_error(policy));
     }
     Ok("form-action 'self'".to_owned())
 }

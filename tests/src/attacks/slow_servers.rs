@@ -1,4 +1,4 @@
-//! One user whose platform or server is slow, beside others.
+//! One user whose platform or server is slow, and its effect on others.
 
 use std::time::{Duration, Instant};
 
@@ -10,34 +10,35 @@ use serde_json::{Value, json};
 use super::{Arena, Attack};
 use crate::{
     answer::{Answer, integer, text},
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, User, fresh, missing, targets},
+    ensure,
+    error::Result,
     moment,
-    world::{Deployment, User, fresh, missing, targets},
 };
 
-/// The place of @orchard on the consent page: no other attack arms faults for it.
+/// The index of @orchard on the consent page: no other attack arms faults for it.
 const ORCHARD: usize = 4;
 
-/// More than one user may have under way in the local stack.
+/// More than one user's calls in flight in the local stack.
 const POSTS: usize = 600;
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(3, [
-        "one user posts 600 times in a second, and each call takes 30 s", "another user's post is on its second" => many_and_slow;
+        "one user posts 600 times in a second, and each call takes 30 s", "another user's post is published in its second" => many_and_slow;
         "one user lets 20 files be fetched from a server that trickles",
             "3 are fetched, 17 are 429 with retry-after at once; others upload, and their posts are on time" => slow_uploads;
     ])
 }
 
 async fn many_and_slow(arena: &Arena) -> Result<String> {
-    let world: &Deployment = arena.lifted();
-    let mut noisy = world.new_user().await?;
+    let deployment: &Deployment = arena.lifted();
+    let mut noisy = deployment.new_user().await?;
     let slow = noisy.connect(ORCHARD).await?;
     let name = text(&slow, "username")?.to_owned();
-    world.disarm(&name).await?;
-    world.arm(&json!({ "account": name, "kind": "slow", "delay_ms": 30_000, "count": null })).await?;
-    let mut quiet = world.new_user().await?;
+    deployment.disarm(&name).await?;
+    deployment.arm(&json!({ "account": name, "kind": "slow", "delay_ms": 30_000, "count": null })).await?;
+    let mut quiet = deployment.new_user().await?;
     let account = quiet.connect(0).await?;
 
     let usual = lateness(&quiet, &account, moment::now() + TimeDelta::seconds(5)).await?;
@@ -49,28 +50,29 @@ async fn many_and_slow(arena: &Arena) -> Result<String> {
     let ready = due - moment::now();
     ensure!(2 < ready.num_seconds(), "the posts were made too late for the attack: {ready}");
 
-    // Two seconds later, all that the noisy user may have under way is.
+    // Two seconds later, the noisy user has reached the limit.
     let late = lateness(&quiet, &account, due + TimeDelta::seconds(2)).await;
-    world.disarm(&name).await?;
+    deployment.disarm(&name).await?;
 
     let (late, usual) = (late?.num_milliseconds(), usual.num_milliseconds());
     ensure!(late <= usual + 1_000, "the other user's post was {late} ms late, and {usual} ms before the attack");
-    Ok(format!("{late} ms after its second beside {} slow posts, {usual} ms before", made.len()))
+    Ok(format!("{late} ms after its second during {} slow posts, {usual} ms before", made.len()))
 }
 
-/// How many files of one user are fetched at a time.
+/// The number of files of one user that are fetched at a time.
 const FETCHED: usize = 3;
 
 async fn slow_uploads(arena: &Arena) -> Result<String> {
-    let world: &Deployment = arena.lifted();
-    let files = world.files().ok_or_else(|| missing("the server of the tests"))?;
+    let deployment: &Deployment = arena.lifted();
+    let files = deployment.files().ok_or_else(|| missing("the server of the tests"))?;
     let fetch = async |user: &User<'_>, file: &str| -> Result<(Answer, Duration)> {
         let body = json!({ "mime_type": "image/png", "source_url": format!("http://{files}/{file}") });
         let began = Instant::now();
         let answer = user.api.call(Method::POST, "/media").json(&body).impatient().send().await?;
         Ok((answer, began.elapsed()))
     };
-    let (slow, other, mut third) = (world.new_user().await?, world.new_user().await?, world.new_user().await?);
+    let (slow, other, mut third) =
+        (deployment.new_user().await?, deployment.new_user().await?, deployment.new_user().await?);
     let account = third.connect(0).await?;
     let usual = lateness(&third, &account, moment::now() + TimeDelta::seconds(5)).await?;
 
@@ -79,7 +81,7 @@ async fn slow_uploads(arena: &Arena) -> Result<String> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let (uploaded, late) =
             tokio::join!(fetch(&other, "good.png"), lateness(&third, &account, moment::now() + TimeDelta::seconds(4)),);
-        Ok::<_, crate::fault::Fault>((uploaded?, late?))
+        Ok::<_, crate::error::TestError>((uploaded?, late?))
     };
     let (floods, others) = tokio::join!(floods, others);
 
@@ -95,9 +97,9 @@ async fn slow_uploads(arena: &Arena) -> Result<String> {
             422 => fetched += 1,
             429 => {
                 let wait = answer.header("retry-after").parse::<u32>().unwrap_or_default();
-                ensure!(0 < wait && took < Duration::from_secs(3), "{} after {took:?}", answer.fault("a 429"));
+                ensure!(0 < wait && took < Duration::from_secs(3), "{} after {took:?}", answer.test_error("a 429"));
             }
-            _ => return Err(answer.fault("a file of a slow server")),
+            _ => return Err(answer.test_error("a file of a slow server")),
         }
     }
     ensure!(fetched == FETCHED, "{fetched} slow files of one user were fetched at a time");
@@ -105,12 +107,12 @@ async fn slow_uploads(arena: &Arena) -> Result<String> {
     Ok(format!("{fetched} fetched, the others 429; another's upload after {took:?}, a post {late} ms after its second"))
 }
 
-/// How late a user's post is on the timeline.
+/// The lateness of a user's post on the timeline.
 async fn lateness(user: &User<'_>, account: &Value, due: DateTime<Utc>) -> Result<TimeDelta> {
     let words = fresh("quiet");
     let body = json!({ "content": words, "platforms": targets(&[account])?, "scheduled_at": moment::written(due) });
     schedule(user, body).await?;
-    let entry = user.world.appears(&words, 60).await?;
+    let entry = user.deployment.appears(&words, 60).await?;
     Ok(text(&entry, "received_at")?.parse::<DateTime<Utc>>()? - due)
 }
 

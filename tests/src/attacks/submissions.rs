@@ -1,4 +1,4 @@
-//! Attempts to hold the service by what is sent to connect flows.
+//! Attempts to block the service with submissions to connect flows.
 
 use std::{
     sync::{
@@ -15,23 +15,24 @@ use tokio::{io::AsyncReadExt, net::TcpListener};
 use super::{Arena, Attack};
 use crate::{
     answer::{integer, text},
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, User, fresh, targets},
+    ensure,
+    error::Result,
     harness::{Harness, LIFTED},
     moment,
-    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(4, [
-        "100 forms at once, five each to 20 connect flows, name a server that never answers",
-            "at most 3 calls at once, the others are 409 or 429; a post goes out meanwhile" => many_slow_servers;
+        "100 concurrent forms, five each for 20 connect flows, name a server that never responds",
+            "at most 3 concurrent calls, the others get 409 or 429; a post is published meanwhile" => many_slow_servers;
         "a form is sent to one connect flow again and again",
             "ten are worked on, then 429, and the server is not called" => again_and_again;
     ])
 }
 
-/// A server that takes connections and never answers.
+/// A server that accepts connections and never responds.
 struct Silent {
     address: String,
     now: Arc<AtomicUsize>,
@@ -51,7 +52,7 @@ impl Silent {
                 tokio::spawn(async move {
                     all.fetch_add(1, Ordering::SeqCst);
                     most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                    // Until the caller gives up.
+                    // Until the caller closes the connection.
                     let mut heard = [0; 4096];
                     while stream.read(&mut heard).await.is_ok_and(|it| 0 < it) {}
                     now.fetch_sub(1, Ordering::SeqCst);
@@ -65,16 +66,16 @@ impl Silent {
         let mut arguments = vec!["--allow-fetch-from", &self.address];
         arguments.extend(LIFTED);
         let stack = Harness::start(&arguments).await?;
-        let world = Deployment::new(stack.ready().clone()).await?;
-        Ok((stack, world))
+        let deployment = Deployment::new(stack.ready().clone()).await?;
+        Ok((stack, deployment))
     }
 }
 
-/// Sends the form of a new connect flow so many times at once; the answers.
+/// Submits the form of a new connect flow `times` times concurrently; returns the statuses.
 async fn names(user: &User<'_>, server: &str, times: usize) -> Result<Vec<u16>> {
     let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let page = user.browser.clone().open(text(&begun, "authorization_url")?).await?;
-    let form = page.form_with_field("server").ok_or_else(|| page.fault("there is no form"))?;
+    let form = page.form_with_field("server").ok_or_else(|| page.test_error("there is no form"))?;
     let server = format!("http://{server}");
     let sent = (0..times).map(async |_| {
         let mut browser = user.browser.clone();
@@ -86,8 +87,8 @@ async fn names(user: &User<'_>, server: &str, times: usize) -> Result<Vec<u16>> 
 
 async fn many_slow_servers(_: &Arena) -> Result<String> {
     let silent = Silent::start().await?;
-    let (_stack, world) = silent.stack().await?;
-    let (attacker, mut other) = (world.new_user().await?, world.new_user().await?);
+    let (_stack, deployment) = silent.stack().await?;
+    let (attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let connection = other.connect(0).await?;
 
     let attack = async {
@@ -107,7 +108,7 @@ async fn many_slow_servers(_: &Arena) -> Result<String> {
         });
         let id = integer(&other.create(&body).await?, "id")?;
         other.reaches(id, "published", 5).await?;
-        Ok::<_, crate::fault::Fault>(began.elapsed())
+        Ok::<_, crate::error::TestError>(began.elapsed())
     };
     let (answers, took) = tokio::try_join!(attack, goes_out)?;
 
@@ -121,14 +122,14 @@ async fn many_slow_servers(_: &Arena) -> Result<String> {
 
 async fn again_and_again(_: &Arena) -> Result<String> {
     let silent = Silent::start().await?;
-    let (_stack, world) = silent.stack().await?;
-    let attacker = world.new_user().await?;
+    let (_stack, deployment) = silent.stack().await?;
+    let attacker = deployment.new_user().await?;
     let begun = attacker.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let mut browser = attacker.browser.clone();
     let page = browser.open(text(&begun, "authorization_url")?).await?;
-    let form = page.form_with_field("server").ok_or_else(|| page.fault("there is no form"))?;
+    let form = page.form_with_field("server").ok_or_else(|| page.test_error("there is no form"))?;
 
-    // No server is called for what names none.
+    // An invalid server name causes no call.
     let mut seen = Vec::new();
     for _ in 0..12 {
         let answer = browser.submit(&page, &form, form.buttons.first(), &[("server", "two words")]).await?;

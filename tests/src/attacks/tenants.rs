@@ -1,17 +1,18 @@
-//! Attempts at what belongs to somebody else.
+//! Attempts to reach another user's resources.
 
 use serde_json::json;
 
 use super::{Arena, Attack};
 use crate::{
-    attacks, ensure,
-    fault::Result,
-    world::{fresh, targets},
+    attacks,
+    deployment::{fresh, targets},
+    ensure,
+    error::Result,
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(0, [
-        "a post is scheduled on somebody else's account", "422, and the account is not there" => account_of_another;
+        "a post is scheduled on another user's account", "422: unknown account" => account_of_another;
     ])
 }
 

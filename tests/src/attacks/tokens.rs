@@ -1,4 +1,4 @@
-//! Attempts with tokens that are not good, or not any more.
+//! Attacks with invalid, expired or revoked tokens.
 
 use std::{net::Ipv4Addr, ops::Range};
 
@@ -13,26 +13,26 @@ use crate::{
     answer::{Answer, list},
     attacks,
     client::Api,
+    deployment::{Deployment, User},
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::Harness,
     moment,
-    world::{Deployment, User},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
     let mut all = attacks!(6, [
-        "a revoked token is sent 100 times at once", "401 or 429, and its owner's limit is untouched" => revoked;
-        "100 tokens are made up under a user's id", "401 or 429, and the user's limit is untouched" => made_up_for_a_user;
+        "a revoked token is sent 100 times concurrently", "401 or 429, and its owner's limit is unchanged" => revoked;
+        "100 tokens are invented with a user's id", "401 or 429, and the user's limit is unchanged" => made_up_for_a_user;
     ]);
     all.extend(attacks!(12, [
         "a browser goes on after \"Sign out everywhere\" in another", "it is signed out" => signed_out_everywhere;
     ]));
     all.extend(attacks!(13, [
-        "300 made-up tokens are sent from one address", "a read each after the limit and no write, a good token passes" => flood;
-        "300 requests over a user's limit", "no calls of the store after the limit" => over_the_limit;
+        "300 invented tokens are sent from one address", "one read each after the limit and no write; a valid token works" => flood;
+        "300 requests over a user's limit", "no store calls after the limit" => over_the_limit;
         "made-up tokens flood /mcp from one address",
-            "401, then 429; another address's assistant is answered; the audit trail names the address" => flooded_tools;
+            "401, then 429; an assistant of another address gets a response; the audit trail names the address" => flooded_tools;
     ]));
     all
 }
@@ -51,30 +51,30 @@ async fn fresh_minute() {
 
 async fn left(user: &User<'_>) -> Result<i64> {
     let answer = ask(&user.api).await?.is(200)?;
-    answer.header("x-ratelimit-remaining").parse().map_err(|_| answer.fault("x-ratelimit-remaining"))
+    answer.header("x-ratelimit-remaining").parse().map_err(|_| answer.test_error("x-ratelimit-remaining"))
 }
 
 fn a_token_of(user: i64) -> Result<String> {
-    let id = u64::try_from(user).ok().and_then(UserId::new).ok_or_else(|| Fault::new("not the id of a user"))?;
+    let id = u64::try_from(user).ok().and_then(UserId::new).ok_or_else(|| TestError::new("not the id of a user"))?;
     Ok(AccessToken::mint(id).secret().expose_secret().to_owned())
 }
 
 fn refused(answers: Vec<Result<Answer>>) -> Result<()> {
     for answer in answers {
         let answer = answer?;
-        ensure!([401, 429].contains(&answer.status), "{}", answer.fault("a bad token"));
+        ensure!([401, 429].contains(&answer.status), "{}", answer.test_error("a bad token"));
     }
     Ok(())
 }
 
 async fn revoked(arena: &Arena) -> Result<String> {
-    let world = arena.limited();
-    let mut user = world.new_user().await?;
+    let deployment = arena.limited();
+    let mut user = deployment.new_user().await?;
     let email = user.email.clone();
-    let stolen = world.grant(&mut user.browser, &email, &[]).await?;
-    let account = user.browser.open(&format!("{}/account", world.origin())).await?;
+    let stolen = deployment.grant(&mut user.browser, &email, &[]).await?;
+    let account = user.browser.open(&format!("{}/account", deployment.origin())).await?;
     // The latest is the first on the page.
-    let form = account.form_with_field("grant").ok_or_else(|| account.fault("no device is listed"))?;
+    let form = account.form_with_field("grant").ok_or_else(|| account.test_error("no device is listed"))?;
     user.browser.submit(&account, &form, form.buttons.first(), &[]).await?;
     fresh_minute().await;
     let before = left(&user).await?;
@@ -87,9 +87,9 @@ async fn revoked(arena: &Arena) -> Result<String> {
 }
 
 async fn made_up_for_a_user(arena: &Arena) -> Result<String> {
-    let world = arena.limited();
-    let user = world.new_user().await?;
-    let stranger = world.stranger()?;
+    let deployment = arena.limited();
+    let user = deployment.new_user().await?;
+    let stranger = deployment.stranger()?;
     fresh_minute().await;
     let before = left(&user).await?;
 
@@ -103,33 +103,33 @@ async fn made_up_for_a_user(arena: &Arena) -> Result<String> {
 }
 
 async fn signed_out_everywhere(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let mut user = world.new_user().await?;
-    let address = format!("{}/account", world.origin());
-    let mut stolen = world.browser()?;
-    world.sign_in(&mut stolen, &address, &user.email).await?;
+    let deployment = arena.lifted();
+    let mut user = deployment.new_user().await?;
+    let address = format!("{}/account", deployment.origin());
+    let mut stolen = deployment.browser()?;
+    deployment.sign_in(&mut stolen, &address, &user.email).await?;
 
     let account = user.browser.open(&address).await?;
     user.browser.press(&account, "Sign out everywhere", &[]).await?;
 
     for browser in [&mut user.browser, &mut stolen] {
         let page = browser.open(&address).await?;
-        ensure!(page.form_with_button("Sign in").is_some(), "{}", page.fault("still signed in"));
+        ensure!(page.form_with_button("Sign in").is_some(), "{}", page.test_error("still signed in"));
     }
     Ok("both have to sign in".to_owned())
 }
 
-/// A service whose calls of the store are recorded.
+/// A service whose store calls are recorded.
 async fn metered() -> Result<(Harness, Deployment)> {
     let stack = Harness::start(&["--meter"]).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    Ok((stack, world))
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    Ok((stack, deployment))
 }
 
-/// The calls that were made of the tables that know callers.
-async fn calls(world: &Deployment) -> Result<Vec<String>> {
-    let address = format!("{}/dev/store-calls", world.origin());
-    let body = world.http().get(address).send().await?.text().await?;
+/// The calls to the tables that identify callers.
+async fn calls(deployment: &Deployment) -> Result<Vec<String>> {
+    let address = format!("{}/dev/store-calls", deployment.origin());
+    let body = deployment.http().get(address).send().await?.text().await?;
     let body: serde_json::Value = serde_json::from_str(&body)?;
     let calls = list(&body, "calls")?.iter();
     let about_callers = |it: &&serde_json::Value| {
@@ -141,71 +141,71 @@ async fn calls(world: &Deployment) -> Result<Vec<String>> {
 }
 
 async fn flood(_: &Arena) -> Result<String> {
-    let (_stack, world) = metered().await?;
-    let user = world.new_user().await?;
-    let stranger = world.stranger()?;
+    let (_stack, deployment) = metered().await?;
+    let user = deployment.new_user().await?;
+    let stranger = deployment.stranger()?;
     fresh_minute().await;
     let send = async |users: Range<i64>| {
         for user in users {
             let token = a_token_of(user)?;
             let answer = ask(&stranger.with_token(Some(&token))).await?;
-            ensure!([401, 429].contains(&answer.status), "{}", answer.fault("a made-up token"));
+            ensure!([401, 429].contains(&answer.status), "{}", answer.test_error("a made-up token"));
         }
         Ok(())
     };
     send(1..71).await?;
-    let before = calls(&world).await?.len();
+    let before = calls(&deployment).await?.len();
 
     send(71..301).await?;
 
-    let cost = calls(&world).await?.split_off(before);
+    let cost = calls(&deployment).await?.split_off(before);
     let is_a_read_each = cost.len() <= 230 && cost.iter().all(|it| it == "GetItem");
     ensure!(is_a_read_each, "230 requests over the limit made these calls of the store: {cost:?}");
     let good = ask(&stranger.with_token(Some(user.api.token()))).await?;
-    ensure!(good.status == 200, "{}", good.fault("a good token from that address"));
+    ensure!(good.status == 200, "{}", good.test_error("a good token from that address"));
     Ok(format!("70 requests made {before} calls, 230 more {} reads; the good token: 200", cost.len()))
 }
 
 async fn over_the_limit(_: &Arena) -> Result<String> {
-    let (_stack, world) = metered().await?;
-    let user = world.new_user().await?;
+    let (_stack, deployment) = metered().await?;
+    let user = deployment.new_user().await?;
     fresh_minute().await;
     for _ in 0..70 {
         ask(&user.api).await?;
     }
-    let before = calls(&world).await?.len();
+    let before = calls(&deployment).await?.len();
 
     for answer in join_all((0..230).map(|_| ask(&user.api))).await {
         let answer = answer?;
-        ensure!(answer.status == 429, "{}", answer.fault("a request over the limit"));
+        ensure!(answer.status == 429, "{}", answer.test_error("a request over the limit"));
     }
 
-    let cost = calls(&world).await?.len() - before;
+    let cost = calls(&deployment).await?.len() - before;
     ensure!(cost == 0, "230 requests over the limit made {cost} calls of the store");
     Ok("230 requests: 429, and no call of the store".to_owned())
 }
 
-/// An address of its own: those of other clients begin with 127.20 or more.
+/// An unused address: those of other clients begin with 127.20 or more.
 const FLOODING: Ipv4Addr = Ipv4Addr::new(127, 7, 7, 7);
 
-/// Asks which tools there are.
-async fn tools(world: &Deployment, http: &Client, token: &str) -> Result<reqwest::Response> {
+/// Lists the MCP tools.
+async fn tools(deployment: &Deployment, http: &Client, token: &str) -> Result<reqwest::Response> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
-    let request = http.post(format!("{}/mcp", world.origin())).bearer_auth(token);
+    let request = http.post(format!("{}/mcp", deployment.origin())).bearer_auth(token);
     let request = request.header("accept", "application/json, text/event-stream");
     Ok(request.header("content-type", "application/json").body(body.to_string()).send().await?)
 }
 
 async fn flooded_tools(_: &Arena) -> Result<String> {
     let stack = Harness::start(&[]).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    let assistant = world.new_user().await?;
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    let assistant = deployment.new_user().await?;
     let flooding = Client::builder().no_proxy().local_address(std::net::IpAddr::V4(FLOODING)).build()?;
     fresh_minute().await;
 
     let mut seen = Vec::new();
     for user in 1..71 {
-        let answer = tools(&world, &flooding, &a_token_of(user)?).await?;
+        let answer = tools(&deployment, &flooding, &a_token_of(user)?).await?;
         let header = |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
         match answer.status().as_u16() {
             401 => ensure!(header("www-authenticate").starts_with("Bearer resource_metadata="), "no challenge"),
@@ -216,8 +216,8 @@ async fn flooded_tools(_: &Arena) -> Result<String> {
     }
     let (before, after) = seen.split_at(60);
     ensure!(before.iter().all(|it| *it == 401) && after.iter().all(|it| *it == 429), "{seen:?}");
-    let status = tools(&world, world.http(), assistant.api.token()).await?.status().as_u16();
-    ensure!(status == 200, "another address's assistant is answered with {status}");
+    let status = tools(&deployment, deployment.http(), assistant.api.token()).await?.status().as_u16();
+    ensure!(status == 200, "an assistant of another address gets {status}");
     let log = stack.log();
     let refusals: Vec<_> = log.lines().filter(|it| it.contains("token_refused")).collect();
     let address = FLOODING.to_string();

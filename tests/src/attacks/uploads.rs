@@ -1,4 +1,4 @@
-//! Filling the store, and what is left of somebody who is erased.
+//! Filling the store, and the remains of an erased user.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{Method, StatusCode};
@@ -7,23 +7,24 @@ use serde_json::{Value, json};
 use super::{Arena, Attack, laptop::signed};
 use crate::{
     answer::text,
-    attacks, ensure,
-    fault::Result,
+    attacks,
+    deployment::{Deployment, User, fresh},
+    ensure,
+    error::Result,
     harness::{Harness, LIFTED},
     picture,
-    world::{Deployment, User, fresh},
 };
 
 const MIB: usize = 1 << 20;
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(9, [
-        "more, or fewer, bytes are put than were said", "403, and exactly as many are taken" => other_size;
-        "a size over the limit is said", "422 at size" => too_large_a_size;
-        "1,020 files are asked for, 16 at a time", "1,000 places" => as_many_as_possible;
-        "videos are asked for without a size", "10 places of a gibibyte" => as_much_as_possible;
-        "a file over its limit is put and named in a post", "422, and the file is gone" => over_the_limit;
-        "a table still has something of an erased user", "no item, no file, and the token is dead" => erased;
+        "more or fewer bytes than declared are uploaded", "403; exactly the declared size is accepted" => other_size;
+        "a size over the limit is declared", "422 on size" => too_large_a_size;
+        "1,020 uploads are requested, 16 at a time", "1,000 are granted" => as_many_as_possible;
+        "videos are requested without a size", "10 uploads of 1 GiB are granted" => as_much_as_possible;
+        "a file over its limit is uploaded and used in a post", "422, and the file is deleted" => over_the_limit;
+        "an erased user's data remains in a table", "no item, no file, and the token is invalid" => erased;
     ])
 }
 
@@ -39,7 +40,7 @@ async fn other_size(arena: &Arena) -> Result<String> {
     ensure!(status == 201, "{status} {place}");
     let mut seen = Vec::new();
     for other in [[&bytes[..], b"!"].concat(), bytes[1..].to_vec(), Vec::new()] {
-        // The client sends the length that it has.
+        // The client sends the actual length.
         let mut freely = place.clone();
         if let Some(headers) = freely["upload_headers"].as_object_mut() {
             headers.remove("content-length");
@@ -61,7 +62,7 @@ async fn too_large_a_size(arena: &Arena) -> Result<String> {
     Ok(format!("422: {}", faults["size"][0]))
 }
 
-/// How many of so many requests are given a place.
+/// The number of requests that get an upload URL.
 async fn places(user: &User<'_>, body: &Value, requests: usize) -> Result<usize> {
     let asked = stream::iter(0..requests).map(async |_| ask(user, body).await);
     let answers: Vec<_> = asked.buffer_unordered(16).try_collect().await?;
@@ -109,23 +110,24 @@ async fn erased(_: &Arena) -> Result<String> {
     let mut arguments = vec!["--dynamodb-port", "0"];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
-    let world = Deployment::new(stack.ready().clone()).await?;
-    let user = busy(&world).await?;
-    let mut other = world.new_user().await?;
+    let deployment = Deployment::new(stack.ready().clone()).await?;
+    let user = busy(&deployment).await?;
+    let mut other = deployment.new_user().await?;
     other.connect(1).await?;
     let (found, stays) = (items_of(&stack, user.id).await?, items_of(&stack, other.id).await?);
     ensure!(8 <= found.len(), "the user is in {found:?} only");
 
     let mut passes = 0;
     loop {
-        let answer = world.http().post(format!("{}/dev/erase-user/{}", world.origin(), user.id)).send().await?;
+        let answer =
+            deployment.http().post(format!("{}/dev/erase-user/{}", deployment.origin(), user.id)).send().await?;
         let (status, said) = (answer.status(), answer.text().await?);
         ensure!(status == StatusCode::OK, "{status} {said}");
         passes += 1;
         if said.contains("\"done\":true") {
             break;
         }
-        ensure!(passes < 10, "it never ends: {said}");
+        ensure!(passes < 10, "erasing does not end: {said}");
     }
 
     let left = items_of(&stack, user.id).await?;
@@ -133,14 +135,14 @@ async fn erased(_: &Arena) -> Result<String> {
     let theirs = items_of(&stack, other.id).await?;
     ensure!(theirs == stays, "another user had {stays:?} and has {theirs:?}");
     let dead = user.api.get("/user").await?.status;
-    ensure!(dead == 401, "the token is answered with {dead}");
+    ensure!(dead == 401, "the token gets {dead}");
     Ok(format!("{} tables before, none after {passes} passes, 401", found.len()))
 }
 
-/// A user with something in every table: an account, a post that went out, one
-/// that waits, a picture, an idempotency key, a connect flow under way.
-async fn busy(world: &Deployment) -> Result<User<'_>> {
-    let mut user = world.new_user().await?;
+/// A user with an item in every table: an account, a published post, a scheduled one, an image, an
+/// idempotency key, an open connect flow.
+async fn busy(deployment: &Deployment) -> Result<User<'_>> {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let picture = user.picture().await?;
     let out = user.schedule(&fresh("out"), &[&connection], 0).await?;
@@ -150,11 +152,11 @@ async fn busy(world: &Deployment) -> Result<User<'_>> {
     let keyed = json!({ "content": fresh("keyed") });
     user.api.call(Method::POST, "/posts").json(&keyed).header("idempotency-key", "k").send().await?.is(201)?;
     user.api.call(Method::POST, "/connections/connect/sandbox").send().await?.is(201)?;
-    world.device(&user.api, &[]).await?;
+    deployment.device(&user.api, &[]).await?;
     Ok(user)
 }
 
-/// The tables that say this number anywhere, with how many items do.
+/// The tables that contain this number anywhere, with the number of items.
 async fn items_of(stack: &Harness, user: i64) -> Result<Vec<(String, usize)>> {
     let (url, secret) = (format!("{}/", text(stack.stores(), "dynamodb")?), text(stack.stores(), "secret")?);
     let call = async |operation: &str, body: &Value| -> Result<Value> {

@@ -1,4 +1,5 @@
-//! One user's webhooks, beside others: messages to hosts that never agreed, and slow endpoints.
+//! One user's webhooks and their effect on others: messages to hosts that never agreed, and slow
+//! endpoints.
 
 use std::time::Duration;
 
@@ -9,27 +10,28 @@ use serde_json::{Value, json};
 use super::{Arena, Attack};
 use crate::{
     answer::list,
-    attacks, ensure,
-    fault::{Fault, Result, same},
+    attacks,
+    deployment::{User, fresh},
+    ensure,
+    error::{Result, TestError, same},
     moment,
     webhook_receiver::got,
-    world::{User, fresh},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(23, [
-        "nine webhooks name a host that fails every test, and 48 events follow", "the host gets the nine tests" => nobody_agreed;
+        "nine webhooks name a host that fails every test, and 48 events follow", "the host receives only the nine tests" => nobody_agreed;
         "320 messages to slow webhooks wait", "another user's message arrives within 5 s" => many_and_slow;
     ])
 }
 
-/// Creates webhooks of a user at endpoints of the tests, and returns the name of the first.
+/// Creates webhooks of a user at endpoints of the tests; returns the name of the first.
 async fn webhooks(arena: &Arena, user: &User<'_>, behavior: &str, count: usize) -> Result<String> {
-    let files = arena.lifted().files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
+    let files = arena.lifted().files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
     let names: Vec<_> = (0..count).map(|_| fresh("hook").replace(' ', "-")).collect();
     let first = names.first().cloned().unwrap_or_default();
     for name in names {
-        // One name for all, so that its messages are counted together.
+        // One name for all, so that their messages are counted together.
         let name = if behavior == "fails" { &first } else { &name };
         let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behavior}") });
         let made = user.api.post("/webhooks", &body).await?.ok(201)?;
@@ -46,18 +48,18 @@ async fn enabled(user: &User<'_>) -> Result {
     .await
 }
 
-/// Three events for each of 16 posts: scheduled, its target published, published.
+/// Three events for each of 16 posts: post scheduled, target published, post published.
 async fn events(user: &User<'_>, connection: &Value) -> Result {
     let posts = (0..16).map(async |number| user.schedule(&fresh(&format!("event {number}")), &[connection], 0).await);
     try_join_all(posts).await.map(drop)
 }
 
-/// How many messages wait for the webhooks of a user.
+/// The number of pending messages for the webhooks of a user.
 async fn waiting(user: &User<'_>) -> Result<usize> {
     let webhooks = user.api.get("/webhooks").await?.ok(200)?;
     let counts = list(&webhooks, "data")?.iter().map(async |it| {
         let all = user.api.get(&format!("/webhooks/{}/deliveries?per_page=100", it["id"])).await?.ok(200)?;
-        Ok::<_, Fault>(list(&all, "data")?.iter().filter(|it| it["status"] == "waiting").count())
+        Ok::<_, TestError>(list(&all, "data")?.iter().filter(|it| it["status"] == "waiting").count())
     });
     Ok(try_join_all(counts).await?.iter().sum())
 }
@@ -80,13 +82,13 @@ async fn nobody_agreed(arena: &Arena) -> Result<String> {
     let told = || async { Ok(Some(got(&witness).len() - 1).filter(|it| 48 <= *it)) };
     let told = moment::eventually(Duration::from_secs(90), "48 events at the tenth", told).await?;
     same(waiting(&user).await?, 0, "messages that wait")?;
-    same(got(&host).len(), 9, "messages to a host that never answered a test")?;
+    same(got(&host).len(), 9, "messages to a host that never accepted a test")?;
     Ok(format!("9 tests, while the user's tenth webhook got {told} events"))
 }
 
 async fn many_and_slow(arena: &Arena) -> Result<String> {
-    let world = arena.lifted();
-    let (mut noisy, mut quiet) = (world.new_user().await?, world.new_user().await?);
+    let deployment = arena.lifted();
+    let (mut noisy, mut quiet) = (deployment.new_user().await?, deployment.new_user().await?);
     webhooks(arena, &noisy, "is-slow", 10).await?;
     let mine = webhooks(arena, &quiet, "accepts", 1).await?;
     enabled(&noisy).await?;
@@ -107,5 +109,5 @@ async fn many_and_slow(arena: &Arena) -> Result<String> {
         noisy.api.delete(&format!("/webhooks/{}", webhook["id"])).await?.is(204)?;
     }
     ensure!(waited <= TimeDelta::seconds(5), "it came after {waited}");
-    Ok(format!("{} ms beside {many} that wait", waited.num_milliseconds()))
+    Ok(format!("{} ms with {many} pending", waited.num_milliseconds()))
 }

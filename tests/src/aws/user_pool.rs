@@ -1,14 +1,13 @@
-//! The people of a deployment's Cognito user pool.
+//! Users in the deployment's Cognito user pool.
 
 use serde_json::{Value, json};
 
 use super::Root;
-use crate::fault::Result;
+use crate::error::Result;
 
-/// Everybody's password: the pool wants twelve characters of several kinds.
+/// Every test user's password: the pool requires twelve characters of several kinds.
 pub const PASSWORD: &str = "Harbour-lights-7";
 
-/// A user pool in which people can be created.
 #[derive(Clone, Debug)]
 pub struct UserPool {
     root: Root,
@@ -20,7 +19,7 @@ impl UserPool {
         Self { root, id }
     }
 
-    /// Makes this person known, unless they are.
+    /// Creates the user unless it exists.
     pub async fn join(&self, email: &str) -> Result {
         let name = email.split('@').next().unwrap_or(email);
         let attributes: Vec<Value> = [("email", email), ("email_verified", "true"), ("name", name)]
@@ -34,15 +33,14 @@ impl UserPool {
         });
         match self.root.call("AWSCognitoIdentityProviderService.AdminCreateUser", &person).await {
             Ok(_) => {}
-            Err(fault) if fault.to_string().contains("UsernameExistsException") => return Ok(()),
-            Err(fault) => return Err(fault),
+            Err(error) if error.to_string().contains("UsernameExistsException") => return Ok(()),
+            Err(error) => return Err(error),
         }
         let password = json!({ "UserPoolId": self.id, "Username": email, "Password": PASSWORD, "Permanent": true });
         self.root.call("AWSCognitoIdentityProviderService.AdminSetUserPassword", &password).await?;
         Ok(())
     }
 
-    /// Changes this person's name.
     pub async fn rename(&self, email: &str, name: &str) -> Result {
         let attributes = json!([{ "Name": "name", "Value": name }]);
         let change = json!({ "UserPoolId": self.id, "Username": email, "UserAttributes": attributes });

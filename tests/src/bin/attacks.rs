@@ -7,20 +7,20 @@ use serde_json::json;
 use tests::{
     attacks::{self, Arena, Outcome},
     ensure,
-    fault::Result,
+    error::Result,
     program::ended,
     report::say,
 };
 
-/// Attacks the local stack in every way the service defends against, and
-/// prints a table. What belongs to the template is attacked by tests/deployed.
+/// Attacks the local stack in every way that the service defends against, and prints a table.
+/// Attacks on the template are in tests/deployed.
 #[derive(Parser)]
 #[command(name = "attacks")]
 struct Options {
-    /// Only the attacks of this number.
+    /// Run only the attacks with this number
     #[arg(long, value_name = "N")]
     only: Option<u8>,
-    /// Write the results here.
+    /// Write the results to this file
     #[arg(long)]
     json: Option<PathBuf>,
 }

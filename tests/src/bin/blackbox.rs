@@ -1,4 +1,4 @@
-//! Drives a running deployment through everything its contract says.
+//! Checks every part of the contract against a running deployment.
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -6,43 +6,43 @@ use clap::Parser;
 use serde_json::Value;
 use tests::{
     deployed::LOG_OF_CALLS,
-    fault::{Fault, Result},
+    deployment::Deployment,
+    error::{Result, TestError},
     file_server,
     harness::{Harness, LIFTED, Ready},
     program::Common,
     report::{Report, say},
     runner::{self, Check},
     suite,
-    world::Deployment,
 };
 
 /// Black-box tests of a running service.
 ///
-/// Without options it starts the local stack by itself, once with the limits
-/// lifted and once with those of the specification, and also kills it a number
-/// of times. With --ready-file or --base-url it drives what is running there.
+/// Without options it starts the local stack, once without rate limits and once with those of the
+/// specification, and also kills it a number of times. With --ready-file or --base-url it tests a
+/// running deployment.
 #[derive(Parser)]
 #[command(name = "blackbox")]
 struct Options {
-    /// The file that `cargo dev --ready-file` wrote.
+    /// The file that `cargo dev --ready-file` wrote
     #[arg(long, conflicts_with = "base_url")]
     ready_file: Option<PathBuf>,
-    /// The API of a deployment, ending in /api/v1.
+    /// The API of a deployment, ending in /api/v1
     #[arg(long, requires = "token")]
     base_url: Option<String>,
-    /// A token for it.
+    /// A token for the deployment
     #[arg(long)]
     token: Option<String>,
-    /// Where its pages are, when not where the API is.
+    /// Origin of the pages, if it is not the origin of the API
     #[arg(long)]
     origin: Option<String>,
-    /// The origin of the sandbox platform, when it is not the service's own.
+    /// Origin of the sandbox platform, if it is not the service's own
     #[arg(long)]
     sandbox: Option<String>,
-    /// How many checks run at the same time.
+    /// Number of checks that run at the same time
     #[arg(long, default_value_t = 6)]
     jobs: usize,
-    /// How often the local stack is killed; 0 leaves that out.
+    /// How often the local stack is killed; 0 skips it
     #[arg(long, default_value_t = 20)]
     kills: u32,
     #[command(flatten)]
@@ -74,23 +74,23 @@ fn given(options: &Options) -> Result<Option<Ready>> {
         return Ok(None);
     };
     let pages = options.origin.as_deref().or_else(|| base_url.trim_end_matches('/').strip_suffix("/api/v1"));
-    let origin = pages.ok_or_else(|| Fault::new("--base-url does not end in /api/v1: say --origin too"))?;
+    let origin = pages.ok_or_else(|| TestError::new("--base-url does not end in /api/v1: say --origin too"))?;
     Ok(Some(Ready { origin: origin.to_owned(), base_url: base_url.clone(), token: token.clone(), stores: Value::Null }))
 }
 
 async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
-    let world = Deployment::new(ready).await?;
-    let world = match &options.sandbox {
-        Some(origin) => world.with_sandbox(origin.trim_end_matches('/').to_owned()),
-        None => world,
+    let deployment = Deployment::new(ready).await?;
+    let deployment = match &options.sandbox {
+        Some(origin) => deployment.with_sandbox(origin.trim_end_matches('/').to_owned()),
+        None => deployment,
     };
-    let world = Arc::new(world);
-    let limit = world.requests_per_minute().await?;
-    say(&format!("Testing {} ({limit} requests a minute)", world.base()));
-    runner::run(Arc::clone(&world), chosen(suite::checks(), options), options.jobs, report).await;
+    let deployment = Arc::new(deployment);
+    let limit = deployment.requests_per_minute().await?;
+    say(&format!("Testing {} ({limit} requests a minute)", deployment.base()));
+    runner::run(Arc::clone(&deployment), chosen(suite::checks(), options), options.jobs, report).await;
     say("Fetching from URLs and the pages of deliveries are only tested on the local stack started here.");
     if limit == 60 {
-        runner::run(world, chosen(suite::limit_checks(), options), options.jobs, report).await;
+        runner::run(deployment, chosen(suite::limit_checks(), options), options.jobs, report).await;
     } else {
         say("The limits of this deployment are not the specification's: their checks need one where they are.");
     }
@@ -101,7 +101,7 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
     let files = file_server::start().await?;
     let allowed = files.to_string();
     std::fs::create_dir_all("target/tests")?;
-    // The log of calls is for the test of the roles in tests/deployed.
+    // tests/deployed compares this log of calls with the roles.
     let mut arguments = vec!["--allow-fetch-from", &allowed, "--log-calls", LOG_OF_CALLS];
     arguments.extend(LIFTED);
     let lifted = Harness::start(&arguments).await?;
@@ -117,7 +117,7 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
             suite::crash::run(options.kills, &mut crashes).await;
         }
     };
-    // The checks of limits and crashes mostly wait, so all run at once.
+    // The checks of limits and crashes mostly wait, so all run concurrently.
     futures::join!(
         runner::run(Arc::new(free.with_files(files)), chosen(checks, options), options.jobs, report),
         runner::run(Arc::new(strict), chosen(suite::limit_checks(), options), options.jobs, &mut limits),

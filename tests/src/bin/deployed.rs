@@ -1,5 +1,5 @@
-//! Deploys the template on this machine, and checks everything that its
-//! contract says, while functions are killed and an update is deployed.
+//! Deploys the template on this machine and runs all checks, while functions are killed and an
+//! update is deployed.
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 
@@ -7,30 +7,28 @@ use clap::Parser;
 use futures::FutureExt;
 use tests::{
     deployed::{LOG_OF_CALLS, LOG_OF_PRICES, LOG_OF_RECOGNITION, Stack, callers, connect_flows, scenes},
-    fault::{Fault, Result},
+    deployment::Deployment,
+    error::{Result, TestError},
     program::Common,
     report::{Line, Report, say},
     runner::{self, Check},
     suite,
-    world::Deployment,
 };
 
 /// Black-box tests of the deployed stack.
 ///
-/// Builds the functions, deploys `template.yaml` to an emulator of AWS that
-/// enforces their roles, and runs the checks of `tests/blackbox` against it;
-/// kills functions at work, deploys again, and runs them once more. In the end
-/// it holds what the roles allow against what was done, here and in
-/// `tests/blackbox`, which has to run before. With --only, checks and late
-/// scenes are played once.
+/// Builds the functions, deploys `template.yaml` to an emulator of AWS that enforces their roles,
+/// and runs the checks of `tests/blackbox` against it. It then kills functions at work, deploys
+/// again, and runs the checks again. At the end it compares what the roles allow with the calls
+/// that were made, here and in `tests/blackbox`, which has to run before. With --only, checks and
+/// late scenes run once.
 #[derive(Parser)]
 #[command(name = "deployed")]
 struct Options {
-    /// The folder with the functions' programs; they are built unless it is
-    /// given.
+    /// The folder with the functions' programs; without it they are built
     #[arg(long)]
     programs: Option<PathBuf>,
-    /// How many checks run at the same time.
+    /// Number of checks that run at the same time
     #[arg(long, default_value_t = 6)]
     jobs: usize,
     #[command(flatten)]
@@ -56,65 +54,70 @@ async fn run(options: &Options) -> Result<Report> {
         return Ok(report);
     }
 
-    // The faults of the platform are left for the second time, because they
-    // take long.
+    // Injected faults of the platform take long, so they run only the second time.
     checks(&stack, |it| it.area != "faults", options.jobs, &mut report).await?;
-    let world = stack.world().await?;
-    scene("functions die at work", scenes::functions_die(&stack, &world), &mut report).await;
-    scene("an update comes while posts are due", scenes::an_update_comes(&mut stack, &world), &mut report).await;
+    let deployment = stack.deployment().await?;
+    scene("functions die at work", scenes::functions_die(&stack, &deployment), &mut report).await;
+    scene("an update is deployed while posts are due", scenes::an_update_comes(&mut stack, &deployment), &mut report)
+        .await;
     checks(&stack, |_| true, options.jobs, &mut report).await?;
     last_scenes(&mut stack, |_| true, &mut report).await?;
-    scene("roles allow what is done and nothing else", async { roles(&stack) }, &mut report).await;
+    scene("roles allow the calls that are made and nothing else", async { roles(&stack) }, &mut report).await;
     Ok(report)
 }
 
-/// Runs those checks of every deployment that are wanted.
 async fn checks(stack: &Stack, wanted: impl Fn(&Check) -> bool, jobs: usize, report: &mut Report) -> Result {
-    let world: Arc<Deployment> = Arc::new(stack.world().await?);
+    let deployment: Arc<Deployment> = Arc::new(stack.deployment().await?);
     let checks = suite::checks().into_iter().filter(wanted).collect();
-    runner::run(world, checks, jobs, report).await;
+    runner::run(deployment, checks, jobs, report).await;
     Ok(())
 }
 
-/// Plays those scenes that need nothing of what comes before or after them.
+/// Plays the scenes that do not depend on each other.
 async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report: &mut Report) -> Result {
-    let world = &deployed.world().await?;
+    let deployment = &deployed.deployment().await?;
     let stack = &*deployed;
     let scenes = [
-        ("upkeep has work", scenes::upkeep_has_work(stack, world).boxed_local()),
-        ("uploads are looked at", scenes::uploads_are_looked_at(stack, world).boxed_local()),
-        ("an endpoint is told", scenes::an_endpoint_is_told(stack, world).boxed_local()),
-        ("a user is disabled and let in again", scenes::a_user_is_disabled_and_let_in(stack, world).boxed_local()),
-        ("a user is erased", scenes::a_user_is_erased(stack, world).boxed_local()),
-        ("a day passes", scenes::a_day_passes(stack, world).boxed_local()),
-        ("a file is lost", scenes::a_file_is_lost(stack, world).boxed_local()),
-        ("a delivery is orphaned", scenes::a_delivery_is_orphaned(stack, world).boxed_local()),
-        ("a change meets its delivery", scenes::a_change_meets_its_delivery(stack, world).boxed_local()),
+        ("upkeep has work", scenes::upkeep_has_work(stack, deployment).boxed_local()),
+        ("unused uploads are inspected", scenes::uploads_are_looked_at(stack, deployment).boxed_local()),
+        ("an endpoint receives events", scenes::endpoint_receives_events(stack, deployment).boxed_local()),
         (
-            "somebody else follows a connect flow",
-            connect_flows::a_connect_flow_is_followed_by_somebody_else(world).boxed_local(),
+            "a user is disabled and enabled again",
+            scenes::disabled_user_can_be_enabled_again(stack, deployment).boxed_local(),
         ),
-        ("a server has a way back", connect_flows::a_server_has_a_way_back(world).boxed_local()),
-        ("signing out goes on to the issuer", callers::signing_out_goes_on_to_the_issuer(world).boxed_local()),
-        ("a proxy tells who asks", callers::a_proxy_tells_who_asks(world).boxed_local()),
-        ("it gets an edge", scenes::it_gets_an_edge(stack).boxed_local()),
-        ("letters are replayed", scenes::letters_are_replayed(stack, world).boxed_local()),
+        ("a user is erased", scenes::erased_user_leaves_no_items(stack, deployment).boxed_local()),
+        ("a day passes", scenes::a_day_passes(stack, deployment).boxed_local()),
+        ("a file is lost", scenes::missing_file_fails_its_post(stack, deployment).boxed_local()),
+        ("a delivery has lost its post", scenes::delivery_without_its_post_ends(stack, deployment).boxed_local()),
+        (
+            "a change arrives after publication",
+            scenes::change_after_publication_is_refused(stack, deployment).boxed_local(),
+        ),
+        (
+            "another user follows a connect flow",
+            connect_flows::connect_flow_is_closed_to_another_user(deployment).boxed_local(),
+        ),
+        ("a server has its own redirect URI", connect_flows::a_server_has_a_way_back(deployment).boxed_local()),
+        ("signing out redirects to the issuer", callers::signing_out_redirects_to_the_issuer(deployment).boxed_local()),
+        ("a proxy header identifies the client", callers::proxy_header_identifies_the_client(deployment).boxed_local()),
+        ("the edge is deployed", scenes::deploy_with_a_domain(stack).boxed_local()),
+        ("dead letters are replayed", scenes::letters_are_replayed(stack, deployment).boxed_local()),
     ];
     for (name, played) in scenes.into_iter().filter(|(name, _)| wanted(name)) {
         scene(name, played, report).await;
     }
-    let name = "a platform reads who asks";
+    let name = "a platform reads the client document";
     if wanted(name) {
         // This scene moves the stack to another address, so it comes last.
-        scene(name, scenes::a_platform_reads_who_asks(deployed, world), report).await;
+        scene(name, scenes::a_platform_reads_who_asks(deployed, deployment), report).await;
     }
     Ok(())
 }
 
 async fn scene(name: &str, played: impl Future<Output = Result>, report: &mut Report) {
     let started = Instant::now();
-    let fault = played.await.err();
-    report.add(Line { name: format!("deployed: {name}"), took: started.elapsed(), fault });
+    let error = played.await.err();
+    report.add(Line { name: format!("deployed: {name}"), took: started.elapsed(), error });
 }
 
 /// Checks that roles allow exactly what was used: nothing more and nothing
@@ -126,7 +129,7 @@ fn roles(stack: &Stack) -> Result {
         [(LOG_OF_CALLS, "tests/blackbox"), (LOG_OF_RECOGNITION, platforms), (LOG_OF_PRICES, platforms)]
     {
         let read = std::fs::read_to_string(file);
-        log += &read.map_err(|error| Fault::new(format!("{file}: {error}; {writer} writes it")))?;
+        log += &read.map_err(|error| TestError::new(format!("{file}: {error}; {writer} writes it")))?;
     }
     let differences = stack.privileges(&log)?;
     say(&format!("       permissions granted: {}", differences.granted));
@@ -134,5 +137,5 @@ fn roles(stack: &Stack) -> Result {
     if differences.unused.is_empty() && differences.missing.is_empty() && refused.is_empty() {
         return Ok(());
     }
-    Err(Fault::new(format!("{differences}\n      refused by AWS: {}", refused.join("\n      "))))
+    Err(TestError::new(format!("{differences}\n      refused by AWS: {}", refused.join("\n      "))))
 }

@@ -1,19 +1,19 @@
-//! Platforms other than the sandbox, connected to the local stack: fakes
-//! for several at once, a server that keeps no keys, a real Bluesky server, a
-//! real homeserver of Matrix, a Mastodon server by others, and a real WordPress.
+//! Platforms other than the sandbox, connected to the local stack: fakes of several at once, a
+//! server without idempotency keys, a real Bluesky server, a real Matrix homeserver, an independent
+//! server with Mastodon's API, and a real WordPress.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tests::{
-    fault::Result,
+    error::Result,
     platforms::{bluesky, keyless, mastodon, matrix, real, several, wordpress},
     program::Common,
     report::Report,
 };
 
-/// Connects accounts of other platforms and publishes to them. Parts of it are
-/// named several, keyless, bluesky, mastodon, matrix, wordpress and real.
+/// Connects accounts of other platforms and publishes to them. Its parts are several, keyless,
+/// bluesky, mastodon, matrix, wordpress and real.
 #[derive(Parser)]
 #[command(name = "platforms")]
 struct Options {
@@ -30,7 +30,7 @@ async fn main() -> ExitCode {
 
 async fn run(common: &Common) -> Result<Report> {
     let [mut report, mut owned, mut beside] = [Report::default(), Report::default(), Report::default()];
-    // All of them wait more than they compute, so they run beside one another.
+    // All of them mostly wait, so they run concurrently.
     let social = async {
         if common.wants("several") {
             several::run(&mut report).await?;
@@ -56,10 +56,10 @@ async fn run(common: &Common) -> Result<Report> {
         if common.wants("keyless") {
             keyless::run(&mut beside).await?;
         }
-        Ok::<_, tests::fault::Fault>(())
+        Ok::<_, tests::error::TestError>(())
     };
     tokio::try_join!(social, of_ones_own, keyless)?;
-    // Afterwards, because two may not install the same server at once.
+    // Afterwards, because two parts may not install the same server at the same time.
     if common.wants("real") {
         real::run_all(&mut beside).await?;
     }

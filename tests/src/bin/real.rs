@@ -1,4 +1,4 @@
-//! The journey on a real service, and on its fake.
+//! Runs the journey on a real service and on its fake.
 
 use std::process::ExitCode;
 

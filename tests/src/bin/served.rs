@@ -1,5 +1,5 @@
-//! What the local stack serves, read by programs that know nothing of it: its
-//! API document by schemathesis and by TypeScript, its pages by a browser.
+//! Checks what the local stack serves with independent programs: its API document with schemathesis
+//! and TypeScript, its pages with a browser.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 use clap::{Parser, ValueEnum};
 use serde_json::json;
 use tests::{
-    fault::{Fault, Result},
+    error::{Result, TestError},
     file_server,
     harness::{Harness, LIFTED, Ready},
     program::done,
@@ -18,22 +18,21 @@ use tests::{
     typescript,
 };
 
-/// Starts the local stack and lets another program read what it serves.
+/// Starts the local stack and lets another program read what it serves
 #[derive(Parser)]
 #[command(name = "served")]
 struct Options {
-    /// The program.
+    /// The program that reads it
     reader: Reader,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Reader {
-    /// Calls everything that the API document describes.
+    /// Calls every operation of the API document
     Schemathesis,
-    /// Makes a client in TypeScript from the API document, and runs README's journey with it.
+    /// Generates a TypeScript client from the API document, and runs README's journey with it
     Typescript,
-    /// Walks the whole journey in Chromium; pictures of the pages are in
-    /// target/screenshots afterwards.
+    /// Runs the whole journey in Chromium; screenshots are in target/screenshots afterwards
     Browser,
 }
 
@@ -47,7 +46,7 @@ async fn run(reader: Reader) -> Result {
     let mut arguments = LIFTED.to_vec();
     let files = file_server::start().await?.to_string();
     if matches!(reader, Reader::Browser) {
-        // A program that asks for access is described there.
+        // The file server hosts the client document of an app that asks for access.
         arguments.extend(["--fakes", "--allow-fetch-from", &files]);
     }
     let local = Harness::start(&arguments).await?;
@@ -72,9 +71,9 @@ async fn run(reader: Reader) -> Result {
             node
         }
     };
-    // Its output and its exit code are those of this program.
+    // Its output and its exit code become those of this program.
     let status = tokio::task::spawn_blocking(move || command.current_dir(ROOT).status()).await??;
-    if status.success() { Ok(()) } else { Err(Fault::new(format!("the reader ended with {status}"))) }
+    if status.success() { Ok(()) } else { Err(TestError::new(format!("the reader ended with {status}"))) }
 }
 
 fn schemathesis(ready: &Ready) -> Result<Command> {

@@ -1,60 +1,54 @@
-//! The person who owns the account, with Chromium on the server's pages.
+//! The owner of the account, who uses the server's pages in Chromium.
 
 use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;
 
 use super::BlueskyServer;
-use crate::{answer::text, fault::Result, tools::run};
+use crate::{answer::text, error::Result, tools::run};
 
-/// How the person connects the account to a client.
+/// How the owner connects the account to a client.
 #[derive(Clone, Debug)]
 pub struct SignIn {
-    /// The server's authorization page; or, with something to fill in, the page
-    /// of the client that leads there.
+    /// The server's authorization page; or, if `fill` has values, the client's page that leads
+    /// there.
     pub url: String,
-    /// The address with which the person signs in to the client, when its page
-    /// asks for that.
+    /// The address to sign in with at the client, if its page requires it.
     pub email: String,
     /// Names and values of the fields of the client's page.
     pub fill: Vec<(String, String)>,
-    /// What the person presses in the end.
     pub decision: Decision,
-    /// The folder for a picture of each page.
+    /// The folder for a screenshot of each page.
     pub screenshots: PathBuf,
 }
 
-/// What the person presses in the end.
+/// The button that the owner presses at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The client gets the access that it asks for.
     Authorize,
-    /// The client gets no access.
     Deny,
 }
 
-/// Where the browser was led.
+/// The result of the redirects.
 #[derive(Clone, Debug)]
 pub struct Redirected {
-    /// The first address outside the server; its query has what the client
-    /// needs to know.
+    /// The first address outside the server; its query has what the client needs.
     pub to: String,
-    /// The address of the page that it ended on.
+    /// The address of the last page.
     pub ended_at: String,
-    /// That page; `None` when nothing answers there.
+    /// The last page; `None` if no server answers at its address.
     pub page: Option<RedirectedPage>,
 }
 
-/// The page that the browser ended on.
 #[derive(Clone, Debug)]
 pub struct RedirectedPage {
     pub status: u64,
-    /// What can be read on it.
+    /// The visible text.
     pub text: String,
 }
 
 impl BlueskyServer {
-    /// The person goes to a page, signs in, and decides.
+    /// Opens a page, signs in, and decides.
     pub async fn sign_in(&self, sign_in: SignIn) -> Result<Redirected> {
         let mut command = self.person("sign-in.mjs");
         command.args(["--url", &sign_in.url, "--email", &sign_in.email]).arg("--screenshots").arg(&sign_in.screenshots);
@@ -76,8 +70,8 @@ impl BlueskyServer {
         })
     }
 
-    /// The person revokes the access of a client, whose tokens are void at
-    /// once. It must be the only client of the account.
+    /// Revokes the access of a client, whose tokens are void immediately. It must be the only
+    /// client of the account.
     pub async fn revoke(&self, screenshots: PathBuf) -> Result {
         let mut command = self.person("revoke.mjs");
         command.args(["--url", &self.url]).arg("--screenshots").arg(screenshots);
@@ -92,7 +86,7 @@ impl BlueskyServer {
     }
 }
 
-/// Runs a script to its end, and returns what it printed.
+/// Runs a script to its end and returns the JSON that it printed.
 async fn said(mut command: Command) -> Result<Value> {
     let said = tokio::task::spawn_blocking(move || run(&mut command)).await??;
     Ok(serde_json::from_str(&said)?)

@@ -1,5 +1,5 @@
-//! The output of `sam build`, made from a single build of all functions: a
-//! template whose functions are folders with a program in them.
+//! The output of `sam build`, made from a single build of all functions: a template whose functions
+//! are folders that contain a program.
 
 use std::{
     fs,
@@ -9,14 +9,13 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    fault::{Fault, Result},
+    error::{Result, TestError},
     template::{FUNCTIONS, Template, function_name},
 };
 
-/// Writes the template and the functions' folders; gives the template's path.
+/// Writes the template and the functions' folders; returns the template's path.
 ///
-/// Builds with different numbers differ in their bytes, so the emulator takes
-/// them for new code.
+/// Builds with different numbers differ in their bytes, so the emulator treats them as new code.
 pub(super) fn lay_out(template: &Template, programs: &Path, folder: &Path, number: u32) -> Result<PathBuf> {
     let mut built = template.clone();
     for function in FUNCTIONS {
@@ -26,13 +25,14 @@ pub(super) fn lay_out(template: &Template, programs: &Path, folder: &Path, numbe
         fs::write(code.join("build"), number.to_string())?;
 
         let resource = &mut built.json_mut()["Resources"][function_name(function)];
-        let found = resource.as_object_mut().ok_or_else(|| Fault::new(format!("{function} is not in the template")))?;
+        let found =
+            resource.as_object_mut().ok_or_else(|| TestError::new(format!("{function} is not in the template")))?;
         found.remove("Metadata");
         found["Properties"]["CodeUri"] = json!(code);
     }
-    // The emulator is reached without TLS, and would refuse all of it.
+    // The emulator is called without TLS, and these policies would deny every call.
     let resources = built.json_mut()["Resources"].as_object_mut();
-    let resources = resources.ok_or_else(|| Fault::new("the template has no resources"))?;
+    let resources = resources.ok_or_else(|| TestError::new("the template has no resources"))?;
     for policy in ["QueuePolicy", "WebhookQueuePolicy"] {
         resources.remove(policy);
     }

@@ -1,22 +1,22 @@
-//! Who asks: people who sign out, and clients behind a proxy.
+//! Callers: users who sign out, and clients behind a proxy.
 
 use crate::{
+    deployment::{Deployment, missing},
     ensure,
-    fault::{Result, same},
-    world::{Deployment, missing},
+    error::{Result, same},
 };
 
-/// The header in which the deployment is told the addresses of clients.
+/// The header in which the proxy sends the addresses of clients.
 pub(super) const ADDRESS_HEADER: &str = "x-client-address";
 
-/// What only the proxy in front of the deployment knows.
+/// The secret that only the proxy in front of the deployment knows.
 pub(super) const PROXY_SECRET: &str = "a-secret-of-the-proxy-in-front-of-it";
 
-/// Signing out goes on to the issuer, which takes our address for one of its
-/// client's, and back.
-pub async fn signing_out_goes_on_to_the_issuer(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
-    let address = format!("{}/account", world.origin());
+/// Signing out redirects to the issuer, which recognizes our address as one of its client's, and
+/// back.
+pub async fn signing_out_redirects_to_the_issuer(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let address = format!("{}/account", deployment.origin());
     let account = user.browser.open(&address).await?;
     let (form, _) = account.form_with_button("Sign out").ok_or_else(|| missing("the button Sign out"))?;
 
@@ -24,28 +24,34 @@ pub async fn signing_out_goes_on_to_the_issuer(world: &Deployment) -> Result {
     ensure!(issuer.path().ends_with("/logout"), "signing out leads to {issuer}");
     let back = user.browser.open(issuer.as_str()).await?;
 
-    same(back.url.origin().ascii_serialization(), world.origin().to_owned(), "where the issuer sends people back to")?;
+    same(
+        back.url.origin().ascii_serialization(),
+        deployment.origin().to_owned(),
+        "where the issuer sends people back to",
+    )?;
     same(back.status.as_u16(), 200, "status of the page there")?;
     let page = user.browser.open(&address).await?;
-    ensure!(page.url.path() != "/account", "{}", page.fault("still signed in"));
+    ensure!(page.url.path() != "/account", "{}", page.test_error("still signed in"));
     Ok(())
 }
 
-/// A proxy that proves itself tells the addresses of clients. Nobody else does.
-pub async fn a_proxy_tells_who_asks(world: &Deployment) -> Result {
+/// Only a proxy that sends its secret determines the addresses of clients.
+pub async fn proxy_header_identifies_the_client(deployment: &Deployment) -> Result {
     loop {
-        let (first, again) =
-            (asked(world, "198.51.100.1", PROXY_SECRET).await?, asked(world, "198.51.100.1", PROXY_SECRET).await?);
-        let other = asked(world, "198.51.100.2", PROXY_SECRET).await?;
+        let (first, again) = (
+            asked(deployment, "198.51.100.1", PROXY_SECRET).await?,
+            asked(deployment, "198.51.100.1", PROXY_SECRET).await?,
+        );
+        let other = asked(deployment, "198.51.100.2", PROXY_SECRET).await?;
         let (forged, forged_again) =
-            (asked(world, "198.51.100.3", "guessed").await?, asked(world, "198.51.100.4", "guessed").await?);
+            (asked(deployment, "198.51.100.3", "guessed").await?, asked(deployment, "198.51.100.4", "guessed").await?);
         if forged_again.resets_at != first.resets_at {
-            // A minute ended, and all are counted anew.
+            // A minute ended, and all counters were reset.
             continue;
         }
         same(again.left, first.left - 1, "requests left of one client after another request")?;
         ensure!(first.left <= other.left, "another client was counted to the first: {} left", other.left);
-        ensure!(forged_again.left < forged.left, "two clients were told apart by somebody who proved nothing");
+        ensure!(forged_again.left < forged.left, "a client without the proxy's secret chose its address");
         return Ok(());
     }
 }
@@ -55,8 +61,8 @@ struct Budget {
     resets_at: i64,
 }
 
-async fn asked(world: &Deployment, address: &str, proof: &str) -> Result<Budget> {
-    let request = world.http().get(format!("{}/user", world.base()));
+async fn asked(deployment: &Deployment, address: &str, proof: &str) -> Result<Budget> {
+    let request = deployment.http().get(format!("{}/user", deployment.base()));
     let answer = request.header(ADDRESS_HEADER, address).header("x-proxy-secret", proof).send().await?;
     let number = |name: &str| {
         let value = answer.headers().get(name).and_then(|it| it.to_str().ok()?.parse().ok());

@@ -14,13 +14,12 @@ use tempfile::TempDir;
 use super::processes::{self, Function};
 use crate::{
     aws::{self, Root},
+    error::{Result, TestError},
     fail,
-    fault::{Fault, Result},
     tools::MINISTACK,
 };
 
-/// A running emulator; it ends together with every function when this is
-/// dropped.
+/// A running emulator; it ends with every function when this is dropped.
 pub(super) struct Emulator {
     child: Child,
     folder: TempDir,
@@ -34,8 +33,8 @@ impl Emulator {
         let folder = TempDir::new()?;
         let log = fs::File::create(folder.path().join("log"))?;
         let path = std::env::var("PATH")?;
-        // Nothing else of this environment is passed on: functions inherit it,
-        // and would read settings that no deployment has.
+        // Nothing else of this environment is passed on: functions inherit it, and would read
+        // settings that no deployment has.
         let child = Command::new(MINISTACK.program()?)
             .env_clear()
             .env("PATH", path)
@@ -73,12 +72,11 @@ impl Emulator {
         format!("http://localhost:{}", self.port)
     }
 
-    /// A folder that is removed when it ends.
+    /// A folder that is removed when the emulator ends.
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// What it wrote so far.
     pub(super) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -97,12 +95,12 @@ impl Emulator {
         command
     }
 
-    /// A client that calls it as the root of the account.
+    /// A client that acts as the root of the account.
     pub(super) fn root(&self) -> Root {
         Root::new(self.http.clone(), self.url())
     }
 
-    /// The processes of functions that run now.
+    /// The running processes of functions.
     pub(super) fn functions(&self) -> Vec<Function> {
         processes::below(self.folder.path())
     }
@@ -120,6 +118,6 @@ impl Drop for Emulator {
 
 /// A port that is free now.
 pub(super) fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Fault::from)?;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(TestError::from)?;
     Ok(listener.local_addr()?.port())
 }

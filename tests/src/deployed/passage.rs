@@ -1,5 +1,5 @@
-//! A reverse proxy on loopback. One stands before the API and gives it its
-//! address; another one stands between the functions and AWS.
+//! A reverse proxy on loopback. One is in front of the API and gives it its address; another one is
+//! between the functions and AWS.
 
 use std::{
     net::SocketAddr,
@@ -17,37 +17,35 @@ use reqwest::Client;
 use tokio::net::TcpListener;
 
 use super::recorder::{Recorder, Request};
-use crate::fault::Result;
+use crate::error::Result;
 
-/// Where a proxy leads, and what it does with requests.
+/// The target of a proxy, and how it treats requests.
 #[derive(Clone)]
 pub(super) struct Passage {
     http: Client,
     to: String,
-    /// The host name to send on, once it is known; otherwise the one in the
-    /// request.
+    /// The host name to forward, once it is known; otherwise the host name of the request.
     host: Option<Arc<OnceLock<String>>>,
     recorder: Option<Recorder>,
 }
 
 impl Passage {
-    /// A proxy to this URL.
     pub(super) fn to(url: String) -> Result<Self> {
         let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build()?;
         Ok(Self { http, to: url, host: None, recorder: None })
     }
 
-    /// The same proxy, sending this host name on.
+    /// Forwards this host name.
     pub(super) fn asking_for(self, host: Arc<OnceLock<String>>) -> Self {
         Self { host: Some(host), ..self }
     }
 
-    /// The same proxy, recording all requests.
+    /// Records all requests.
     pub(super) fn recorded(self, recorder: Recorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// Opens it on this port, until the process ends.
+    /// Listens on this port until the process ends.
     pub(super) async fn open(self, port: u16) -> Result {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;
         let router = Router::new().fallback(pass).layer(DefaultBodyLimit::disable()).with_state(self);
@@ -72,8 +70,7 @@ async fn pass(
         headers.insert(header::HOST, host);
     }
     if let Ok(address) = from.ip().to_string().parse() {
-        // The emulator passes this on as the caller's address, as an HTTP API
-        // does.
+        // The emulator passes this on as the caller's address, as an HTTP API does.
         headers.insert("x-source-ip", address);
     }
     // AWS is only reached over TLS, and policies check that.

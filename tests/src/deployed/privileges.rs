@@ -1,4 +1,4 @@
-//! Compares what the roles of the template allow with what functions did.
+//! Compares what the roles of the template allow with the calls that functions made.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,12 +10,11 @@ use serde_json::Value;
 use super::recorder::{Call, KEY, SEALED_BY};
 use crate::{
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     template::{FUNCTIONS, Template, function_name},
 };
 
-/// A permission: the function, the action and the resource, by their names in
-/// the template.
+/// A permission: the function, the action and the resource, by their names in the template.
 pub type Permission = (String, String, String);
 
 /// The differences between roles and calls. There should be none.
@@ -25,7 +24,7 @@ pub struct Differences {
     pub unused: BTreeSet<Permission>,
     /// Permissions that were used and not granted.
     pub missing: BTreeSet<Permission>,
-    /// How many permissions are granted.
+    /// The number of granted permissions.
     pub granted: usize,
 }
 
@@ -45,25 +44,25 @@ impl fmt::Display for Differences {
 /// The prefix of the local stack's tables.
 const LOCAL: &str = "local";
 
-/// The secrets with our client ids and client secrets at platforms. An operator
-/// adds them, so no template knows which exist.
+/// The secrets with our client ids and client secrets at platforms. An operator adds them, so the
+/// template cannot list them.
 pub const SECRETS: &str = "Secrets/*";
 
-/// These secrets, as roles name them.
+/// These secrets in roles.
 const SECRETS_ARN: &str =
     "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/*";
 
-/// What AWS itself does in a function's name: it writes the log, and takes the
-/// messages that invoke it.
+/// Calls that AWS makes for a function: it writes the log, and receives the messages that invoke
+/// the function.
 fn done_by_aws(function: &str, action: &str) -> bool {
     let writes_log = ["logs:CreateLogStream", "logs:PutLogEvents"].contains(&action);
     let polls = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"].contains(&action);
     writes_log || ["delivery", "pictures", "webhooks"].contains(&function) && polls
 }
 
-/// What S3 wants of whoever is to be told that a file is not there. The function
-/// that makes pictures is not: whoever takes it over would learn the names of
-/// all files. To it, an answer that is not there yet is an error like any other.
+/// S3 answers 404 for a missing file only to callers with this permission. The function that
+/// decodes images does not have it: an attacker who controls it would learn the names of all files.
+/// For this function, a missing object is an error like any other.
 fn done_without(function: &str, action: &str) -> bool {
     function == "pictures" && action == "s3:ListBucket"
 }
@@ -78,8 +77,7 @@ pub(super) fn compare(template: &Template, used: &BTreeSet<Permission>) -> Resul
     Ok(Differences { unused: &of_functions - &used, missing: &used - &of_functions, granted: granted.len() })
 }
 
-/// The permissions that the functions of this stack used; `names` has the names
-/// of its resources.
+/// The permissions that the functions of this stack used; `names` has the names of its resources.
 pub(super) fn used(
     template: &Template,
     stack: &str,
@@ -100,16 +98,16 @@ pub(super) fn used_locally(template: &Template, log: &str) -> Result<BTreeSet<Pe
     Ok(used(template, LOCAL, &names, &Call::logged(log)?))
 }
 
-/// What the role of each function allows.
+/// The permissions of each function's role.
 pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
     let roles = template.resources("AWS::IAM::Role");
     let mut granted = BTreeSet::new();
     for function in FUNCTIONS {
         let role = template.function(function)["Properties"]["Role"]["Fn::GetAtt"][0].as_str().unwrap_or_default();
-        let role = roles.get(role).ok_or_else(|| Fault::new(format!("{function} has no role of its own")))?;
+        let role = roles.get(role).ok_or_else(|| TestError::new(format!("{function} has no role")))?;
         let policies = role["Policies"].as_array().into_iter().flatten();
         let statements = policies.filter_map(|it| it["PolicyDocument"]["Statement"].as_array()).flatten();
-        // What is granted under a condition is granted wherever it is needed.
+        // A conditional statement counts as granted.
         for statement in statements.map(|it| it["Fn::If"].get(1).unwrap_or(it)) {
             ensure!(statement["Effect"] == "Allow", "{function}: {statement}");
             for action in listed(&statement["Action"]) {
@@ -125,9 +123,9 @@ pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
     Ok(granted)
 }
 
-/// The parts of a resource to which a condition limits a permission: secrets of
-/// one kind, and items of the vault, each as `SealingKey/grant` or
-/// `VaultTable/webhook#*`. Without such a condition, all of it.
+/// The parts of a resource to which a condition limits a permission: secrets of one kind, and items
+/// of the vault, each as `SealingKey/grant` or `VaultTable/webhook#*`. Without such a condition,
+/// the whole resource.
 fn parts(resource: &str, condition: &Value) -> Vec<String> {
     let of = match resource {
         "SealingKey" if condition["StringEquals"]["kms:EncryptionContext:service"] == SEALED_BY => {
@@ -151,14 +149,14 @@ fn symbol(resource: &Value) -> Result<String> {
     if let Some(name) = resource["Ref"].as_str().or_else(|| resource["Fn::GetAtt"][0].as_str()) {
         return Ok(name.to_owned());
     }
-    let text = resource["Fn::Sub"].as_str().ok_or_else(|| Fault::new(format!("not a resource: {resource}")))?;
+    let text = resource["Fn::Sub"].as_str().ok_or_else(|| TestError::new(format!("not a resource: {resource}")))?;
     if text == SECRETS_ARN {
         return Ok(SECRETS.to_owned());
     }
     Ok(text.replace("${", "").replace(".Arn}", "").replace('}', ""))
 }
 
-/// A call by the template's names; `None` for functions of other stacks.
+/// A call in the template's names; `None` for functions of other stacks.
 fn permission(template: &Template, stack: &str, names: &BTreeMap<String, String>, call: &Call) -> Option<Permission> {
     let function = FUNCTIONS.into_iter().find(|it| names.get(&function_name(it)) == Some(&call.function))?;
     let resource = if let Some(kind) = call.resource.strip_prefix(KEY) {
@@ -173,7 +171,7 @@ fn permission(template: &Template, stack: &str, names: &BTreeMap<String, String>
     Some((function.to_owned(), call.action.to_owned(), resource))
 }
 
-/// The kind of resource that an action is for.
+/// The type of resource that an action is for.
 fn kind(action: &str) -> &'static str {
     match action.split(':').next() {
         Some("dynamodb") => "AWS::DynamoDB::Table",
@@ -185,8 +183,7 @@ fn kind(action: &str) -> &'static str {
     }
 }
 
-/// The template's name of the resource in a call, when it is this one or a part
-/// of it.
+/// The template's name of the resource of a call, if it is this resource or a part of it.
 fn below(name: &str, physical: &str, asked: &str) -> Option<String> {
     if asked == physical {
         return Some(name.to_owned());

@@ -1,21 +1,20 @@
-//! The processes that the emulator runs functions in.
+//! The processes in which the emulator runs functions.
 
 use std::{fs, path::Path, process::Command};
 
-/// A process of a function.
 #[derive(Clone, Debug)]
 pub(super) struct Function {
     id: u32,
-    /// Its name, such as `sp-DeliveryFunction-1A2B`.
+    /// The function's name, such as `sp-DeliveryFunction-1A2B`.
     pub(super) name: String,
     /// The access key with which it calls AWS.
     pub(super) access_key: String,
 }
 
 impl Function {
-    /// Ends it at once, whatever it is doing.
+    /// Kills the process immediately.
     pub(super) fn kill(&self) {
-        // It may have ended already, which is as good.
+        // The process may have ended already, which is fine.
         let _ = Command::new("kill").args(["-KILL", &self.id.to_string()]).output();
     }
 }

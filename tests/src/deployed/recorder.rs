@@ -1,4 +1,4 @@
-//! Records what functions asked of AWS, as read from the requests of their SDK.
+//! Records the AWS calls of functions, read from the requests of their SDK.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,23 +10,20 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::Value;
 
 use super::processes;
-use crate::fault::Result;
+use crate::error::Result;
 
 /// One action of a function on one resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
-    /// The function's name.
     pub(super) function: String,
     /// The action as policies name it, such as `dynamodb:GetItem`.
     pub(super) action: &'static str,
-    /// The resource as AWS names it: a table with its index, a queue's URL, a
-    /// bucket with a key.
+    /// The resource as AWS names it: a table with its index, a queue's URL, a bucket with a key.
     pub(super) resource: String,
 }
 
 impl Call {
-    /// The calls that the local stack logged, where functions are named by
-    /// their folders.
+    /// The calls that the local stack logged, where functions are named by their folders.
     pub(super) fn logged(log: &str) -> Result<BTreeSet<Self>> {
         let mut calls = BTreeSet::new();
         for line in log.lines() {
@@ -46,7 +43,6 @@ impl Call {
     }
 }
 
-/// All calls so far.
 #[derive(Clone, Default)]
 pub(super) struct Recorder {
     calls: Arc<Mutex<Calls>>,
@@ -56,13 +52,13 @@ pub(super) struct Recorder {
 struct Calls {
     seen: BTreeSet<Call>,
     refused: BTreeSet<String>,
-    /// The functions by the access keys with which they sign.
+    /// The functions by their access keys.
     callers: BTreeMap<String, String>,
     /// The folder of the functions' programs.
     programs: PathBuf,
 }
 
-/// A request, as far as it says what it is for.
+/// The parts of a request that identify its action and resource.
 pub(super) struct Request {
     access_key: String,
     asks: Vec<(&'static str, String)>,
@@ -86,14 +82,13 @@ impl Request {
 }
 
 impl Request {
-    /// The calls that this request of a function stands for.
+    /// The calls that a function's request consists of.
     fn calls(self, function: &str, status: StatusCode) -> Vec<Call> {
         let call = |action, resource| Call { function: function.to_owned(), action, resource };
         let mut calls = Vec::new();
         for (action, resource) in self.asks {
             if status == StatusCode::NOT_FOUND && action == "s3:GetObject" {
-                // S3 checks this permission before it says that an object does
-                // not exist.
+                // S3 checks this permission before it reports that an object does not exist.
                 let bucket = resource.split('/').next().unwrap_or_default().to_owned();
                 calls.push(call("s3:ListBucket", bucket));
             }
@@ -104,7 +99,7 @@ impl Request {
 }
 
 impl Recorder {
-    /// Says in which folder the programs of functions are.
+    /// Sets the folder of the functions' programs.
     pub(super) fn look_below(&self, folder: PathBuf) {
         self.lock().programs = folder;
     }
@@ -122,12 +117,11 @@ impl Recorder {
         calls.seen.extend(request.calls(&function, status));
     }
 
-    /// All calls that were recorded.
     pub(super) fn seen(&self) -> BTreeSet<Call> {
         self.lock().seen.clone()
     }
 
-    /// The requests that were answered with 403.
+    /// The requests that got a 403.
     pub(super) fn refused(&self) -> BTreeSet<String> {
         self.lock().refused.clone()
     }
@@ -147,8 +141,8 @@ impl Calls {
     }
 }
 
-/// The actions and resources of a call to a service that speaks JSON. An
-/// unknown operation gets a name that no policy has, so that it is noticed.
+/// The actions and resources of a call to a service that speaks JSON. An unknown operation gets a
+/// name that no policy has, so that the comparison reports it.
 fn asked(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, String)> {
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     let named = |action| vec![(action, table(body))];
@@ -194,15 +188,14 @@ fn in_transaction(kind: &str) -> &'static str {
     }
 }
 
-/// A secret by its name, also where it is asked for by its ARN, which ends in
-/// the name, a dash and six characters.
+/// A secret's name, also from its ARN, which ends in the name, a dash and six characters.
 fn name_of_secret(id: &str) -> String {
     let named = id.split_once(":secret:").and_then(|(_, it)| it.rsplit_once('-'));
     named.map_or(id, |(name, _)| name).to_owned()
 }
 
-/// The table of an item. Of the vault it is the part whose keys start alike, as
-/// roles name it: `vault/webhook#*`.
+/// The table of an item. For the vault, the part with a common key prefix, as roles name it:
+/// `vault/webhook#*`.
 fn table(item: &Value) -> String {
     let table = item["TableName"].as_str().unwrap_or_default();
     let entry = ["Key", "Item"].into_iter().find_map(|it| item[it]["entry"]["S"].as_str());
@@ -215,11 +208,11 @@ fn table(item: &Value) -> String {
 /// The first part of the encryption context of every secret.
 pub(super) const SEALED_BY: &str = "social-publishing";
 
-/// What the name of the only key starts with. The kind of the secret follows.
+/// The prefix of the name of the only key. The kind of the secret follows.
 pub(super) const KEY: &str = "the key for ";
 
-/// The only key, used for secrets of a kind, if its encryption context is one for
-/// which roles allow it.
+/// The only key, used for secrets of one kind, if its encryption context is one for which roles
+/// allow it.
 fn key(body: &Value) -> String {
     let context = &body["EncryptionContext"];
     match context["kind"].as_str() {

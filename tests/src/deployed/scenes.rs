@@ -1,5 +1,5 @@
-//! What happens to a deployed stack besides requests: functions die, a new
-//! version is deployed, time passes, dead letters are replayed.
+//! Scenes of a deployed stack: functions die, a new version is deployed, time passes, dead letters
+//! are replayed.
 
 mod erasure;
 mod webhooks;
@@ -9,42 +9,41 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
-pub use self::erasure::{a_user_is_disabled_and_let_in, a_user_is_erased, uploads_are_looked_at};
-pub use self::webhooks::an_endpoint_is_told;
+pub use self::erasure::{disabled_user_can_be_enabled_again, erased_user_leaves_no_items, uploads_are_looked_at};
+pub use self::webhooks::endpoint_receives_events;
 use super::Stack;
 use crate::{
     answer::{integer, list, text},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Fault, Result, same},
+    error::{Result, TestError, same},
     moment,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
-/// How long the last post may take after a function that held it died: its
-/// lease must end, the next tick must find it, and it must be sent.
+/// Seconds that the last post may take after a function died with its lease: the lease must expire,
+/// the next tick must find the delivery, and it must be sent.
 const RECOVERED: u64 = 300;
 
-/// Posts of one user, by their ids and words.
+/// Posts of one user, by id and text.
 struct Posts(Vec<(i64, String)>);
 
 impl Posts {
-    /// Schedules some posts, due one after the other from `first` seconds on.
+    /// Schedules posts that are due one after the other from `first` seconds on.
     async fn scheduled(user: &User<'_>, connection: &Value, count: i64, first: i64) -> Result<Self> {
         let posts = stream::iter(0..count).map(async |number| {
             let words = fresh("on its way");
             let id = user.schedule(&words, &[connection], first + number).await?;
-            Ok::<_, Fault>((id, words))
+            Ok::<_, TestError>((id, words))
         });
         Ok(Self(posts.buffer_unordered(4).try_collect().await?))
     }
 
-    /// Each post went out exactly once.
+    /// Checks that each post is public exactly once.
     async fn went_out_once(&self, user: &User<'_>) -> Result {
         for (id, _) in &self.0 {
             user.reaches(*id, "published", RECOVERED).await?;
         }
-        let timeline = user.world.whole_timeline().await?;
+        let timeline = user.deployment.whole_timeline().await?;
         for (id, words) in &self.0 {
             let found = timeline.iter().filter(|it| it["text"] == words.as_str()).count();
             same(found, 1, &format!("entries on the timeline for post {id}"))?;
@@ -53,10 +52,9 @@ impl Posts {
     }
 }
 
-/// Functions are killed again and again while posts go out: each still goes out
-/// exactly once.
-pub async fn functions_die(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// Functions are killed repeatedly while posts are published: each is still published exactly once.
+pub async fn functions_die(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let posts = Posts::scheduled(&user, &connection, 24, 12).await?;
     let mut killed = 0;
@@ -68,10 +66,10 @@ pub async fn functions_die(stack: &Stack, world: &Deployment) -> Result {
     posts.went_out_once(&user).await
 }
 
-/// A new version is deployed while posts are due: each goes out once, and
-/// everything keeps its id.
-pub async fn an_update_comes(stack: &mut Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// A new version is deployed while posts are due: each is published once, and everything keeps its
+/// id.
+pub async fn an_update_comes(stack: &mut Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let names = stack.names().clone();
     let before = user.api.get("/connections").await?.ok(200)?;
@@ -81,7 +79,7 @@ pub async fn an_update_comes(stack: &mut Stack, world: &Deployment) -> Result {
 
     let kept = |name: &String| !name.ends_with("Permission");
     for (name, physical) in names.iter().filter(|(name, _)| kept(name)) {
-        same(stack.name(name)?, physical, &format!("what {name} is called after the update"))?;
+        same(stack.name(name)?, physical, &format!("physical name of {name} after the update"))?;
     }
     same(user.api.get("/connections").await?.ok(200)?, before, "connections after the update")?;
     posts.went_out_once(&user).await?;
@@ -89,13 +87,13 @@ pub async fn an_update_comes(stack: &mut Stack, world: &Deployment) -> Result {
     same(list(&shown, "data")?.len(), posts.0.len(), "posts after the update")
 }
 
-/// Upkeep renews credentials and removes an upload that nothing uses. The times
-/// in the tables are changed so that both are due.
-pub async fn upkeep_has_work(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// Upkeep refreshes credentials and removes an unused upload. The times in the tables are changed
+/// so that both are due.
+pub async fn upkeep_has_work(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let path = user.picture().await?;
-    // A post has used it and let it go.
+    // A post has used the upload and released it.
     let draft = integer(&user.create(&json!({ "content": fresh("draft"), "media": [path] })).await?, "id")?;
     user.api.call(reqwest::Method::DELETE, &format!("/posts/{draft}")).send().await?.is(204)?;
     let medium: i64 = path.rsplit(['/', '.']).nth(1).unwrap_or_default().parse()?;
@@ -110,21 +108,20 @@ pub async fn upkeep_has_work(stack: &Stack, world: &Deployment) -> Result {
     let long_ago = (moment::now() - chrono::TimeDelta::days(30)).timestamp_millis();
     set_number(stack, media, &medium_key, "unused_since", long_ago).await?;
 
-    // Another user's grant is revoked by the platform, and this user must be
-    // told.
-    let mut other = world.new_user().await?;
+    // Another user's grant is revoked by the platform, and this user must be notified.
+    let mut other = deployment.new_user().await?;
     let lost = other.connect(1).await?;
     let lost_key = json!({ "user_id": number(other.id), "connection_id": number(integer(&lost, "id")?) });
     let lost_grant = grant_of(stack, &lost_key).await?;
     set_number(stack, credentials, &lost_grant, "refresh_at", moment::now().timestamp_millis()).await?;
     let account = text(&lost, "username")?;
-    world.arm(&json!({ "account": account, "kind": "refuse_refresh" })).await?;
+    deployment.arm(&json!({ "account": account, "kind": "refuse_refresh" })).await?;
 
     stack.root().invoke(stack.name("UpkeepFunction")?, &json!({})).await?;
 
-    world.disarm(account).await?;
+    deployment.disarm(account).await?;
     let shown = other.api.get(&format!("/connections/{}", integer(&lost, "id")?)).await?.ok(200)?;
-    same(&shown["needs_reconnection"], &json!(true), "needs_reconnection after the grant was taken back")?;
+    same(&shown["needs_reconnection"], &json!(true), "needs_reconnection after the grant was revoked")?;
     let renewed = item(stack, credentials, &grant_key).await?;
     let next: i64 = renewed["refresh_at"]["N"].as_str().unwrap_or_default().parse()?;
     ensure!(moment::now().timestamp_millis() < next, "the credentials were not renewed: {next}");
@@ -136,16 +133,15 @@ pub async fn upkeep_has_work(stack: &Stack, world: &Deployment) -> Result {
     Ok(())
 }
 
-/// The operator's command puts dead letters back on the queue, and they are
-/// handled.
-pub async fn letters_are_replayed(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// The operator's command moves dead letters back to the queue, and they are processed.
+pub async fn letters_are_replayed(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user.create(&json!({ "content": fresh("a letter"), "platforms": targets(&[&connection])? })).await?;
     let letter = letter(&user, &post, &connection)?;
     let (dead, queue) = (stack.name("DeadLetterQueue")?, stack.name("DeliveryQueue")?);
-    // Messages of earlier scenes may wait there for minutes: for a platform
-    // that limited the rate, or behind a function that was killed.
+    // Messages of earlier scenes may wait there for minutes: for a platform that limited the rate,
+    // or behind a function that was killed.
     let others = messages(stack, queue).await?;
     for _ in 0..3 {
         let message = json!({ "QueueUrl": dead, "MessageBody": letter.to_string() });
@@ -154,16 +150,16 @@ pub async fn letters_are_replayed(stack: &Stack, world: &Deployment) -> Result {
 
     let said = stack.operator("replay-dead-letters").await?;
 
-    ensure!(said.contains('3'), "the command does not say how many: {said}");
+    ensure!(said.contains('3'), "the command does not print the number: {said}");
     for (url, rest) in [(dead, 0), (queue, others)] {
         let done = || async { Ok((messages(stack, url).await? <= rest).then_some(())) };
-        moment::eventually(Duration::from_mins(1), &format!("no letter in {url}"), done).await?;
+        moment::eventually(Duration::from_mins(1), &format!("no message in {url}"), done).await?;
     }
     Ok(())
 }
 
-/// What may stand in front is deployed in front.
-pub async fn it_gets_an_edge(stack: &Stack) -> Result {
+/// Deploys the edge in front of the gateway.
+pub async fn deploy_with_a_domain(stack: &Stack) -> Result {
     let mut made = stack.deploy_edge().await?;
     made.sort();
     let wanted = [
@@ -175,10 +171,10 @@ pub async fn it_gets_an_edge(stack: &Stack) -> Result {
     same(made, wanted.map(str::to_owned).into(), "what was made")
 }
 
-/// What functions do a day later: tokens are marked as used, and a person gets
-/// the name that the issuer now has for them.
-pub async fn a_day_passes(stack: &Stack, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+/// Work that functions do a day later: tokens are marked as used, and a user gets the name that the
+/// issuer now has.
+pub async fn a_day_passes(stack: &Stack, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let table = stack.name("GrantsTable")?;
     for path in ["/connections", "/posts", "/user", "/webhooks", "/media"] {
         let wanted = json!({
@@ -214,14 +210,14 @@ pub async fn a_day_passes(stack: &Stack, world: &Deployment) -> Result {
 
     let renamed = format!("{} the second", user.email.split('@').next().unwrap_or_default());
     stack.user_pool()?.rename(&user.email, &renamed).await?;
-    let mut browser = world.browser()?;
-    world.sign_in(&mut browser, &format!("{}/account", world.origin()), &user.email).await?;
+    let mut browser = deployment.browser()?;
+    deployment.sign_in(&mut browser, &format!("{}/account", deployment.origin()), &user.email).await?;
     same(text(&user.api.get("/user").await?.ok(200)?, "name")?, renamed.as_str(), "name after signing in again")
 }
 
-/// A file is gone when its post is due: the user is told.
-pub async fn a_file_is_lost(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// A file is gone when its post is due: the post fails, and the user is notified.
+pub async fn missing_file_fails_its_post(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let path = user.picture().await?;
     let post = user
@@ -232,8 +228,8 @@ pub async fn a_file_is_lost(stack: &Stack, world: &Deployment) -> Result {
             "scheduled_at": moment::in_seconds(7200),
         }))
         .await?;
-    // The file must go before preparation reads it, which would begin at once
-    // if the post were due soon.
+    // The file must be removed before preparation reads it, which would begin immediately if the
+    // post were due soon.
     stack.root().remove_object(stack.name("MediaBucket")?, &path).await?;
     let id = integer(&post, "id")?;
     let soon = json!({ "scheduled_at": moment::in_seconds(8) });
@@ -248,10 +244,9 @@ pub async fn a_file_is_lost(stack: &Stack, world: &Deployment) -> Result {
     Ok(())
 }
 
-/// A delivery whose post does not exist any more is removed when it is looked
-/// at.
-pub async fn a_delivery_is_orphaned(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// A delivery whose post does not exist any more is removed by its worker.
+pub async fn delivery_without_its_post_ends(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user
         .create(&json!({
@@ -269,7 +264,7 @@ pub async fn a_delivery_is_orphaned(stack: &Stack, world: &Deployment) -> Result
     });
     let deliveries = || async {
         let found = stack.root().call("DynamoDB_20120810.Query", &of_user).await?;
-        Ok::<_, Fault>(list(&found, "Items")?.len())
+        Ok::<_, TestError>(list(&found, "Items")?.len())
     };
     same(deliveries().await?, 1, "deliveries of the post")?;
     let key = json!({ "user_id": { "N": user.id.to_string() }, "post_id": { "N": letter["post_id"].to_string() } });
@@ -283,10 +278,10 @@ pub async fn a_delivery_is_orphaned(stack: &Stack, world: &Deployment) -> Result
     moment::eventually(Duration::from_mins(1), "no delivery without a post", gone).await
 }
 
-/// A change comes when the delivery has ended and the post does not say so yet:
-/// the end is written to the post first, and then the change is refused.
-pub async fn a_change_meets_its_delivery(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// A change arrives after the delivery has ended, but before the post shows it: the outcome is
+/// written to the post first, and then the change is refused.
+pub async fn change_after_publication_is_refused(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let id = user.schedule(&fresh("changed too late"), &[&connection], 7200).await?;
     let table = stack.name("DeliveriesTable")?;
@@ -297,7 +292,7 @@ pub async fn a_change_meets_its_delivery(stack: &Stack, world: &Deployment) -> R
     });
     let found = stack.root().call("DynamoDB_20120810.Query", &of_user).await?;
     let delivery = list(&found, "Items")?.first().cloned().unwrap_or_default();
-    // In the format of libs/domain/src/delivery.rs.
+    // The format of libs/domain/src/delivery.rs.
     let at = json!({ "N": moment::now().timestamp_millis().to_string() });
     let state = json!({ "M": { "is": { "S": "published" }, "platform_post_id": { "S": "1" }, "at": at } });
     let ended = json!({
@@ -311,20 +306,19 @@ pub async fn a_change_meets_its_delivery(stack: &Stack, world: &Deployment) -> R
 
     user.api.delete(&format!("/posts/{id}")).await?.is(422)?;
 
-    same(text(&user.show(id).await?, "status")?, "published", "status of the post that was told")
+    same(text(&user.show(id).await?, "status")?, "published", "status of the post")
 }
 
-/// The service gets its public address, and a platform reads its client
-/// document there. The document is the same from every process, because the key
-/// in it is made once and stored.
-pub async fn a_platform_reads_who_asks(stack: &mut Stack, world: &Deployment) -> Result {
+/// The service gets its public address, and a platform reads its client document there. The
+/// document is the same from every process, because its key is generated once and stored.
+pub async fn a_platform_reads_who_asks(stack: &mut Stack, deployment: &Deployment) -> Result {
     let public = "https://social.example";
     stack.move_to(public).await?;
     let address = "/connect/client/bluesky";
     let read = || async {
-        let answer = world.http().get(format!("{}{address}", world.origin())).send().await?;
+        let answer = deployment.http().get(format!("{}{address}", deployment.origin())).send().await?;
         same(answer.status().as_u16(), 200, &format!("status of GET {address}"))?;
-        Ok::<Value, Fault>(answer.json().await?)
+        Ok::<Value, TestError>(answer.json().await?)
     };
 
     // A busy emulator may need more than one call to start a function whose settings changed.
@@ -335,10 +329,10 @@ pub async fn a_platform_reads_who_asks(stack: &mut Stack, world: &Deployment) ->
     let keys = list(&document["jwks"], "keys")?;
     ensure!(!keys.is_empty() && keys.iter().all(|it| it["d"].is_null()), "not its public keys: {document}");
     ensure!(1 <= stack.kill("connections")?, "no process of connections was running");
-    same(read().await?, document, "what another process says")
+    same(read().await?, document, "the document of another process")
 }
 
-/// A message that makes a worker look at a post's only delivery.
+/// The queue message for a post's only delivery.
 fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
     Ok(json!({
         "user_id": user.id,
@@ -349,14 +343,14 @@ fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
     }))
 }
 
-/// The key of the grant that a connection points at.
+/// The key of the grant that a connection refers to.
 async fn grant_of(stack: &Stack, connection_key: &Value) -> Result<Value> {
     let connection = item(stack, stack.name("ConnectionsTable")?, connection_key).await?;
     Ok(json!({ "user_id": connection["user_id"], "grant_name": connection["grant_name"] }))
 }
 
-/// The connection stands in the index of renewals, as it did before grants had
-/// records of their own.
+/// Stores the connection in the index of refreshes, as it was before grants had records of their
+/// own.
 async fn left_by_an_older_version(stack: &Stack, connection_key: &Value) -> Result {
     let change = json!({
         "TableName": stack.name("ConnectionsTable")?,
@@ -376,7 +370,6 @@ async fn set_number(stack: &Stack, table: &str, key: &Value, name: &str, number:
     set(stack, table, key, name, json!({ "N": number.to_string() })).await
 }
 
-/// Replaces an attribute of an item.
 async fn set(stack: &Stack, table: &str, key: &Value, name: &str, value: Value) -> Result {
     let change = json!({
         "TableName": table,
@@ -396,7 +389,7 @@ async fn item(stack: &Stack, table: &str, key: &Value) -> Result<Value> {
     Ok(stack.root().call("DynamoDB_20120810.GetItem", &wanted).await?["Item"].clone())
 }
 
-/// How many messages are in a queue, hidden ones included.
+/// The number of messages in a queue, hidden ones included.
 async fn messages(stack: &Stack, url: &str) -> Result<u64> {
     let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
     let wanted = json!({ "QueueUrl": url, "AttributeNames": names });

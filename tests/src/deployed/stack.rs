@@ -1,5 +1,5 @@
-//! The deployed stack with everything around it: the emulator, the proxies
-//! before the API and before AWS, and a sandbox platform.
+//! The deployed stack with its surroundings: the emulator, the proxies in front of the API and of
+//! AWS, and a sandbox platform.
 
 use std::{
     collections::BTreeMap,
@@ -20,18 +20,17 @@ use super::{
 };
 use crate::{
     aws::{Root, UserPool},
-    fault::{Fault, Result},
+    deployment::Deployment,
+    error::{Result, TestError},
     functions,
     harness::{Harness, Ready},
     template::{ROOT, Template, function_name},
     tools::{AWS_CLI, SAM, run},
-    world::Deployment,
 };
 
 const NAME: &str = "social-publishing-test";
 
-/// The service's client id and secret at the sandbox platform
-/// (`infra/local/src/sandbox`).
+/// The service's client id and secret at the sandbox platform (`infra/local/src/sandbox`).
 const SANDBOX_CLIENT: (&str, &str) = ("social-publishing", "sandbox-secret");
 
 /// A deployed stack; everything ends when this is dropped.
@@ -43,17 +42,17 @@ pub struct Stack {
     emulator: Emulator,
     recorder: Recorder,
     api: Arc<OnceLock<String>>,
-    /// The address at which requests reach it.
+    /// The address of the API.
     reached_at: String,
-    /// The origin that it believes to have.
+    /// The origin that the service is configured with.
     origin: String,
     names: BTreeMap<String, String>,
     deployments: u32,
 }
 
 impl Stack {
-    /// Starts everything and deploys the functions in this folder; without one,
-    /// they are built now.
+    /// Starts everything and deploys the functions in this folder; without a folder, it builds
+    /// them.
     pub async fn deploy(programs: Option<PathBuf>) -> Result<Self> {
         let programs = programs.map_or_else(functions::build, Ok)?;
         let sandbox = Harness::start(&[]).await?;
@@ -81,13 +80,12 @@ impl Stack {
         stack.bring_credentials().await?;
         stack.update().await?;
         let host = format!("{}.execute-api.localhost:{emulator_port}", stack.name("Api")?);
-        // This is the only place that sets it, so it cannot be set already.
+        // Nothing else sets it, so this cannot fail.
         let _ = stack.api.set(host);
         Ok(stack)
     }
 
-    /// Stores the service's credentials at the sandbox platform, as an operator
-    /// does.
+    /// Stores the service's credentials at the sandbox platform, as an operator does.
     async fn bring_credentials(&self) -> Result {
         let (id, secret) = SANDBOX_CLIENT;
         let credentials = json!({ "client_id": id, "client_secret": secret }).to_string();
@@ -98,14 +96,13 @@ impl Stack {
         Ok(())
     }
 
-    /// Deploys again with this origin. Requests still reach the stack at its
-    /// old address.
+    /// Deploys again with this origin. The stack keeps its old address.
     pub async fn move_to(&mut self, origin: &str) -> Result {
         origin.clone_into(&mut self.origin);
         self.update().await
     }
 
-    /// Deploys again, with other code and another parameter.
+    /// Deploys again with other code and another parameter.
     pub async fn update(&mut self) -> Result {
         self.deployments += 1;
         let template = artifacts::lay_out(&self.template, &self.programs, self.folder.path(), self.deployments)?;
@@ -129,7 +126,7 @@ impl Stack {
             ("DeletionProtection", "false"),
             ("RequestsPerMinute", "100000000"),
             ("MediaPerMinute", "100000000"),
-            // With this, functions read a user's plan.
+            // With this parameter, functions read a user's plan.
             ("Plans", &quoted(&json!({ "text": { "media": false } }))),
             ("Platforms", &quoted(&self.platforms())),
             ("CognitoEndpoint", &self.emulator.url()),
@@ -141,14 +138,14 @@ impl Stack {
         .into()
     }
 
-    /// The platforms that are switched on.
+    /// The enabled platforms.
     fn platforms(&self) -> Value {
         let sandbox = format!("{}/sandbox", self.sandbox.ready().origin);
         json!({ "bluesky": {}, "discord": {}, "facebook": {}, "instagram": {}, "linkedin": {}, "mastodon": {}, "matrix": {}, "pinterest": {}, "sandbox": { "url": sandbox }, "slack": {}, "telegram": {}, "threads": {}, "wordpress": {}, "x": {} })
     }
 
-    /// Deploys `infra/edge.yaml` before this stack's gateway; returns the types
-    /// of its resources that were made.
+    /// Deploys `infra/edge.yaml` in front of this stack's gateway; returns the types of the created
+    /// resources.
     pub async fn deploy_edge(&self) -> Result<Vec<String>> {
         let (stack, secret) = (format!("{NAME}-edge"), "a".repeat(32));
         let gateway = format!("{}.execute-api.us-east-1.amazonaws.com", self.name("Api")?);
@@ -177,16 +174,16 @@ impl Stack {
     /// AWS's name of this resource of the template.
     pub fn name(&self, resource: &str) -> Result<&str> {
         let name = self.names.get(resource).map(String::as_str);
-        name.ok_or_else(|| Fault::new(format!("{resource} is not in the stack")))
+        name.ok_or_else(|| TestError::new(format!("{resource} is not in the stack")))
     }
 
-    /// All resources: AWS's names by those of the template.
+    /// AWS's names of all resources by those of the template.
     pub fn names(&self) -> &BTreeMap<String, String> {
         &self.names
     }
 
-    /// The stack as the suite sees it.
-    pub async fn world(&self) -> Result<Deployment> {
+    /// The stack as the suite uses it.
+    pub async fn deployment(&self) -> Result<Deployment> {
         let (origin, base_url) = (self.reached_at.clone(), format!("{}/api/v1", self.reached_at));
         let ready = Ready { origin, base_url, token: String::new(), stores: Value::Null };
         let pool = self.user_pool()?;
@@ -194,18 +191,16 @@ impl Stack {
         Ok(Deployment::new(ready).await?.with_sandbox(sandbox).with_user_pool(pool))
     }
 
-    /// The people of the deployment.
     pub fn user_pool(&self) -> Result<UserPool> {
         Ok(UserPool::new(self.emulator.root(), self.name("UserPool")?.to_owned()))
     }
 
-    /// A client that calls AWS as the root of the account.
+    /// A client that acts as the root of the account.
     pub fn root(&self) -> Root {
         self.emulator.root()
     }
 
-    /// Ends at once every process of the function in this folder; gives how
-    /// many there were.
+    /// Kills every process of the function in this folder; returns their number.
     pub fn kill(&self, function: &str) -> Result<usize> {
         let name = self.name(&function_name(function))?;
         let running: Vec<_> = self.emulator.functions().into_iter().filter(|it| it.name == name).collect();
@@ -213,29 +208,28 @@ impl Stack {
         Ok(running.len())
     }
 
-    /// The permissions that the roles allow and nobody used, here or in the
-    /// local stack with this log of calls; and those that were used and are not
-    /// allowed.
+    /// The permissions that the roles allow and no function used, here or in the local stack with
+    /// this log of calls; and those that were used and are not allowed.
     pub fn privileges(&self, log_of_local: &str) -> Result<Differences> {
         let mut used = privileges::used(&self.template, NAME, &self.names, &self.recorder.seen());
         used.extend(privileges::used_locally(&self.template, log_of_local)?);
         privileges::compare(&self.template, &used)
     }
 
-    /// The calls of functions that AWS refused.
+    /// The calls of functions that AWS denied.
     pub fn refused(&self) -> Vec<String> {
         self.recorder.refused().into_iter().collect()
     }
 
-    /// Runs a command of an operator: a script of `infra/`.
+    /// Runs an operator's command: a script of `infra/`.
     pub async fn operator(&self, script: &str) -> Result<String> {
         self.operator_with(script, &[]).await
     }
 
-    /// Likewise with these arguments after the stack's name.
+    /// Like `operator`, with these arguments after the stack's name.
     pub async fn operator_with(&self, script: &str, arguments: &[&str]) -> Result<String> {
         let program = AWS_CLI.program()?;
-        let beside = program.parent().ok_or_else(|| Fault::new("the AWS CLI is nowhere"))?;
+        let beside = program.parent().ok_or_else(|| TestError::new("the AWS CLI is nowhere"))?;
         let path = format!("{}:{}", beside.display(), std::env::var("PATH")?);
         let mut command = self.emulator.command(PathBuf::from(ROOT).join("infra").join(script));
         command.env("PATH", path).arg(NAME).args(arguments);
@@ -243,12 +237,12 @@ impl Stack {
     }
 }
 
-/// JSON as the value of a parameter, in the quoting of sam.
+/// JSON as the value of a parameter, quoted for sam.
 fn quoted(json: &Value) -> String {
     format!("\"{}\"", json.to_string().replace('"', "\\\""))
 }
 
-/// Runs a command to its end without holding up the proxies.
+/// Runs a command without blocking the proxies.
 async fn in_background(mut command: Command) -> Result<String> {
     tokio::task::spawn_blocking(move || run(&mut command)).await?
 }

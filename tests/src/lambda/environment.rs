@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    fault::{Fault, Result},
+    error::{Result, TestError},
     template::Template,
 };
 
@@ -14,14 +14,14 @@ pub const PREFIX: &str = "deployed";
 pub fn environment(folder: &str) -> Result<BTreeMap<String, String>> {
     let variables = Template::read()?.variables(folder).into_iter();
     let valued = variables.map(|name| {
-        let value = value(&name).ok_or_else(|| Fault::new(format!("what is {name} to be?")))?;
+        let value = value(&name).ok_or_else(|| TestError::new(format!("no value for the variable {name}")))?;
         Ok((name, value.to_owned()))
     });
     valued.collect()
 }
 
-/// A value for a variable of the template; `None` when the variable is unknown.
-/// Nothing answers at the addresses.
+/// A value for a variable of the template; `None` for an unknown variable. No server listens at the
+/// addresses.
 pub fn value(name: &str) -> Option<&'static str> {
     Some(match name {
         "TABLE_PREFIX" | "PLATFORM_SECRETS" => PREFIX,
@@ -40,8 +40,7 @@ pub fn value(name: &str) -> Option<&'static str> {
         "EVENT_BUS" => "bus",
         "KMS_KEY_ID" => "key",
         "FILE_SECRET" => "0123456789abcdef0123456789abcdef",
-        // Platforms that are set up. Their secrets are not read before they are
-        // used.
+        // Enabled platforms. Their secrets are not read before they are used.
         "PLATFORMS" => {
             r#"{"bluesky": {}, "discord": {}, "facebook": {}, "instagram": {}, "linkedin": {}, "mastodon": {}, "matrix": {}, "pinterest": {}, "sandbox": {"url": "https://sandbox.example"}, "slack": {}, "telegram": {}, "threads": {}, "wordpress": {}, "x": {}}"#
         }
@@ -52,7 +51,7 @@ pub fn value(name: &str) -> Option<&'static str> {
         "TOKEN_DAYS" => "180",
         "GUEST_HAND_OFFS" | "EDGE_SERVES_FILES" => "false",
         "TOKEN_MAX_DAYS" => "400",
-        // The template leaves them empty unless a parameter says otherwise.
+        // The template leaves these empty unless a parameter sets them.
         "ALLOWED_ORIGINS"
         | "SIGN_UP_ALLOWED"
         | "OIDC_SECRET"

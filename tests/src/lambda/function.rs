@@ -12,14 +12,14 @@ use tempfile::TempDir;
 
 use super::runtime_api::{Outcome, RuntimeApi};
 use crate::{
+    error::{Result, TestError},
     fail,
-    fault::{Fault, Result},
 };
 
-/// How long a function may take to start and answer, on a busy machine.
+/// Limit of the time until the function has started and responded, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A running function. It ends with this.
+/// A running function; it ends when this is dropped.
 pub struct Function {
     child: Child,
     folder: TempDir,
@@ -28,8 +28,8 @@ pub struct Function {
 }
 
 impl Function {
-    /// Starts a function's binary, or what runs one, with these variables and
-    /// beside them those that Lambda sets.
+    /// Starts a function's binary, or a program that runs one, with these variables and those that
+    /// Lambda sets.
     pub async fn start(mut program: Command, environment: &BTreeMap<String, String>) -> Result<Self> {
         let runtime = RuntimeApi::start().await?;
         let folder = TempDir::new()?;
@@ -49,19 +49,18 @@ impl Function {
             .stdout(log.try_clone()?)
             .stderr(log);
         let started = Instant::now();
-        let child = program.spawn().map_err(|error| Fault::new(format!("{program:?}: {error}")))?;
+        let child = program.spawn().map_err(|error| TestError::new(format!("{program:?}: {error}")))?;
         Ok(Self { child, folder, runtime, started })
     }
 
-    /// Waits until it asks for its first event, which it does when it is ready;
-    /// how long after its start it did.
+    /// Waits until the function asks for its first event, which means that it is ready; returns the
+    /// time since its start.
     pub async fn ready(&mut self) -> Result<Duration> {
         let asked = tokio::time::timeout(PATIENCE, self.runtime.asked.recv()).await;
         let Ok(Some(asked)) = asked else { fail!("did not become ready within {PATIENCE:?}: {}", self.log()) };
         Ok(asked - self.started)
     }
 
-    /// Hands it an event.
     pub async fn invoke(&mut self, event: &Value) -> Result<Outcome> {
         self.runtime.events.send(event.clone())?;
         let mut looks = tokio::time::interval(Duration::from_millis(20));
@@ -69,22 +68,21 @@ impl Function {
             loop {
                 tokio::select! {
                     Some(outcome) = self.runtime.outcomes.recv() => return Ok(Some(outcome)),
-                    _ = looks.tick() => if self.child.try_wait()?.is_some() { return Ok::<_, Fault>(None) },
+                    _ = looks.tick() => if self.child.try_wait()?.is_some() { return Ok::<_, TestError>(None) },
                 }
             }
         };
         match tokio::time::timeout(PATIENCE, outcome).await {
             Ok(outcome) => Ok(outcome?.unwrap_or_else(|| Outcome::Ended(self.log()))),
-            Err(_) => fail!("no answer within {PATIENCE:?}: {}", self.log()),
+            Err(_) => fail!("no response within {PATIENCE:?}: {}", self.log()),
         }
     }
 
-    /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks the process to end, and waits until it has.
+    /// Sends SIGTERM and waits for the end of the process.
     pub fn terminate(mut self) -> Result {
         let asked = Command::new("kill").arg(self.child.id().to_string()).status()?;
         if !asked.success() {
@@ -94,7 +92,6 @@ impl Function {
         Ok(())
     }
 
-    /// What it has written so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }

@@ -1,5 +1,4 @@
-//! A small fake for the Lambda Runtime API: it hands out events and takes
-//! their results.
+//! A small fake of the Lambda Runtime API: it sends events and receives their results.
 
 use std::{
     sync::Arc,
@@ -23,21 +22,19 @@ use tokio::{
     },
 };
 
-use crate::fault::Result;
+use crate::error::Result;
 
 const REQUEST_ID: &str = "8476a536-e9f4-11e8-9739-2dfe598c3fcd";
 
-/// How long a function is told it has for an event.
+/// The time limit of an event that is announced to the function.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What became of an event.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The function answered.
     Answered(Value),
-    /// The function said that it failed.
+    /// The function reported an error.
     Failed(Value),
-    /// The process ended before it asked for an event; what it wrote.
+    /// The process ended before it asked for an event; its output.
     Ended(String),
 }
 
@@ -45,11 +42,10 @@ pub enum Outcome {
 pub(super) struct RuntimeApi {
     /// Host and port.
     pub(super) address: String,
-    /// The events to hand out.
+    /// The events to send.
     pub(super) events: UnboundedSender<Value>,
-    /// When the function asked for an event.
+    /// The times at which the function asked for an event.
     pub(super) asked: UnboundedReceiver<Instant>,
-    /// The results of the events.
     pub(super) outcomes: UnboundedReceiver<Outcome>,
 }
 
@@ -61,7 +57,7 @@ struct Served {
 }
 
 impl RuntimeApi {
-    /// Starts one on a free port; it ends with the runtime.
+    /// Starts a fake on a free port; it runs until the runtime ends.
     pub(super) async fn start() -> Result<Self> {
         let (events, waiting) = unbounded_channel();
         let (asks, asked) = unbounded_channel();
@@ -81,7 +77,7 @@ impl RuntimeApi {
 
 async fn next(State(served): State<Served>) -> Response {
     let _ = served.asked.send(Instant::now());
-    // Each event is handed out once; then the function waits for the next.
+    // Each event is sent once; then the function waits for the next.
     let Some(event) = served.events.lock().await.recv().await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
@@ -119,7 +115,7 @@ fn read(body: &[u8]) -> Value {
 
 impl Served {
     fn take(&self, outcome: Outcome) -> StatusCode {
-        // Nobody may be waiting for the result any more.
+        // The receiver may be gone.
         let _ = self.outcomes.send(outcome);
         StatusCode::ACCEPTED
     }

@@ -1,5 +1,5 @@
-//! A real Bluesky server: its own pages in Chromium, its own checks of what is
-//! sent, its own records read back.
+//! A real Bluesky server: its own pages in Chromium, its own validation, and its own records, read
+//! and compared.
 
 use std::path::Path;
 
@@ -11,38 +11,36 @@ use super::scenes::Scenes;
 use crate::{
     answer::{integer, text},
     bluesky_server::{BlueskyServer, BlueskySettings, ConfidentialClient, Decision, Redirected, SignIn},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
     template::ROOT,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
-/// Where pictures of the pages go.
+/// The folder for screenshots.
 const SCREENSHOTS: &str = "target/screenshots/bluesky";
 
-/// The service's public origin. Its name is one that a server accepts for a
-/// client with a key.
+/// The service's public origin. Servers accept its name for a confidential client.
 const PUBLIC_ORIGIN: &str = "https://app.sps-loopback.dev";
 
 /// The address with which the demo user of the local stack signs in.
 const DEMO: &str = "demo@example.com";
 
-/// The local stack beside a server that is reached through a proxy.
+/// The local stack and a server that is reached through a proxy.
 struct Stand {
     server: BlueskyServer,
     proxy: LossyProxy,
-    world: Deployment,
+    deployment: Deployment,
     _local: Harness,
 }
 
 impl Stand {
-    /// Starts both. With a public origin the service is a client that has a
-    /// key, and the server reads its document.
+    /// Starts both. With a public origin the service is a confidential client, and the server reads
+    /// its document.
     async fn start(public_origin: Option<&str>) -> Result<Self> {
         let (front, back) = (ProxyPort::take().await?, ProxyPort::take().await?);
         let port = back.number().to_string();
@@ -55,8 +53,7 @@ impl Stand {
         let proxy = front.lead_to(server.listens());
 
         let url = server.url();
-        // The server resolves its own handles, and has neither AppView nor
-        // video service.
+        // The server resolves its own handles, and has neither AppView nor video service.
         let ours = json!({ "plc": server.directory(), "resolver": url, "appview": url });
         let platforms = json!({ "bluesky": ours }).to_string();
         let mut arguments = vec!["--ephemeral", "--port", "0", "--platforms", &platforms];
@@ -64,20 +61,19 @@ impl Stand {
         arguments.extend(public_origin.iter().flat_map(|it| ["--origin", it, "--origin-port", &port]));
         arguments.extend(LIFTED);
         let local = Harness::start_with(&crate::harness::binary("local")?, &arguments).await?;
-        let world = Deployment::new(local.ready().clone()).await?;
-        Ok(Self { server, proxy, world, _local: local })
+        let deployment = Deployment::new(local.ready().clone()).await?;
+        Ok(Self { server, proxy, deployment, _local: local })
     }
 
-    /// The demo user, who signs in under [`DEMO`].
+    /// The demo user, who signs in as [`DEMO`].
     async fn user(&self) -> Result<User<'_>> {
-        let api = self.world.stranger()?.with_token(Some(self.world.token()));
-        let mut user = User::of_token(&self.world, api, self.world.browser()?).await?;
+        let api = self.deployment.stranger()?.with_token(Some(self.deployment.token()));
+        let mut user = User::of_token(&self.deployment, api, self.deployment.browser()?).await?;
         DEMO.clone_into(&mut user.email);
         Ok(user)
     }
 
-    /// The person signs in to the service, starts on our page and goes through
-    /// the server's.
+    /// The user signs in to the service, starts on our page and completes the server's pages.
     async fn goes_through(&self, begun: &Value, decision: Decision, pictures: &str) -> Result<Redirected> {
         let sign_in = SignIn {
             url: text(begun, "authorization_url")?.to_owned(),
@@ -117,24 +113,24 @@ async fn begin(user: &User<'_>) -> Result<Value> {
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start(None).await?;
     let mut user = stand.user().await?;
-    let account = format!("{}/account", stand.world.origin());
-    stand.world.sign_in(&mut user.browser, &account, DEMO).await?;
+    let account = format!("{}/account", stand.deployment.origin());
+    stand.deployment.sign_in(&mut user.browser, &account, DEMO).await?;
     let mut scenes = Scenes { part: "bluesky", report };
-    scenes.play("no is no", refusing(&stand, &user)).await;
+    scenes.play("denied access connects nothing", refusing(&stand, &user)).await;
     let connection =
         scenes.play("an account is connected through the server's own pages", connecting(&stand, &user)).await;
     if let Some(it) = connection {
         scenes.play("text with links, tags and mentions, byte for byte", text_and_facets(&stand, &user, &it)).await;
         scenes.play("pictures, byte for byte", pictures(&stand, &user, &it)).await;
         scenes.play("a video, byte for byte", video(&stand, &user, &it)).await;
-        scenes.play("a link to a post is a quote of it", quotes(&stand, &user, &it)).await;
-        scenes.play("a lost answer, and exactly one record", lost_answer(&stand, &user, &it)).await;
-        scenes.play("a grant that was taken back, and given again", taken_back(&stand, &user, &it)).await;
-        scenes.play("an app password does as well", app_password(&stand, &user, &it)).await;
+        scenes.play("a link to a post becomes a quote", quotes(&stand, &user, &it)).await;
+        scenes.play("a lost response, and exactly one record", lost_answer(&stand, &user, &it)).await;
+        scenes.play("a grant is revoked and given again", taken_back(&stand, &user, &it)).await;
+        scenes.play("an app password works as well", app_password(&stand, &user, &it)).await;
     }
     drop(user);
     drop(stand);
-    scenes.play("a client with a key, as a deployment is one", client_with_a_key()).await;
+    scenes.play("a confidential client, like a deployment", client_with_a_key()).await;
     Ok(())
 }
 
@@ -214,7 +210,7 @@ async fn pictures(stand: &Stand, user: &User<'_>, connection: &Value) -> Result 
         ensure!(!bytes.windows(4).any(|it| it == b"Exif"), "metadata went along");
         shown.push(image.clone());
     }
-    // The second picture is stored on its side, and must be shown upright.
+    // The second image is stored rotated, and must be shown upright.
     let wanted = json!({
         "$type": "app.bsky.feed.post",
         "text": words,
@@ -264,10 +260,10 @@ async fn video(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     same(arrived, file, "the video")
 }
 
-/// An MP4 whose pictures are stored on their side, and shown upright.
+/// An MP4 whose frames are stored rotated and shown upright.
 fn lying_video() -> Vec<u8> {
     let mut file = include_bytes!("../../../libs/domain/src/media/probe/samples/turned.mov").to_vec();
-    // The brand, by which it is told from QuickTime.
+    // The brand, which distinguishes it from QuickTime.
     file[8..12].copy_from_slice(b"isom");
     file
 }
@@ -290,7 +286,7 @@ async fn quotes(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
 }
 
 async fn lost_answer(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    let words = fresh("its answer is lost");
+    let words = fresh("the response is lost");
     stand.proxy.lose(1, "putRecord");
     let body = json!({
         "content": words,
@@ -299,9 +295,9 @@ async fn lost_answer(stand: &Stand, user: &User<'_>, connection: &Value) -> Resu
     });
     let (post, _) = stand.published(user, &body).await?;
 
-    same(stand.proxy.unmet(), 0, "answers still to be lost")?;
+    same(stand.proxy.unmet(), 0, "responses still to be lost")?;
     let ours: Vec<_> = stand.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == words).collect();
-    same(ours.len(), 1, "records with these words")?;
+    same(ours.len(), 1, "records with this text")?;
     same(&ours[0]["uri"], &post["platforms"][0]["platform_post_id"], "its uri")
 }
 
@@ -317,7 +313,7 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
     })
     .await?;
     // The connection is marked first, and the post gets its message after that.
-    moment::eventually(std::time::Duration::from_secs(30), "the words of the post", async || {
+    moment::eventually(std::time::Duration::from_secs(30), "the message of the post", async || {
         let told = user.show(id).await?["platforms"][0]["error_message"].to_string();
         Ok(told.contains("onnect").then_some(()))
     })
@@ -327,7 +323,7 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
     same(&again["id"], &connection["id"], "id of the connection")?;
     user.reaches(id, "published", 120).await?;
     let ours = stand.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == words).count();
-    same(ours, 1, "records with these words")
+    same(ours, 1, "records with this text")
 }
 
 async fn app_password(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
@@ -353,7 +349,7 @@ async fn client_with_a_key() -> Result {
     let user = stand.user().await?;
     let begun = begin(&user).await?;
     stand.goes_through(&begun, Decision::Authorize, "client-with-a-key").await?;
-    let begun: Value = serde_json::from_str(&begun.to_string().replace(PUBLIC_ORIGIN, stand.world.origin()))?;
+    let begun: Value = serde_json::from_str(&begun.to_string().replace(PUBLIC_ORIGIN, stand.deployment.origin()))?;
     let connection = super::connecting::connected(&user, &begun).await?;
     let body = json!({
         "content": fresh("by a client with a key"),
@@ -361,18 +357,18 @@ async fn client_with_a_key() -> Result {
         "scheduled_at": moment::in_seconds(1),
     });
     stand.published(&user, &body).await?;
-    // The grant is renewed with the key with which it began, and that key also
-    // ends it when the account is disconnected.
+    // The grant is refreshed with the key with which it began, and that key also revokes it when
+    // the account is disconnected.
     let gone = user.api.call(Method::DELETE, &format!("/connections/{}", integer(&connection, "id")?)).send().await?;
     same(gone.status, 204, "status of disconnecting")
 }
 
-/// The same text for the same record: keys in order, no white space.
+/// Canonical JSON of a record: keys in order, no white space.
 fn canonical(record: &Value) -> String {
     record.to_string()
 }
 
-/// A picture whose EXIF orientation (6) says that it lies on its side.
+/// An image whose EXIF orientation (6) says that it is rotated.
 fn turned() -> Vec<u8> {
     let mut file = sample(domain::media::MimeType::Jpeg, 2).bytes;
     let exif: &[u8] = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";

@@ -1,9 +1,8 @@
-//! A server without idempotency keys, which also renames files, gives no time
-//! and shows other words than it was sent. The service still has to find out
-//! whether a post of ours is there, and which one it is.
+//! A server without idempotency keys, which also renames files, returns no times and changes texts.
+//! The service still has to determine whether a post of ours is public, and which one it is.
 //!
-//! Each scene has a server of its own behind a proxy that disturbs it. All
-//! scenes are played at the same time, because they mostly wait.
+//! Each scene has a server of its own behind a proxy that injects errors. All scenes are played at
+//! once, because they mostly wait.
 
 use std::time::{Duration, Instant};
 
@@ -22,25 +21,24 @@ use super::{
 use crate::{
     answer::{integer, text},
     deployed::LOG_OF_RECOGNITION,
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Fault, Result, same},
+    error::{Result, TestError, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
-/// How many seconds after the server is back every post has ended.
+/// Within this many seconds after the server is back, every post must end.
 const SOON: u64 = 120;
 
 const PUBLISH: &str = "POST /api/v1/statuses ";
 
-/// Words that the server shows differently, because it takes them for markup.
+/// A text that the server shows differently, because it interprets it as markup.
 const MARKUP: &str = "I <3 3 * 4 * 5 ;-)\n- __init__\n# and `more`";
 
-/// A server and the proxy before it.
+/// A server and the proxy in front of it.
 struct Place<F = Snac> {
     server: Server<F>,
     front: LossyProxy,
@@ -49,12 +47,12 @@ struct Place<F = Snac> {
 impl<F: Known> Place<F> {
     async fn start() -> Result<Self> {
         let server = Server::<F>::start(Clock::System).await;
-        let address = server.addresses().first().copied().ok_or_else(|| Fault::new("the server has no address"))?;
+        let address = server.addresses().first().copied().ok_or_else(|| TestError::new("the server has no address"))?;
         let front = ProxyPort::take().await?.lead_to(address);
         Ok(Self { server, front })
     }
 
-    /// Our page, the server's, and back.
+    /// Connects the account: our page, the server's, and the callback.
     async fn connect(&self, user: &User<'_>) -> Result<Value> {
         let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
         let answers = [("server".to_owned(), format!("http://{}", self.front.address()))];
@@ -64,9 +62,9 @@ impl<F: Known> Place<F> {
         connected(user, &begun).await
     }
 
-    /// Waits until these posts are published. Each must be on the server once,
-    /// under the id that we have for it, with the words it was given, and not
-    /// before its time. Besides them, only this number of others may be there.
+    /// Waits until these posts are published. Each must be on the server once, under its id in our
+    /// API, with its text, and not before its time. In addition, exactly `others` other posts may
+    /// exist.
     async fn each_once(&self, user: &User<'_>, posts: &[i64], others: usize) -> Result {
         let back = Instant::now();
         let mut ids = Vec::new();
@@ -76,7 +74,7 @@ impl<F: Known> Place<F> {
             let target = &post["platforms"][0];
             let platform_post_id = text(target, "platform_post_id")?;
             let shown = self.public(platform_post_id)?;
-            same(shown.text.as_str(), text(&post, "content")?, "the words of the post with this id")?;
+            same(shown.text.as_str(), text(&post, "content")?, "the text of the post with this id")?;
             same(shown.media.len(), post["media"].as_array().map_or(0, Vec::len), "its files")?;
             let due: DateTime<Utc> = text(&post, "scheduled_at")?.parse()?;
             let at = moment::read(&target["published_at"])?;
@@ -91,20 +89,20 @@ impl<F: Known> Place<F> {
 
     fn public(&self, id: &str) -> Result<PublicPost> {
         let found = self.server.public().into_iter().find(|it| it.id == id);
-        found.ok_or_else(|| Fault::new(format!("there is no post {id}")))
+        found.ok_or_else(|| TestError::new(format!("there is no post {id}")))
     }
 }
 
-/// What goes wrong with the public call of a post.
+/// The error that the publish call of a post meets.
 #[derive(Clone, Copy)]
-enum Trouble {
+enum InjectedFault {
     AnswerLost,
     Cut,
     Refused,
     Limited,
 }
 
-impl Trouble {
+impl InjectedFault {
     fn order(self, front: &LossyProxy) {
         match self {
             Self::AnswerLost => front.lose(1, PUBLISH),
@@ -121,7 +119,7 @@ pub async fn run(report: &mut Report) -> Result {
     for _ in 0..13 {
         places.push(Place::<Snac>::start().await?);
     }
-    // This server gives everybody who connects the same account the same token.
+    // This server gives the same token to everyone who connects the same account.
     let shared = Place::<OldMastodon>::start().await?;
     let platforms = json!({ "mastodon": {} }).to_string();
     if let Some(folder) = std::path::Path::new(LOG_OF_RECOGNITION).parent() {
@@ -133,33 +131,35 @@ pub async fn run(report: &mut Report) -> Result {
     arguments.extend(LIFTED.map(str::to_owned));
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let local = Harness::start(&arguments).await?;
-    let world = Deployment::new(local.ready().clone()).await?;
+    let deployment = Deployment::new(local.ready().clone()).await?;
 
     let mut places = places.iter();
-    let mut next = || places.next().ok_or_else(|| Fault::new("more scenes than servers"));
+    let mut next = || places.next().ok_or_else(|| TestError::new("more scenes than servers"));
     let mut scenes = Vec::new();
-    for (name, trouble, words, has_picture) in [
-        ("answer lost", Trouble::AnswerLost, "", false),
-        ("answer lost, markup", Trouble::AnswerLost, MARKUP, false),
-        ("answer lost, picture", Trouble::AnswerLost, "", true),
-        ("answer lost, picture and markup", Trouble::AnswerLost, MARKUP, true),
-        ("cut before it arrives", Trouble::Cut, "", false),
-        ("cut before it arrives, picture", Trouble::Cut, "", true),
-        ("502 of the front", Trouble::Refused, "", false),
-        ("429", Trouble::Limited, "", false),
+    for (name, fault, words, has_picture) in [
+        ("response lost", InjectedFault::AnswerLost, "", false),
+        ("response lost, markup", InjectedFault::AnswerLost, MARKUP, false),
+        ("response lost, image", InjectedFault::AnswerLost, "", true),
+        ("response lost, image and markup", InjectedFault::AnswerLost, MARKUP, true),
+        ("cut before it arrives", InjectedFault::Cut, "", false),
+        ("cut before it arrives, image", InjectedFault::Cut, "", true),
+        ("502 of the front", InjectedFault::Refused, "", false),
+        ("429", InjectedFault::Limited, "", false),
     ] {
-        scenes.push((name, troubled(next()?, &world, trouble, words, has_picture).boxed()));
+        scenes.push((name, with_fault(next()?, &deployment, fault, words, has_picture).boxed()));
     }
-    for (name, has_picture) in [
-        ("the same words twice, the second cut", false),
-        ("the same words twice, the second cut, with another picture", true),
-    ] {
-        scenes.push((name, the_same_words(next()?, &world, has_picture).boxed()));
+    for (name, has_picture) in
+        [("equal texts twice, the second cut", false), ("equal texts twice, the second cut, with another image", true)]
+    {
+        scenes.push((name, equal_texts(next()?, &deployment, has_picture).boxed()));
     }
-    scenes.push(("the server dead for 8 s during 12 posts", dead_for_a_while(next()?, &world).boxed()));
-    scenes.push(("published by hand meanwhile", by_hand(next()?, &world).boxed()));
-    scenes.push(("an account of two users, one of whom disconnects", two_users(&shared, &world).boxed()));
-    scenes.push(("connected again where apps go with their tokens", connected_again(next()?, &world).boxed()));
+    scenes.push(("the server is down for 8 s during 12 posts", dead_for_a_while(next()?, &deployment).boxed()));
+    scenes.push(("other posts are published by hand meanwhile", by_hand(next()?, &deployment).boxed()));
+    scenes.push(("two users share an account, and one disconnects", two_users(&shared, &deployment).boxed()));
+    scenes.push((
+        "reconnecting on a server that deletes apps with their tokens",
+        connected_again(next()?, &deployment).boxed(),
+    ));
     Scenes { part: "keyless", report }.play_together(scenes).await;
     Ok(())
 }
@@ -176,19 +176,25 @@ async fn post(user: &User<'_>, connection: &Value, words: &str, has_picture: boo
     integer(&user.create(&body).await?, "id")
 }
 
-async fn troubled(place: &Place, world: &Deployment, trouble: Trouble, words: &str, has_picture: bool) -> Result {
-    let user = world.new_user().await?;
+async fn with_fault(
+    place: &Place,
+    deployment: &Deployment,
+    fault: InjectedFault,
+    words: &str,
+    has_picture: bool,
+) -> Result {
+    let user = deployment.new_user().await?;
     let connection = place.connect(&user).await?;
-    trouble.order(&place.front);
+    fault.order(&place.front);
 
-    let id = post(&user, &connection, &format!("{} {words}", fresh("troubled")), has_picture, 2000).await?;
+    let id = post(&user, &connection, &format!("{} {words}", fresh("with_fault")), has_picture, 2000).await?;
 
     place.each_once(&user, &[id], 0).await?;
     same(place.front.unmet(), 0, "troubles that were not met")
 }
 
-async fn the_same_words(place: &Place, world: &Deployment, has_picture: bool) -> Result {
-    let user = world.new_user().await?;
+async fn equal_texts(place: &Place, deployment: &Deployment, has_picture: bool) -> Result {
+    let user = deployment.new_user().await?;
     let connection = place.connect(&user).await?;
     let words = fresh("twice");
     let first = post(&user, &connection, &words, has_picture, 2000).await?;
@@ -201,8 +207,8 @@ async fn the_same_words(place: &Place, world: &Deployment, has_picture: bool) ->
     same(place.front.unmet(), 0, "calls that were not cut")
 }
 
-async fn dead_for_a_while(place: &Place, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn dead_for_a_while(place: &Place, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let connection = place.connect(&user).await?;
     let mut posts = Vec::new();
     let begins = moment::now() + TimeDelta::seconds(8);
@@ -221,9 +227,9 @@ async fn dead_for_a_while(place: &Place, world: &Deployment) -> Result {
     place.each_once(&user, &posts, 0).await
 }
 
-/// The account's owner publishes other posts while one of ours is in doubt.
-async fn by_hand(place: &Place, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+/// The account's owner publishes other posts while one of ours has an unknown outcome.
+async fn by_hand(place: &Place, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let connection = place.connect(&user).await?;
     place.front.cut(1, PUBLISH);
     let id = post(&user, &connection, &fresh("not by hand"), false, 2000).await?;
@@ -238,8 +244,8 @@ async fn by_hand(place: &Place, world: &Deployment) -> Result {
     place.each_once(&user, &[id], 3).await
 }
 
-async fn two_users(place: &Place<OldMastodon>, world: &Deployment) -> Result {
-    let (one, other) = (world.new_user().await?, world.new_user().await?);
+async fn two_users(place: &Place<OldMastodon>, deployment: &Deployment) -> Result {
+    let (one, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let first = place.connect(&one).await?;
     let second = place.connect(&other).await?;
     let path = format!("/connections/{}", integer(&first, "id")?);
@@ -258,10 +264,10 @@ async fn two_users(place: &Place<OldMastodon>, world: &Deployment) -> Result {
     .await
 }
 
-/// Disconnecting makes the server remove our app together with the token;
-/// connecting again must work nevertheless.
-async fn connected_again(place: &Place, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+/// Disconnecting makes the server remove our app with the token; connecting again must work
+/// nevertheless.
+async fn connected_again(place: &Place, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     for _ in 0..3 {
         let connection = place.connect(&user).await?;
         same(place.server.grants(), 1, "tokens that the server gave")?;

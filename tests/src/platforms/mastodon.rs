@@ -1,10 +1,8 @@
-//! A server with Mastodon's API that others wrote and that stores what it is
-//! sent. It finds mistakes that our adapter and our own fake have in
-//! common.
+//! An independent server with Mastodon's API that stores what it receives. It finds mistakes that
+//! our adapter and our own fake have in common.
 //!
-//! It is not Mastodon itself: it checks neither PKCE nor our secret, has no
-//! file that is still being processed, counts every link in full, and takes `*`
-//! for emphasis.
+//! It is not Mastodon: it checks neither PKCE nor our secret, has no file that is still being
+//! processed, counts every link in full, and interprets `*` as emphasis.
 
 mod server;
 
@@ -23,25 +21,23 @@ use super::{
 };
 use crate::{
     answer::{integer, text},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
-/// Enough seconds to be sure that a call which was cut off did nothing, and to
-/// make it again.
+/// Enough seconds to be sure that a call which was cut off had no effect, and to repeat it.
 const SETTLED_SECONDS: u64 = 180;
 
-/// The local stack beside a server that is reached through a proxy.
+/// The local stack and a server that is reached through a proxy.
 struct Stand {
     server: MastodonServer,
     proxy: LossyProxy,
-    world: Deployment,
+    deployment: Deployment,
     _local: Harness,
 }
 
@@ -55,16 +51,16 @@ impl Stand {
         let mut arguments = vec!["--platforms", &platforms, "--allow-fetch-from", &address];
         arguments.extend(LIFTED);
         let local = Harness::start(&arguments).await?;
-        let world = Deployment::new(local.ready().clone()).await?;
-        Ok(Self { server, proxy, world, _local: local })
+        let deployment = Deployment::new(local.ready().clone()).await?;
+        Ok(Self { server, proxy, deployment, _local: local })
     }
 
-    /// The server's name, as people write it.
+    /// The server's name, as users write it.
     fn name(&self) -> String {
         self.proxy.address().to_string()
     }
 
-    /// Our page, the server's, and back.
+    /// Connects the account: our page, the server's, and the callback.
     async fn connect(&self, user: &User<'_>) -> Result<Value> {
         let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
         let answers = [("server".to_owned(), format!("http://{}", self.name()))];
@@ -72,7 +68,11 @@ impl Stand {
         let mut browser = user.browser.clone();
         let page = browser.open(departed.as_str()).await?;
         let page = browser.press(&page, ACCOUNT_BUTTON, &[]).await?;
-        ensure!(page.html.contains("is connected"), "{}", page.fault("the person does not read that it is connected"));
+        ensure!(
+            page.html.contains("is connected"),
+            "{}",
+            page.test_error("the person does not read that it is connected")
+        );
         connected(user, &begun).await
     }
 
@@ -82,18 +82,16 @@ impl Stand {
         self.server.status(text(&post["platforms"][0], "platform_post_id")?).await
     }
 
-    /// Checks that the server has only one status with these words, and that it
-    /// is this one.
+    /// Checks that the server has exactly one status with this text, and that it is this one.
     async fn exactly_once(&self, words: &str, status: &Value) -> Result {
         let ids: Vec<_> = self.server.statuses(words).await?.into_iter().map(|it| it["id"].clone()).collect();
-        same(ids, vec![status["id"].clone()], "statuses with these words")?;
+        same(ids, vec![status["id"].clone()], "statuses with this text")?;
         let sent = self.server.source(text(status, "id")?).await?;
         ensure!(sent.starts_with(words), "the text is {sent}");
         Ok(())
     }
 
-    /// How many public calls were made so far, including those whose answers
-    /// were lost.
+    /// The number of publish calls so far, including those with lost responses.
     fn public_calls(&self) -> usize {
         self.proxy.came(&format!("POST {STATUSES} "))
     }
@@ -109,18 +107,18 @@ impl Stand {
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start().await?;
-    let user = stand.world.new_user().await?;
+    let user = stand.deployment.new_user().await?;
     let mut scenes = Scenes { part: "mastodon", report };
     let connection =
         scenes.play("an account is connected through the server's own page", connecting(&stand, &user)).await;
     let Some(it) = connection else { return Ok(()) };
     scenes.play("text with a link, a tag and Cyrillic, byte for byte", words(&stand, &user, &it)).await;
     scenes.play("pictures in their order, and a video, byte for byte", files(&stand, &user, &it)).await;
-    scenes.play("lost answers, and exactly one status each", lost_answers(&stand, &user, &it)).await;
-    scenes.play("503 and limits are waited out", waited_out(&stand, &user, &it)).await;
-    scenes.play("no answer to rely on, and exactly one status each", uncertain(&stand, &user, &it)).await;
-    scenes.play("a refusal is told in the server's words", refused(&stand, &user, &it)).await;
-    scenes.play("a grant that was taken back, and given again", taken_back(&stand, &user, &it)).await;
+    scenes.play("lost responses, and exactly one status each", lost_answers(&stand, &user, &it)).await;
+    scenes.play("503 and rate limits are retried", waited_out(&stand, &user, &it)).await;
+    scenes.play("an unknown outcome, and exactly one status each", uncertain(&stand, &user, &it)).await;
+    scenes.play("an error quotes the server's message", refused(&stand, &user, &it)).await;
+    scenes.play("a grant is revoked and given again", taken_back(&stand, &user, &it)).await;
     scenes.play("disconnecting ends the grant", disconnecting(&stand, &user, &it)).await;
     Ok(())
 }
@@ -138,7 +136,7 @@ async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {
     };
     for (name, value) in [
         ("profile_url", json!(format!("http://{}/@{ACCOUNT}", stand.name()))),
-        // The server only names `read` and `write`, which include these.
+        // The server only lists `read` and `write`, which include these.
         ("scopes", json!(["read:accounts", "read:statuses", "write:statuses", "write:media"])),
         ("token_expires_at", Value::Null),
         ("max_text", json!(500)),
@@ -171,7 +169,7 @@ async fn words(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let told: DateTime<Utc> = text(&shown["platforms"][0], "published_at")?.parse()?;
     let made: DateTime<Utc> = text(&status, "created_at")?.parse()?;
     ensure!((told - made).abs() <= TimeDelta::milliseconds(1), "it was made at {made}, and we say {told}");
-    same(stand.server.statuses("Новости").await?.len(), 1, "statuses with these words")
+    same(stand.server.statuses("Новости").await?.len(), 1, "statuses with this text")
 }
 
 async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
@@ -201,12 +199,12 @@ async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     Ok(())
 }
 
-/// The status is made, and the answer is lost. With a picture, the status can
-/// be recognised. With words alone, only a repeat with the idempotency key is
-/// sure; it is sent once it can make no second status.
+/// The status is created, and the response is lost. With an image, the status can be recognized.
+/// With text alone, only a repeat with the idempotency key is safe; it is sent when it cannot
+/// create a second status any more.
 async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     for (media, calls) in [(vec![], 2), (vec![user.picture().await?], 1)] {
-        let words = fresh("its answer is lost");
+        let words = fresh("the response is lost");
         let body = json!({
             "content": format!("{words} #мир https://example.com/?a=1&b=2"),
             "platforms": targets(&[connection])?,
@@ -219,7 +217,7 @@ async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
 
         let status = stand.published(user, id, SETTLED_SECONDS).await?;
 
-        same(stand.proxy.unmet(), 0, "answers still to be lost")?;
+        same(stand.proxy.unmet(), 0, "responses still to be lost")?;
         same(stand.public_calls() - before, calls, "public calls")?;
         stand.exactly_once(&words, &status).await?;
     }
@@ -228,8 +226,8 @@ async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
 
 /// The server limits the rate, first for the file and then for the status.
 async fn waited_out(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    // Nothing is sent before the limit ends. Both forms of the header count;
-    // the server's own `Retry-After` of five minutes does not.
+    // Nothing is sent before the limit ends. Both forms of the header count; the server's own
+    // `Retry-After` of five minutes does not.
     let ends = moment::now() + TimeDelta::seconds(25);
     let limit =
         |reset: String| json!({ "type": "ratelimit", "status": 429, "headers": { "X-RateLimit-Reset": reset } });
@@ -254,20 +252,20 @@ async fn waited_out(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
     stand.exactly_once(&words, &status).await
 }
 
-/// A call that may have taken effect is looked up first. It is only made again
-/// when it can no longer be under way.
+/// A call that may have taken effect is looked up first. It is only repeated when it can no longer
+/// be under way.
 async fn uncertain(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let before = stand.public_calls();
     let mut posts = Vec::new();
-    // No status is made, and the answer does not show that.
+    // No status is created, and the response does not show that.
     for kind in ["malformed", "timeout"] {
         stand.server.arm(STATUSES, &json!({ "type": kind })).await?;
         let words = fresh(kind);
         posts.push((user.schedule(&words, &[connection], 1).await?, words));
         stand.armed_fault_is_met().await?;
     }
-    // The status is made but not recognised, because the server shows other
-    // words. Only the idempotency key keeps it from being made twice.
+    // The status is created but not recognized, because the server changes the text. Only the
+    // idempotency key prevents a second status.
     stand.proxy.lose(1, &format!("POST {STATUSES} "));
     let words = fresh("emphasised");
     posts.push((user.schedule(&format!("{words} *very*"), &[connection], 1).await?, words));
@@ -276,12 +274,11 @@ async fn uncertain(stand: &Stand, user: &User<'_>, connection: &Value) -> Result
         let status = stand.published(user, id, SETTLED_SECONDS).await?;
         stand.exactly_once(&words, &status).await?;
     }
-    same(stand.proxy.unmet(), 0, "answers still to be lost")?;
+    same(stand.proxy.unmet(), 0, "responses still to be lost")?;
     same(stand.public_calls() - before, 6, "public calls, two for each")
 }
 
-/// A link counts 23 characters for us, as on Mastodon, but in full on this
-/// server.
+/// A link counts 23 characters for us, as on Mastodon, but in full on this server.
 async fn refused(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let words = fresh("too long");
     let long = format!("{words} https://example.com/{}", "x".repeat(500));
@@ -291,12 +288,12 @@ async fn refused(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
 
     let told = text(&failed["platforms"][0], "error_message")?;
     ensure!(told.contains("Text is too long (maximum is 500 characters)"), "the post says {told}");
-    same(stand.server.statuses(&words).await?.len(), 0, "statuses with these words")
+    same(stand.server.statuses(&words).await?.len(), 0, "statuses with this text")
 }
 
 async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     stand.server.take_back(&stand.server.granted_token().await?).await?;
-    let words = fresh("after it was taken back");
+    let words = fresh("after it was revoked");
     let id = user.schedule(&words, &[connection], 1).await?;
     let path = format!("/connections/{}", integer(connection, "id")?);
 
@@ -316,7 +313,7 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
     same(&again["id"], &connection["id"], "id of the connection")?;
     let status = stand.published(user, id, 120).await?;
     stand.exactly_once(&words, &status).await?;
-    same(stand.proxy.came("POST /api/v1/apps "), 1, "times that this service registered itself")
+    same(stand.proxy.came("POST /api/v1/apps "), 1, "registrations of this service")
 }
 
 async fn disconnecting(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {

@@ -1,6 +1,6 @@
-//! A real homeserver of Matrix: its own checks of what is sent, its own limits, its own
-//! events and files read back. Its access tokens end after 20 seconds, so that nearly
-//! every delivery renews them.
+//! A real Matrix homeserver: its own validation, its own limits, its own events and files, read and
+//! compared. Its access tokens expire after 20 seconds, so that nearly every delivery refreshes
+//! them.
 
 use std::time::Duration;
 
@@ -17,28 +17,27 @@ use super::{
 use crate::matrix_server::{PASSWORD, Synapse, USER};
 use crate::{
     answer::{integer, list, text},
+    deployment::{Deployment, User, fresh, missing},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    world::{Deployment, User, fresh, missing},
 };
 
-/// Enough seconds to be sure that a call which was cut off did nothing, and to
-/// make it again.
+/// Enough seconds to be sure that a call which was cut off had no effect, and to repeat it.
 const SETTLED_SECONDS: u64 = 180;
 
-/// The public call.
+/// Path of the publish call.
 const SEND: &str = "/send/m.room.message/";
 
-/// The local stack beside a homeserver that is reached through a proxy.
+/// The local stack and a homeserver that is reached through a proxy.
 struct Stand {
     server: Synapse,
     proxy: LossyProxy,
-    world: Deployment,
-    /// A room that the user has made.
+    deployment: Deployment,
+    /// A room that the user has created.
     room: String,
     encrypted: String,
     _local: Harness,
@@ -56,11 +55,11 @@ impl Stand {
         let mut arguments = vec!["--platforms", &platforms, "--allow-fetch-from", &address];
         arguments.extend(LIFTED);
         let local = Harness::start(&arguments).await?;
-        let world = Deployment::new(local.ready().clone()).await?;
-        Ok(Self { server, proxy, world, room, encrypted, _local: local })
+        let deployment = Deployment::new(local.ready().clone()).await?;
+        Ok(Self { server, proxy, deployment, room, encrypted, _local: local })
     }
 
-    /// Our page, on which the person types this.
+    /// Our form, in which the user enters this password.
     async fn types(&self, user: &User<'_>, password: &str) -> Result<Value> {
         let begun = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
         let homeserver = format!("http://{}", self.proxy.address());
@@ -82,7 +81,7 @@ impl Stand {
         Ok(json!({ "content": words, "platforms": [target], "media": media, "scheduled_at": scheduled_at }))
     }
 
-    /// Publishes a post in the room; its entry, and its messages on the server.
+    /// Publishes a post in the room; returns its target, and its messages on the server.
     async fn published(
         &self,
         user: &User<'_>,
@@ -105,28 +104,28 @@ impl Stand {
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start().await?;
-    let user = stand.world.new_user().await?;
+    let user = stand.deployment.new_user().await?;
     let mut scenes = Scenes { part: "matrix", report };
-    scenes.play("it answers as its fake does", answers_alike(&stand)).await;
-    scenes.play("a wrong password is told at its field", wrong_password(&stand, &user)).await;
+    scenes.play("the server responds like its fake", answers_alike(&stand)).await;
+    scenes.play("a wrong password is an error of its field", wrong_password(&stand, &user)).await;
     let connection = scenes.play("an account is connected by its password", connecting(&stand, &user)).await;
     let Some(it) = connection else { return Ok(()) };
-    scenes.play("the rooms to which it can post are listed", rooms(&stand, &user, &it)).await;
+    scenes.play("the rooms of the account are listed", rooms(&stand, &user, &it)).await;
     scenes.play("text with a link, byte for byte", words(&stand, &user, &it)).await;
-    scenes.play("a picture and a video with their words, byte for byte", files(&stand, &user, &it)).await;
-    scenes.play("lost answers, and exactly one message each", lost_answers(&stand, &user, &it)).await;
+    scenes.play("an image and a video with alt texts, byte for byte", files(&stand, &user, &it)).await;
+    scenes.play("lost responses, and exactly one message each", lost_answers(&stand, &user, &it)).await;
     scenes.play("calls that never arrived, and exactly one message each", cut_off(&stand, &user, &it)).await;
-    scenes.play("more messages than are taken at once, each once", limited(&stand, &user, &it)).await;
-    scenes.play("what is refused is told with what to do", refused(&stand, &user, &it)).await;
-    scenes.play("a grant that was taken back, and given again", taken_back(&stand, &user, &it)).await;
-    scenes.play("disconnecting ends the device", disconnecting(&stand, &user, &it)).await;
+    scenes.play("more messages than the rate limit, each once", limited(&stand, &user, &it)).await;
+    scenes.play("an error says what to do", refused(&stand, &user, &it)).await;
+    scenes.play("a grant is revoked and given again", taken_back(&stand, &user, &it)).await;
+    scenes.play("disconnecting logs the device out", disconnecting(&stand, &user, &it)).await;
     Ok(())
 }
 
-/// Otherwise the fake would show nothing.
+/// Compares the responses with those of the fake, which would prove nothing otherwise.
 async fn answers_alike(stand: &Stand) -> Result {
     let asked = Asked { base_url: &stand.server.url(""), user: USER, password: PASSWORD, room: &stand.room };
-    same(asked.differences().await, Vec::<String>::new(), "what is answered otherwise")
+    same(asked.differences().await, Vec::<String>::new(), "different responses")
 }
 
 async fn wrong_password(stand: &Stand, user: &User<'_>) -> Result {
@@ -188,7 +187,7 @@ async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let wanted = [("m.text", words.as_str()), ("m.image", "Ein Boot 🚣 \"Zoë\""), ("m.video", "2.mp4")];
     same(said, wanted.map(|(kind, body)| (json!(kind), json!(body))).to_vec(), "messages")?;
     let info = json!({ "mimetype": "image/png", "size": picture.len(), "w": 64, "h": 48 });
-    same(&messages[1]["content"]["info"], &info, "what is said of the picture")?;
+    same(&messages[1]["content"]["info"], &info, "metadata of the image")?;
     for (message, bytes) in [(&messages[1], picture), (&messages[2], video)] {
         same(stand.server.file(message).await?, bytes, "a file")?;
     }
@@ -198,10 +197,11 @@ async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     same(&messages[0]["content"]["body"], &json!("a caption"), "its caption")
 }
 
-/// The message is made, and the answer is lost: of a text, and of the second of two.
+/// The message is created and the response is lost: once for a text, once for the second of two
+/// messages.
 async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     for pictures in [0, 2] {
-        let words = fresh("its answer is lost");
+        let words = fresh("the response is lost");
         let mut media = Vec::new();
         for _ in 0..pictures {
             media.push(json!(user.picture().await?));
@@ -210,13 +210,13 @@ async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
 
         let (_, messages) = stand.published(user, connection, &words, &media).await?;
 
-        same(stand.proxy.unmet(), 0, "answers still to be lost")?;
+        same(stand.proxy.unmet(), 0, "responses still to be lost")?;
         same(messages.len(), pictures.max(1), "messages")?;
     }
     Ok(())
 }
 
-/// The homeserver never has the request: of a text, and of the second of two.
+/// The homeserver never receives the request: once for a text, once for the second of two messages.
 async fn cut_off(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     for pictures in [0, 2] {
         let words = fresh("it is cut off");
@@ -236,7 +236,7 @@ async fn cut_off(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     Ok(())
 }
 
-/// As it is installed, Synapse takes ten messages of a user at once.
+/// With its default settings, Synapse accepts ten messages of a user at once.
 async fn limited(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let mut media = vec![json!({ "path": user.picture().await?, "alt_text": "A boat" })];
     for _ in 1..10 {
@@ -264,7 +264,7 @@ async fn refused(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
 
 async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     stand.server.log_all_out().await?;
-    let words = fresh("after it was taken back");
+    let words = fresh("after it was revoked");
     let before = stand.server.messages(&stand.room).await?.len();
     let id = integer(&user.create(&Stand::post(connection, &stand.room, &words, &[])?).await?, "id")?;
     let path = format!("/connections/{}", integer(connection, "id")?);

@@ -1,20 +1,19 @@
-//! `tests/real` with the real servers that the tests install.
+//! Runs `tests/real` with the real servers that the tests install.
 
 use clap::Parser;
 
 use super::scenes::Scenes;
 use crate::{
     ensure,
-    fault::Result,
+    error::Result,
     real::{Options, run},
     report::Report,
 };
 
-/// Plays the journey on each of them.
 pub async fn run_all(report: &mut Report) -> Result {
     let mut scenes = Scenes { part: "real", report };
     for platform in ["bluesky", "matrix", "wordpress"] {
-        scenes.play(&format!("the journey on {platform} and on its fake"), journey(platform)).await;
+        scenes.play(&format!("the journey on {platform} and its fake"), journey(platform)).await;
     }
     Ok(())
 }
@@ -25,7 +24,7 @@ async fn journey(platform: &str) -> Result {
     ensure!(outcome.failed.is_empty(), "{}", outcome.failed.join("\n"));
     ensure!(
         outcome.in_what_is_read.is_empty(),
-        "the fake differs in what the adapter reads:\n{}",
+        "the fake differs in fields that the adapter reads:\n{}",
         outcome.in_what_is_read.join("\n")
     );
     Ok(())

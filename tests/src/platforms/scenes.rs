@@ -5,15 +5,13 @@ use std::time::Instant;
 use futures::future::BoxFuture;
 
 use crate::{
-    fault::Result,
+    error::Result,
     report::{Line, Report},
 };
 
 /// Plays the scenes of one part of a run.
 pub struct Scenes<'a> {
-    /// The part that they belong to.
     pub part: &'static str,
-    /// Where their results go.
     pub report: &'a mut Report,
 }
 
@@ -21,20 +19,20 @@ impl Scenes<'_> {
     /// Plays a scene; returns its result, `None` when it failed.
     pub async fn play<T>(&mut self, name: &str, scene: impl Future<Output = Result<T>>) -> Option<T> {
         let started = Instant::now();
-        let (ended, fault) = match scene.await {
+        let (ended, error) = match scene.await {
             Ok(ended) => (Some(ended), None),
-            Err(fault) => (None, Some(fault)),
+            Err(error) => (None, Some(error)),
         };
-        self.report.add(Line { name: format!("{}: {name}", self.part), took: started.elapsed(), fault });
+        self.report.add(Line { name: format!("{}: {name}", self.part), took: started.elapsed(), error });
         ended
     }
 
-    /// Plays all of these at the same time: they wait more than they compute.
+    /// Plays these scenes concurrently: they mostly wait.
     pub async fn play_together(&mut self, scenes: Vec<(&str, BoxFuture<'_, Result>)>) {
         let played = scenes.into_iter().map(async |(name, scene)| {
             let started = Instant::now();
-            let fault = scene.await.err();
-            Line { name: format!("{}: {name}", self.part), took: started.elapsed(), fault }
+            let error = scene.await.err();
+            Line { name: format!("{}: {name}", self.part), took: started.elapsed(), error }
         });
         for line in futures::future::join_all(played).await {
             self.report.add(line);

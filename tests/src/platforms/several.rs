@@ -15,24 +15,24 @@ use super::{connecting::connect, scenes::Scenes};
 use crate::{
     answer::{integer, list, text},
     deployed::LOG_OF_PRICES,
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Fault, Result, same},
+    error::{Result, TestError, same},
     harness::{Harness, LIFTED},
     moment,
     report::Report,
-    world::{Deployment, User, fresh, targets},
 };
 
-/// What a user's posts to X may cost in a month, in US cents: three posts with a link, at
-/// 20 each, and one without, at 1.5.
+/// Monthly budget of a user's posts to X, in US cents: three posts with a link, at 20 each, and one
+/// without, at 1.5.
 const BUDGET: u32 = 62;
 
-/// The local stack beside a fake of every platform.
+/// The local stack and a fake of every platform.
 pub struct Stand {
     networks: Vec<Arc<dyn Network>>,
-    world: Deployment,
+    deployment: Deployment,
     _local: Harness,
-    // Read again whenever one of them is needed.
+    // Read again when a platform needs one of them.
     _secrets: NamedTempFile,
 }
 
@@ -43,8 +43,8 @@ struct Everywhere<'a> {
 }
 
 impl Everywhere<'_> {
-    /// Every platform, with one file: what [`Stand::shown`] gives of a post that is there
-    /// once on each.
+    /// Every platform, with one file: the result of [`Stand::shown`] for a post that is public once
+    /// on each.
     fn each_once(&self) -> Result<Vec<(String, usize)>> {
         let mut all: Vec<_> =
             self.accounts.iter().map(|it| Ok((provider(it)?.to_owned(), 1))).collect::<Result<_>>()?;
@@ -61,7 +61,7 @@ impl Stand {
         Self::beside(one_of_each(&Clock::System).await, &["--log-calls", LOG_OF_PRICES]).await
     }
 
-    /// Starts the local stack with these arguments beside these alone.
+    /// Starts the local stack with these arguments and these fakes alone.
     pub async fn beside(networks: Vec<Arc<dyn Network>>, arguments: &[&str]) -> Result<Self> {
         let mut settings: Value = networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect();
         if let Some(x) = settings.get_mut("x") {
@@ -85,25 +85,24 @@ impl Stand {
         for network in &networks {
             network.permit(&format!("{}/connect/callback/{}", local.ready().origin, network.name()));
         }
-        let world = Deployment::new(local.ready().clone()).await?;
-        Ok(Self { networks, world, _local: local, _secrets: secrets })
+        let deployment = Deployment::new(local.ready().clone()).await?;
+        Ok(Self { networks, deployment, _local: local, _secrets: secrets })
     }
 
     /// A platform by its name.
     fn network(&self, name: &str) -> Result<&dyn Network> {
         let found = self.networks.iter().find(|it| it.name() == name);
-        found.map(AsRef::as_ref).ok_or_else(|| Fault::new(format!("there is no {name}")))
+        found.map(AsRef::as_ref).ok_or_else(|| TestError::new(format!("there is no {name}")))
     }
 
-    /// The local stack.
-    pub fn world(&self) -> &Deployment {
-        &self.world
+    pub fn deployment(&self) -> &Deployment {
+        &self.deployment
     }
 
-    /// Publishes these files of a new user on a platform that fetches files; the addresses
+    /// Publishes these files of a new user on a platform that fetches files; returns the addresses
     /// from which it fetched them.
     pub async fn fetched(&self, platform: &str, files: &[(MimeType, Vec<u8>)]) -> Result<(User<'_>, Vec<String>)> {
-        let (user, network) = (self.world.new_user().await?, self.network(platform)?);
+        let (user, network) = (self.deployment.new_user().await?, self.network(platform)?);
         let account = connect(&user, network).await?;
         let before = network.fetched().len();
         let mut media = Vec::new();
@@ -115,35 +114,35 @@ impl Stand {
         let words = fresh("fetched");
         let body = json!({ "content": words, "platforms": platforms, "media": media, "scheduled_at": scheduled_at });
         let id = integer(&user.create(&body).await?, "id")?;
-        // Threads takes 40 s for a video, and is asked with growing pauses.
+        // Threads takes 40 s for a video, and is polled with growing pauses.
         user.reaches(id, "published", 120).await?;
         Ok((user, network.fetched().split_off(before)))
     }
 
     async fn user(&self) -> Result<Everywhere<'_>> {
-        let mut user = self.world.new_user().await?;
+        let mut user = self.deployment.new_user().await?;
         let mut accounts = vec![user.connect(0).await?];
         for network in &self.networks {
             let connected = connect(&user, network.as_ref()).await;
-            accounts.push(connected.map_err(|it| Fault::new(format!("{}: {it}", network.name())))?);
+            accounts.push(connected.map_err(|it| TestError::new(format!("{}: {it}", network.name())))?);
         }
         Ok(Everywhere { user, accounts })
     }
 
-    /// The next public call on this platform is refused for its content.
+    /// Makes the next publish call on this platform fail: it refuses the content.
     async fn refuse(&self, account: &Value) -> Result {
         let platform = provider(account)?;
         match self.network(platform) {
             Ok(network) => network.trouble(Call::Publish, InjectedFault::Unwanted, 1),
-            Err(_) => self.world.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
+            Err(_) => self.deployment.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
         }
         Ok(())
     }
 
-    /// What is public with these words, by platform, with how many files.
+    /// The public posts with this text, as platforms with the number of files.
     async fn shown(&self, words: &str) -> Result<Vec<(String, usize)>> {
         let mut shown = Vec::new();
-        for entry in self.world.whole_timeline().await? {
+        for entry in self.deployment.whole_timeline().await? {
             if text(&entry, "text")?.contains(words) {
                 shown.push(("sandbox".to_owned(), list(&entry, "media")?.len()));
             }
@@ -156,14 +155,14 @@ impl Stand {
         Ok(shown)
     }
 
-    /// What a post says on its platform, in its entry.
+    /// The target of a post on this account, with the options that the platform requires.
     fn entry(&self, account: &Value) -> Result<Value> {
         let platform = provider(account)?;
         let options = self.network(platform).map(Network::options).unwrap_or_default();
         Ok(json!({ "connected_account_id": integer(account, "id")?, "options": options }))
     }
 
-    /// A post with a picture on all of these, in two seconds; its id.
+    /// Schedules a post with an image on all of these, due in two seconds; returns its id.
     async fn post(&self, to: &Everywhere<'_>, words: &str) -> Result<i64> {
         let platforms = to.accounts.iter().map(|it| self.entry(it)).collect::<Result<Value>>()?;
         let media = [to.user.picture().await?];
@@ -181,20 +180,27 @@ fn provider(account: &Value) -> Result<&str> {
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start().await?;
     let mut scenes = Scenes { part: "several", report };
-    scenes.play("each account shows the rules of its platform", the_rules_are_shown(&stand)).await;
-    scenes.play("what does not fit is told by platform, limit and figure", what_does_not_fit_is_told(&stand)).await;
-    scenes.play("one post with a picture goes out on all of them", it_goes_out_on_all(&stand)).await;
+    scenes.play("each account shows the rules of its platform", accounts_show_their_rules(&stand)).await;
+    scenes
+        .play(
+            "validation errors name platform, limit and value",
+            validation_errors_name_platform_limit_and_value(&stand),
+        )
+        .await;
+    scenes
+        .play("one post with an image is published on all platforms", post_is_published_on_every_platform(&stand))
+        .await;
     let scene = addresses_are_short_and_end_with_their_user(&stand);
-    scenes.play("files are fetched from the service by short addresses that end with their user", scene).await;
-    scenes.play("what posts to X cost in a month is kept to", a_budget_is_kept_to(&stand)).await;
+    scenes.play("files are fetched by short addresses that expire with their user", scene).await;
+    scenes.play("the monthly budget for X is respected", monthly_budget_is_respected(&stand)).await;
     for parity in [0, 1] {
-        let scene = some_fail_and_are_sent_again_alone(&stand, parity);
-        scenes.play(&format!("every second fails, from {parity}, and is sent again alone"), scene).await;
+        let scene = failed_targets_are_retried_alone(&stand, parity);
+        scenes.play(&format!("every second target fails, from {parity}, and is retried alone"), scene).await;
     }
     Ok(())
 }
 
-async fn the_rules_are_shown(stand: &Stand) -> Result {
+async fn accounts_show_their_rules(stand: &Stand) -> Result {
     let Everywhere { user, accounts } = stand.user().await?;
     for (platform, name, value) in [
         ("bluesky", "max_text", json!(300)),
@@ -206,7 +212,7 @@ async fn the_rules_are_shown(stand: &Stand) -> Result {
         ("telegram", "max_text", json!(4096)),
     ] {
         let account = accounts.iter().find(|it| it["provider"] == platform);
-        let account = account.ok_or_else(|| Fault::new(format!("there is no account of {platform}")))?;
+        let account = account.ok_or_else(|| TestError::new(format!("there is no account of {platform}")))?;
         let shown = user.api.get(&format!("/connections/{}", integer(account, "id")?)).await?.ok(200)?;
         let meta = list(&shown, "meta")?.iter().find(|it| it["name"] == name);
         same(&meta.map(|it| it["value"].clone()).unwrap_or_default(), &value, &format!("{name} of {platform}"))?;
@@ -214,12 +220,12 @@ async fn the_rules_are_shown(stand: &Stand) -> Result {
     Ok(())
 }
 
-async fn what_does_not_fit_is_told(stand: &Stand) -> Result {
+async fn validation_errors_name_platform_limit_and_value(stand: &Stand) -> Result {
     let Everywhere { user, accounts } = stand.user().await?;
     let accounts: Vec<_> =
         accounts.iter().filter(|it| it["provider"] == "mastodon" || it["provider"] == "bluesky").collect();
-    // 463 characters, 120 of them a link: it counts as 23 on Mastodon, and on Bluesky
-    // as the 27 that are shown of it.
+    // 463 characters, 120 of them a link: it counts 23 on Mastodon, and on Bluesky the 27 that are
+    // shown of it.
     let words = format!("a https://example.com/{} {}", "x".repeat(100), "y".repeat(340));
     let body = json!({
         "content": words,
@@ -238,7 +244,7 @@ async fn what_does_not_fit_is_told(stand: &Stand) -> Result {
     Ok(())
 }
 
-async fn it_goes_out_on_all(stand: &Stand) -> Result {
+async fn post_is_published_on_every_platform(stand: &Stand) -> Result {
     let everywhere = stand.user().await?;
     let words = fresh("on all of them");
 
@@ -252,7 +258,7 @@ async fn it_goes_out_on_all(stand: &Stand) -> Result {
     Ok(())
 }
 
-/// Instagram gets a picture that was made for it, Threads a video as it was uploaded. Each
+/// Instagram receives an image that was derived for it, Threads a video as it was uploaded. Each
 /// address ends when its user is erased.
 async fn addresses_are_short_and_end_with_their_user(stand: &Stand) -> Result {
     let file = |mime_type| (mime_type, sample(mime_type, 1).bytes);
@@ -261,30 +267,30 @@ async fn addresses_are_short_and_end_with_their_user(stand: &Stand) -> Result {
         let (user, addresses) = stand.fetched(platform, &[file]).await?;
         same(addresses.len(), 1, &format!("files that {platform} fetched"))?;
         for address in &addresses {
-            let is_ours = address.starts_with(&format!("{}/files/", stand.world.origin()));
+            let is_ours = address.starts_with(&format!("{}/files/", stand.deployment.origin()));
             ensure!(is_ours && address.ends_with(end), "{platform} fetched {address}");
             ensure!(address.len() < 150 && !address.contains('?'), "{platform} fetched {address}");
-            let response = stand.world.http().get(address).send().await?;
+            let response = stand.deployment.http().get(address).send().await?;
             same(response.status().as_u16(), 200, &format!("the status of {address}"))?;
         }
-        let erase = format!("{}/dev/erase-user/{}", stand.world.origin(), user.id);
+        let erase = format!("{}/dev/erase-user/{}", stand.deployment.origin(), user.id);
         let pass = || async {
-            let said = stand.world.http().post(&erase).send().await?.text().await?;
+            let said = stand.deployment.http().post(&erase).send().await?.text().await?;
             Ok(said.contains("\"done\":true").then_some(()))
         };
         moment::eventually(Duration::from_secs(30), "the user is erased", pass).await?;
         for address in &addresses {
-            let response = stand.world.http().get(address).send().await?;
+            let response = stand.deployment.http().get(address).send().await?;
             same(response.status().as_u16(), 404, &format!("the status of {address} of an erased user"))?;
         }
     }
     Ok(())
 }
 
-/// A post that would cost too much is refused with what is spent and what it would cost; a
-/// cancelled one gives back what it would have cost.
-async fn a_budget_is_kept_to(stand: &Stand) -> Result {
-    let user = stand.world.new_user().await?;
+/// A post that would cost too much is refused with the amount spent and its cost; a cancelled one
+/// releases its cost.
+async fn monthly_budget_is_respected(stand: &Stand) -> Result {
+    let user = stand.deployment.new_user().await?;
     let account = connect(&user, stand.network("x")?).await?;
     let platforms = targets(&[&account])?;
     let post = |words: String| {
@@ -309,9 +315,9 @@ async fn a_budget_is_kept_to(stand: &Stand) -> Result {
     Ok(())
 }
 
-/// The post is published on the other platforms and failed as a whole. When it
-/// gets a new time, only what failed is sent again.
-async fn some_fail_and_are_sent_again_alone(stand: &Stand, parity: usize) -> Result {
+/// The post is published on the other platforms and failed as a whole. When it is rescheduled, only
+/// the failed targets are sent again.
+async fn failed_targets_are_retried_alone(stand: &Stand, parity: usize) -> Result {
     let everywhere = stand.user().await?;
     let failing = everywhere.accounts.iter().enumerate().filter(|(place, _)| place % 2 == parity).map(|(_, it)| it);
     let failing: Vec<&Value> = failing.collect();
@@ -331,7 +337,7 @@ async fn some_fail_and_are_sent_again_alone(stand: &Stand, parity: usize) -> Res
         same(&target["status"], &wanted, &format!("status of the entry of {platform}"))?;
         if is_failing {
             let said = text(target, "error_message")?;
-            ensure!(said.contains("refused the post"), "{platform}: the user is told {said}");
+            ensure!(said.contains("refused the post"), "{platform}: the message is {said}");
         }
     }
     let all = everywhere.accounts.len();
@@ -339,7 +345,7 @@ async fn some_fail_and_are_sent_again_alone(stand: &Stand, parity: usize) -> Res
 
     everywhere.user.change(id, &json!({ "scheduled_at": moment::in_seconds(1) })).await?;
     let published = everywhere.user.reaches(id, "published", 60).await?;
-    // Whatever came twice would be there by then.
+    // A duplicate would be public by then.
     tokio::time::sleep(Duration::from_secs(2)).await;
 
     same(stand.shown(&words).await?, everywhere.each_once()?, "public posts, each once")?;
@@ -348,5 +354,5 @@ async fn some_fail_and_are_sent_again_alone(stand: &Stand, parity: usize) -> Res
         let others = targets.iter().filter(|it| it["provider"].as_str().is_some_and(|it| !names.contains(it)));
         others.map(|it| it["platform_post_id"].clone()).collect::<Vec<_>>()
     };
-    same(ids(&published), ids(&failed), "the ids of what was public already")
+    same(ids(&published), ids(&failed), "the ids of the posts that were public before")
 }

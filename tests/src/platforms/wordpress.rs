@@ -1,5 +1,5 @@
-//! A real WordPress: its own page for application passwords, its own checks of what
-//! is sent, its own posts read back by its administrator.
+//! A real WordPress: its own page for application passwords, its own validation, its own posts,
+//! read by its administrator.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use super::{
 };
 use crate::{
     answer::{integer, text},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
     wordpress_server::{AUTHOR, Addresses, WordpressServer},
-    world::{Deployment, User, fresh, targets},
 };
 
-/// Enough seconds for a post whose answer was lost.
+/// Enough seconds for a post whose response was lost.
 const SETTLED_SECONDS: u64 = 150;
 
 const APPROVE: &str = "Yes, I approve of this connection";
@@ -44,12 +44,12 @@ impl Place {
         Ok(Self { site, proxy })
     }
 
-    /// Its address, as people know it.
+    /// The address as users know it.
     fn home(&self) -> String {
         format!("http://{}{}", self.proxy.address(), self.site.base())
     }
 
-    /// Our page, the site's, and back.
+    /// Our page, the site's, and the callback.
     async fn goes_through(&self, user: &User<'_>, press: &str) -> Result<(Value, String)> {
         let begun = begin(user).await?;
         let departed = departs(user, &begun, &[("site".to_owned(), self.home())].into()).await?;
@@ -66,11 +66,11 @@ impl Place {
         connected(user, &begun).await
     }
 
-    /// Publishes a post, and returns it as our API and as the site has it.
+    /// Publishes a post, and returns it from our API and from the site.
     async fn published(&self, user: &User<'_>, body: &Value) -> Result<(Value, Value)> {
         let id = integer(&user.create(body).await?, "id")?;
         let post = user.reaches(id, "published", SETTLED_SECONDS).await?;
-        // What is fresh in it; other words are kept as HTML.
+        // The unique part of the text; other parts are stored as HTML.
         let first = text(body, "content")?.lines().next().unwrap_or_default();
         let words = first.rmatch_indices('-').nth(1).map_or(first, |(at, _)| &first[at + 1..]);
         let [there] = &self.site.posts(words).await?[..] else { crate::fail!("not one post with {words:?}") };
@@ -83,7 +83,7 @@ async fn begin(user: &User<'_>) -> Result<Value> {
     user.api.call(Method::POST, "/connections/connect/wordpress").send().await?.ok(201)
 }
 
-/// A post of this text, due in a second.
+/// A post with this text, due in a second.
 fn body(connection: &Value, words: &str) -> Result<Value> {
     Ok(json!({ "content": words, "platforms": targets(&[connection])?, "scheduled_at": moment::in_seconds(1) }))
 }
@@ -99,22 +99,22 @@ pub async fn run(report: &mut Report) -> Result {
     }
     arguments.extend(LIFTED);
     let local = Harness::start(&arguments).await?;
-    let world = Deployment::new(local.ready().clone()).await?;
-    let user = world.new_user().await?;
+    let deployment = Deployment::new(local.ready().clone()).await?;
+    let user = deployment.new_user().await?;
 
     let mut scenes = Scenes { part: "wordpress", report };
-    scenes.play("no is no", refusing(&place, &user)).await;
+    scenes.play("denied access connects nothing", refusing(&place, &user)).await;
     let connection = scenes.play("an account is connected on the site's own page", connecting(&place, &user)).await;
     if let Some(it) = connection {
-        scenes.play("a title and paragraphs, with a link and nothing that is run", words(&place, &user, &it)).await;
-        scenes.play("what options say", options(&place, &user, &it)).await;
+        scenes.play("a title and paragraphs, with a link and without scripts", words(&place, &user, &it)).await;
+        scenes.play("options of a post", options(&place, &user, &it)).await;
         scenes.play("pictures and a video, byte for byte", files(&place, &user, &it)).await;
-        scenes.play("a file that is too large, and nothing left of it", too_large(&place, &user, &it)).await;
-        scenes.play("lost answers, and exactly one post", lost_answers(&place, &user, &it)).await;
-        scenes.play("a password that was deleted, and given again", taken_back(&place, &user, &it)).await;
+        scenes.play("a too large file leaves nothing behind", too_large(&place, &user, &it)).await;
+        scenes.play("lost responses, and exactly one post", lost_answers(&place, &user, &it)).await;
+        scenes.play("a password is deleted and granted again", taken_back(&place, &user, &it)).await;
         scenes.play("disconnecting deletes the password", disconnecting(&place, &user, &it)).await;
     }
-    scenes.play("a password by hand does as well", by_hand(&place, &user)).await;
+    scenes.play("a password entered by hand works as well", by_hand(&place, &user)).await;
     scenes.play("a site below a path, without permalinks", without_permalinks(&plain, &user)).await;
     Ok(())
 }
@@ -177,7 +177,7 @@ async fn options(place: &Place, user: &User<'_>, connection: &Value) -> Result {
     same(&there["slug"], &json!(slug), "slug")?;
     let count = |name: &str| there[name].as_array().map_or(0, Vec::len);
     same((count("categories"), count("tags")), (1, 2), "categories and tags")?;
-    // The same names again are the same tags.
+    // Equal names become one tag.
     let mut again = body.clone();
     again["content"] = json!(fresh("with options again"));
     again["scheduled_at"] = json!(moment::in_seconds(1));
@@ -219,7 +219,7 @@ async fn files(place: &Place, user: &User<'_>, connection: &Value) -> Result {
         let address = text(file, "source_url")?;
         ensure!(place.site.bytes(address).await?.1 == *bytes, "{mime_type:?}: other bytes");
         let found = html[at..].find(address).map(|it| at + it);
-        ensure!(found.is_some(), "{address} does not stand in {html}, in its order");
+        ensure!(found.is_some(), "{address} is missing in {html}, or out of order");
         at = found.unwrap_or(at);
     }
     same(html.matches("alt=\"Ein &quot;Boot&quot; &amp; mehr\"").count(), 4, "alternative texts of pictures")
@@ -229,7 +229,7 @@ async fn too_large(place: &Place, user: &User<'_>, connection: &Value) -> Result
     let before = place.site.library().await?;
     let words = fresh("too large");
     let mut video = sample(MimeType::Mp4, 1).bytes;
-    // A box that says nothing.
+    // An MP4 box without content.
     video.extend([&(3_u32 << 20).to_be_bytes()[..], b"free", &vec![0; (3 << 20) - 8]].concat());
     let mut body = body(connection, &words)?;
     body["media"] = json!([user.picture().await?, user.upload("video/mp4", &video).await?]);
@@ -239,7 +239,7 @@ async fn too_large(place: &Place, user: &User<'_>, connection: &Value) -> Result
 
     let told = text(&failed["platforms"][0], "error_message")?;
     ensure!(told.contains("upload_max_filesize"), "the post says {told}");
-    same(place.site.posts(&words).await?.len(), 0, "posts with these words")?;
+    same(place.site.posts(&words).await?.len(), 0, "posts with this text")?;
     same(place.site.library().await?, before, "files in the library")
 }
 
@@ -247,7 +247,7 @@ async fn lost_answers(place: &Place, user: &User<'_>, connection: &Value) -> Res
     for lost in ["POST /wp-json/wp/v2/posts?", "POST /wp-json/wp/v2/posts/", "POST /wp-json/wp/v2/media?"] {
         place.proxy.lose(1, lost);
         let before = place.proxy.came(lost);
-        let mut body = body(connection, &fresh("its answer is lost"))?;
+        let mut body = body(connection, &fresh("the response is lost"))?;
         if lost.ends_with("media?") {
             body["media"] = json!([user.picture().await?]);
         }
@@ -274,7 +274,7 @@ async fn taken_back(place: &Place, user: &User<'_>, connection: &Value) -> Resul
     let again = place.connect(user).await?;
     same(&again["id"], &connection["id"], "id of the connection")?;
     user.reaches(id, "published", SETTLED_SECONDS).await?;
-    same(place.site.posts(&words).await?.len(), 1, "posts with these words")
+    same(place.site.posts(&words).await?.len(), 1, "posts with this text")
 }
 
 async fn disconnecting(place: &Place, user: &User<'_>, connection: &Value) -> Result {
@@ -309,7 +309,7 @@ async fn without_permalinks(place: &Place, user: &User<'_>) -> Result {
 
     let (post, there) = place.published(user, &body).await?;
 
-    same(place.proxy.unmet(), 0, "answers still to be lost")?;
+    same(place.proxy.unmet(), 0, "responses still to be lost")?;
     let url = text(&post["platforms"][0], "platform_post_url")?;
     same(url, &format!("{}/?p={}", place.home(), there["id"]), "link")?;
     same(place.site.files(integer(&there, "id")?).await?.len(), 1, "files")?;

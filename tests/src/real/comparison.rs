@@ -1,4 +1,5 @@
-//! What a real server answered beside what its fake answered: recordings of what is new, and differences.
+//! Compares a real server's responses with the fake's: recordings of new responses, and
+//! differences.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,17 +15,16 @@ use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::scrub::Scrub;
-use crate::{fault::Result, report::say};
+use crate::{error::Result, report::say};
 
-/// Two runs of one journey.
 pub(super) struct Comparison<'a> {
     pub(super) scrub: &'a Scrub,
     pub(super) scrub_of_fake: &'a Scrub,
-    /// The source of the adapter. A field that it does not name is not read.
+    /// The source of the adapter. A field whose name is not in it is not read.
     pub(super) read: &'a str,
 }
 
-/// All responses to one kind of request that had one status.
+/// All responses to one kind of request with one status.
 #[derive(Default)]
 struct Responses {
     media_types: BTreeSet<String>,
@@ -33,8 +33,8 @@ struct Responses {
 }
 
 impl Comparison<'_> {
-    /// Writes the largest response of each kind, unless a recording of the same request and status has its shape. Returns
-    /// the names of the files.
+    /// Writes the largest response of each kind, unless a recording of the same request and status
+    /// has its shape. Returns the names of the files.
     pub(super) fn record(&self, real: &[Exchange], source: &str, folder: &Path) -> Result<Vec<String>> {
         let mut known = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -64,14 +64,14 @@ impl Comparison<'_> {
         Ok(written)
     }
 
-    /// Prints where the fake differs. Returns the differences in what the adapter reads.
+    /// Prints where the fake differs. Returns the differences in fields that the adapter reads.
     pub(super) fn print(&self, real: &[Exchange], fake: &[Exchange]) -> Vec<String> {
         let (real, fake) = (by_request(real, self.scrub), by_request(fake, self.scrub_of_fake));
         let mut in_what_is_read = Vec::new();
         say("\nWhere the fake differs (* in a field that the adapter names):");
         for (request, expected) in &real {
             let Some(actual) = fake.get(request) else {
-                say(&format!("{request}\n    only the real server was asked, or answered so"));
+                say(&format!("{request}\n    only on the real server"));
                 continue;
             };
             let mut lines = Vec::new();
@@ -91,12 +91,12 @@ impl Comparison<'_> {
             }
         }
         for request in fake.keys().filter(|it| !real.contains_key(*it)) {
-            say(&format!("{request}\n    only the fake was asked, or answered so"));
+            say(&format!("{request}\n    only on the fake"));
         }
         in_what_is_read
     }
 
-    /// Whether the adapter's source has every name on the way to the field.
+    /// Whether the adapter's source has every name in the path of the field.
     fn is_read(&self, difference: &Difference) -> bool {
         let is_word = |it: &str| {
             self.read.split(|it: char| !it.is_ascii_alphanumeric() && it != '_' && it != '$').any(|word| word == it)
@@ -108,7 +108,7 @@ impl Comparison<'_> {
     }
 }
 
-/// By method, path and status.
+/// Groups by method, path and status.
 fn by_request(exchanges: &[Exchange], scrub: &Scrub) -> BTreeMap<String, Responses> {
     let mut all = BTreeMap::<String, Responses>::new();
     for exchange in exchanges {
@@ -140,14 +140,14 @@ fn free_name(recording: &Value, folder: &Path) -> String {
     numbered.into_iter().find(|it| !folder.join(it).exists()).unwrap_or_default()
 }
 
-/// As the other recordings are written: a line for each part.
+/// In the format of the other recordings: a line for each part.
 fn written_out(recording: &Value) -> String {
     let parts = ["source", "request", "status", "headers", "body"];
     let lines: Vec<_> = parts.iter().map(|it| format!("  {:?}: {}", it, recording[*it])).collect();
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
-/// The name of a field of Rust for one in camel case.
+/// The Rust field name of a camel-case name.
 fn snake_case(name: &str) -> String {
     name.chars().fold(String::new(), |mut done, it| {
         if it.is_ascii_uppercase() {

@@ -1,4 +1,5 @@
-//! Real servers that the tests install: Bluesky's PDS, Synapse and WordPress. Nobody is asked anything.
+//! Real servers that the tests install: Bluesky's PDS, Synapse and WordPress. They need no user
+//! input.
 
 use std::{
     net::{Ipv6Addr, SocketAddr},
@@ -14,8 +15,8 @@ use url::Url;
 use super::journey::Person;
 use crate::{
     bluesky_server::{BlueskyServer, BlueskySettings, Decision, SignIn},
+    error::Result,
     fail,
-    fault::Result,
     lossy_proxy::ProxyPort,
     matrix_server::{PASSWORD, Synapse, USER},
     template::ROOT,
@@ -25,7 +26,7 @@ use crate::{
 /// A running server; it ends when this is dropped.
 pub(super) struct Here {
     server: Server,
-    /// For recordings.
+    /// The name in recordings.
     pub(super) name: &'static str,
     pub(super) settings: Value,
     pub(super) addresses: Vec<SocketAddr>,
@@ -41,7 +42,7 @@ enum Server {
 }
 
 impl Here {
-    /// Installs what is missing, and starts.
+    /// Installs what is missing, and starts the server.
     pub(super) async fn start(platform: &str) -> Result<Self> {
         match platform {
             "bluesky" => Self::bluesky().await,
@@ -110,7 +111,7 @@ impl Person for Here {
     }
 
     async fn approve(&self, page: &str) -> Result<Url> {
-        let Server::Bluesky(server) = &self.server else { fail!("nobody is signed in at {page}") };
+        let Server::Bluesky(server) = &self.server else { fail!("no user is signed in at {page}") };
         let sign_in = SignIn {
             url: page.to_owned(),
             email: String::new(),

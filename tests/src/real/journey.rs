@@ -1,5 +1,5 @@
-//! What a user does with an account, played on one server: connect, a text, a picture, a large video, each looked up as if
-//! its response had been lost, a refresh, and the end.
+//! A user's journey on one server: connect, publish a text, an image and a large video, look each
+//! up as if its response had been lost, refresh, disconnect.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,44 +30,45 @@ use url::Url;
 
 use super::scrub::Scrub;
 use crate::{
-    ensure, fail,
-    fault::{Fault, Result},
-    picture,
-    world::missing,
+    deployment::missing,
+    ensure,
+    error::{Result, TestError},
+    fail, picture,
 };
 
-/// Where a video is large enough that every adapter which can upload in parts does so.
+/// The size at which every adapter that can upload in parts does so.
 const LARGE_BYTES: u64 = 18 << 20;
 
-/// How long a post may take, with all its waits.
+/// Limit of the time for one post, including all waits.
 const PATIENCE: TimeDelta = TimeDelta::minutes(15);
 
-/// How long a platform may take until a look-up shows a new post, or a person until they approve.
+/// Number of look-ups until a new post must be found, and of polls until the user must have
+/// approved.
 const LOOK_UPS: usize = 24;
 
-/// The time between two of them.
+/// The pause between them.
 const PAUSE: TimeDelta = TimeDelta::seconds(5);
 
-/// Who owns the account.
+/// The owner of the account.
 #[async_trait]
 pub(super) trait Person: Sync {
-    /// Fills in the fields of our page.
+    /// Enters the values of our form.
     async fn answers(&self, fields: &[Field], here: &CallbackUrls) -> Result<FieldValues>;
 
-    /// Approves on the platform's page; the URL to which it sends the browser.
+    /// Approves on the platform's page; returns the URL to which it redirects.
     async fn approve(&self, page: &str) -> Result<Url>;
 
-    /// Reads what is to be done elsewhere, such as in an app.
+    /// Shows instructions, such as for an app.
     async fn read(&self, instructions: &Instructions) -> Result;
 
-    /// Deletes posts by hand; false where nobody does.
+    /// Deletes posts by hand; false where this is not possible.
     async fn delete(&self, posts: &[Published]) -> Result<bool>;
 }
 
 /// A server, and how it is reached.
 pub(super) struct Place<'a> {
     pub(super) platform: &'static PlatformInfo,
-    /// Those of the deployment, such as a URL.
+    /// Settings of the deployment, such as a URL.
     pub(super) settings: Value,
     pub(super) app: Option<AppCredentials>,
     /// Loopback addresses that may be called.
@@ -76,37 +77,34 @@ pub(super) struct Place<'a> {
     pub(super) options: Options,
     pub(super) origin: String,
     pub(super) tunnel: Tunnel,
-    /// A video that the platform can process. None has frames that the tests make.
+    /// A video that the platform can process; `None` for a generated one without frames.
     pub(super) video: Option<Vec<u8>>,
-    /// The largest video that the server takes, where its API does not say it.
+    /// The largest video that the server accepts, where its API does not return it.
     pub(super) max_video_bytes: u64,
     pub(super) person: &'a dyn Person,
 }
 
-/// A step, and what it came to.
 pub(super) struct Step {
     pub(super) name: &'static str,
     pub(super) outcome: Result<String>,
 }
 
-/// The state of a journey.
 pub(super) struct Journey<'a> {
     place: Place<'a>,
     connecting: Registry<dyn Connect>,
     publishing: Registry<dyn Publish>,
-    /// Hides what belongs to the account.
+    /// Removes account data.
     scrub: &'a mut Scrub,
     steps: Vec<Step>,
 }
 
-/// A post that was published.
 struct Sent<'a> {
     text: &'a str,
     media: &'a [Attachment],
     reference: String,
     progress: Option<String>,
     publish_at: DateTime<Utc>,
-    /// When its publish call began.
+    /// The start of its publish call.
     called_at: DateTime<Utc>,
 }
 
@@ -123,7 +121,7 @@ impl<'a> Journey<'a> {
         Ok(Self { place, connecting, publishing, scrub, steps: Vec::new() })
     }
 
-    /// Every step, as far as one depends on those before it.
+    /// Every step, as far as the steps that it depends on succeed.
     pub(super) async fn play(mut self) -> Vec<Step> {
         let account = self.connect().await;
         let Some(mut account) = self.note("connect", account, |it| format!("with {} scopes", it.scopes.len())) else {
@@ -154,7 +152,7 @@ impl<'a> Journey<'a> {
         self.note("refresh", refreshed, |it| if *it { "refreshed" } else { "not refreshed" }.to_owned());
         if !published.is_empty() {
             let deleted = self.place.person.delete(&published).await;
-            self.note("delete by hand", deleted, |it| if *it { "done" } else { "nobody is there" }.to_owned());
+            self.note("delete by hand", deleted, |it| if *it { "done" } else { "no account was returned" }.to_owned());
         }
         let revoked = self.revoke(&account.credentials).await;
         self.note("disconnect", revoked, |()| "disconnected".to_owned());
@@ -167,7 +165,7 @@ impl<'a> Journey<'a> {
                 let words = words(&value);
                 (Some(value), Ok(words))
             }
-            Err(fault) => (None, Err(fault)),
+            Err(error) => (None, Err(error)),
         };
         self.steps.push(Step { name, outcome });
         value
@@ -232,7 +230,7 @@ impl<'a> Journey<'a> {
             }
             self.wait_until(self.place.clock.now() + PAUSE).await;
         }
-        fail!("nobody has approved")
+        fail!("the user did not approve in time")
     }
 
     fn hide(&mut self, credentials: &Credentials) {
@@ -244,7 +242,7 @@ impl<'a> Journey<'a> {
         }
     }
 
-    /// The values of the options that the platform lists; one that is needed has to be given.
+    /// The values of the options that the platform lists; a required one must be given.
     async fn choices(&mut self, account: &Account) -> Result<String> {
         let connection = domain::connection::Connection {
             profile: account.profile.clone(),
@@ -281,7 +279,7 @@ impl<'a> Journey<'a> {
         media: &[Attachment],
         files: &Shelf,
     ) -> Result<Published> {
-        // Two posts of one second could get the same key.
+        // Two posts in one second could get the same idempotency key.
         self.wait_until(self.place.clock.now() + TimeDelta::seconds(1)).await;
         let publish_at = self.place.clock.now();
         let reference = format!("{}-7-1", publish_at.timestamp_millis());
@@ -332,7 +330,7 @@ impl<'a> Journey<'a> {
         }
     }
 
-    /// The post as a look-up finds it; `None` where the platform cannot be asked.
+    /// The post as a look-up finds it; `None` where the platform has no look-up.
     async fn look_up(&self, account: &Account, sent: &Sent<'_>, files: &Shelf) -> Result<Option<Published>> {
         let mut last = None;
         for _ in 0..LOOK_UPS {
@@ -391,13 +389,13 @@ impl<'a> Journey<'a> {
 
     /// False where there is nothing to refresh.
     async fn refresh(&mut self, credentials: &mut Credentials) -> Result<bool> {
-        // A token that is extended has to be a day old.
+        // Only a token that is at least a day old can be extended.
         let renewal = self.publishing()?.refresh_policy();
         if renewal == RefreshPolicy::Extending || !renewal.can_refresh(credentials) {
             return Ok(false);
         }
         let new = self.publishing()?.refresh(credentials, self.place.clock.now()).await?;
-        // The refresh token is kept when none comes back.
+        // The old refresh token is kept if the response has none.
         let refresh_token = new.refresh_token.or_else(|| credentials.refresh_token.take());
         *credentials = Credentials { refresh_token, ..new };
         self.hide(credentials);
@@ -411,7 +409,7 @@ impl<'a> Journey<'a> {
         }
     }
 
-    /// A video that is uploaded in parts: a box without content makes it large.
+    /// A video that is uploaded in parts: a box without content enlarges it.
     fn large_video(&self, account: &Account) -> Sample {
         let most = account
             .rules
@@ -431,15 +429,15 @@ impl<'a> Journey<'a> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn of_setback(setback: AttemptError) -> Fault {
-    Fault::new(format!("{setback:?}"))
+fn of_setback(setback: AttemptError) -> TestError {
+    TestError::new(format!("{setback:?}"))
 }
 
 fn large_picture() -> Sample {
     described(MimeType::Png, 1, picture::png(640, 480, [20, 90, 160]))
 }
 
-/// A file with what it says of itself, as the service keeps it.
+/// A file with its metadata, as the service stores it.
 fn described(mime_type: MimeType, number: u8, bytes: Vec<u8>) -> Sample {
     let Sample { attachment, .. } = sample(mime_type, number);
     let facts = Parts::of(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);

@@ -1,4 +1,4 @@
-//! Who owns the account: a fake's user, or an operator at a terminal.
+//! The owner of the account: a fake's user, or an operator at a terminal.
 
 use std::{collections::BTreeMap, env, io, process::Command, sync::Arc};
 
@@ -12,9 +12,9 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::journey::Person;
-use crate::{ensure, fault::Result, report::say};
+use crate::{ensure, error::Result, report::say};
 
-/// The user of a fake, who agrees to everything.
+/// The user of a fake, who allows everything.
 pub(super) struct FakeUser(pub(super) Arc<dyn Network>);
 
 #[async_trait]
@@ -78,7 +78,7 @@ impl Person for Operator {
     }
 }
 
-/// A line from the terminal, which does not show a secret.
+/// A line from the terminal, without echo for a secret.
 async fn line(prompt: &str, is_secret: bool) -> Result<String> {
     say(prompt);
     let line = tokio::task::spawn_blocking(move || {

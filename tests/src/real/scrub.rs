@@ -1,8 +1,9 @@
-//! Removes from a response whatever belongs to an account: nothing is kept but what is on a list.
+//! Removes account data from a response: only values on an allowlist are kept.
 //!
-//! Kept are the names of fields, small numbers, statuses, media types, and values that consist of words of the adapter's
-//! own source, such as `publish` or `M_FORBIDDEN`. Of every other text the form is kept: letters become `a` or `A`, digits
-//! `2`, which are also valid in base32. Words of secrets and of the account's names are never kept.
+//! Kept are field names, small numbers, statuses, media types, and values that consist of words of
+//! the adapter's own source, such as `publish` or `M_FORBIDDEN`. Every other text keeps its form:
+//! letters become `a` or `A`, digits `2`, which are also valid in base32. Words of secrets and of
+//! the account's names are never kept.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,11 +15,11 @@ use reqwest::header::HeaderMap;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-/// The most elements of a list and characters of a text that a recording has.
+/// Limits of a recording: elements of a list, and characters of a text.
 const MAX_ELEMENTS: usize = 2;
 const MAX_TEXT: usize = 300;
 
-/// Names, or starts of names, of headers; those that the adapter names are kept.
+/// Names, or prefixes of names, of headers; those that the adapter names are kept.
 const HEADERS: [&str; 12] = [
     "content-type",
     "retry-after",
@@ -34,16 +35,16 @@ const HEADERS: [&str; 12] = [
     "x-business-use-case-usage",
 ];
 
-/// Fields that are lists of words in one text.
+/// Fields that contain a list of words in one text.
 const LISTS_OF_WORDS: [&str; 3] = ["scope", "scopes", "granted_scopes"];
 
-/// Words that names of accounts share with the names of methods, as `alice.bsky.social` does.
+/// Words that account names share with method names, as `alice.bsky.social` does.
 const SHARED: [&str; 9] = ["app", "at", "bsky", "com", "did", "localhost", "org", "plc", "social"];
 
-/// What may be kept, and what may not although it looks like it.
+/// The values that may be kept, and those that may not although they look like them.
 pub(super) struct Scrub {
     words: BTreeSet<String>,
-    /// Segments of paths, such as `_matrix`, which may have a word of an account's name in them.
+    /// Segments of paths, such as `_matrix`, which may contain a word of an account's name.
     segments: BTreeSet<String>,
     private: BTreeSet<String>,
     headers: Vec<&'static str>,
@@ -51,7 +52,8 @@ pub(super) struct Scrub {
 }
 
 impl Scrub {
-    /// Keeps values that consist of words of this source, and headers that the adapter or the kit names.
+    /// Keeps values that consist of words of this source, and headers that the adapter or the kit
+    /// names.
     pub(super) fn new(source: &str, adapter: &str) -> Self {
         let adapter = adapter.to_lowercase().replace('_', "-");
         let is_read = |name: &&str| *name == "content-type" || *name == "retry-after" || adapter.contains(*name);
@@ -64,7 +66,7 @@ impl Scrub {
         }
     }
 
-    /// For a fake, which has no secrets: its tokens have plain words in them.
+    /// For a fake, which has no secrets: its tokens contain plain words.
     pub(super) fn of_fake(self) -> Self {
         Self { is_of_fake: true, ..self }
     }
@@ -72,7 +74,7 @@ impl Scrub {
     /// From now on no word of this text is kept: a secret, or a name of the account.
     pub(super) fn hide(&mut self, private: &str) {
         let is_short_number = |it: &str| it.len() < 4 && it.chars().all(|it| it.is_ascii_digit());
-        // A short word of several, such as the `ref` that tokens begin with, discloses nothing.
+        // A short word of several, such as the prefix `ref` of tokens, discloses nothing.
         let is_one_of_several = words(private).count() > 1;
         let is_short = |it: &str| is_one_of_several && it.len() < 5 && self.is_word(it);
         let is_free = |it: &str| {
@@ -82,13 +84,14 @@ impl Scrub {
         self.private.extend(private);
     }
 
-    /// Like `hide`, for a text that has words of the adapter beside secrets, such as JSON, a scope or a URL.
+    /// Like `hide`, for a text that contains words of the adapter and secrets, such as JSON, a
+    /// scope or a URL.
     pub(super) fn hide_unknown(&mut self, private: &str) {
         let unknown: Vec<_> = words(private).filter(|it| !self.is_word(it)).collect();
         self.hide(&unknown.join(" "));
     }
 
-    /// A response in the form of `tests/recordings`; `None` where its body is not JSON.
+    /// A response in the format of `tests/recordings`; `None` if its body is not JSON.
     pub(super) fn recording(&self, exchange: &Exchange, source: &str) -> Option<Value> {
         Some(json!({
             "source": source,
@@ -99,13 +102,14 @@ impl Scrub {
         }))
     }
 
-    /// Method and path, with `{id}` in place of what is not a word of the source. A DID keeps its method.
+    /// Method and path, with `{id}` for segments that are not words of the source. A DID keeps its
+    /// method.
     pub(super) fn request(&self, exchange: &Exchange) -> String {
         let id = |it: &str| if it.starts_with("did:plc:") { "did:plc:{id}" } else { "{id}" }.to_owned();
         format!("{} {}", exchange.method, self.path(exchange.url.path(), id))
     }
 
-    /// A body with all elements of its lists, to be compared with another one.
+    /// A body with all elements of its lists, for the comparison.
     pub(super) fn body(&self, exchange: &Exchange) -> Option<Value> {
         Some(self.value("", &body(exchange)?, usize::MAX))
     }
@@ -131,7 +135,7 @@ impl Scrub {
         }
     }
 
-    /// The name of a field; the form of a key that is no name.
+    /// The name of a field, or the form of a key that is no name.
     fn key(&self, key: &str) -> String {
         let is_name = key.len() <= 60 && key.chars().filter(char::is_ascii_digit).count() < 4;
         let is_name = is_name && !key.contains(['@', '!', '#', ' ']) && !key.contains("//");
@@ -173,7 +177,7 @@ impl Scrub {
         }
     }
 
-    /// A path, with something else in place of each segment that is not a word of the source.
+    /// A path with `instead` applied to each segment that is not a word of the source.
     fn path(&self, path: &str, instead: fn(&str) -> String) -> String {
         let is_number = |it: &str| !it.is_empty() && it.chars().all(|it| it.is_ascii_digit());
         let is_ours = |it: &str| self.segments.contains(it) && !self.private.contains(&it.to_lowercase());
@@ -217,7 +221,6 @@ fn is_of_segment(it: char) -> bool {
     it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | '~')
 }
 
-/// Runs of ASCII letters and digits.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty())
 }
@@ -235,7 +238,7 @@ fn small(number: i64) -> i64 {
     if number.abs() < 1000 { number } else { number.signum() * 10_i64.pow(number.unsigned_abs().ilog10()) }
 }
 
-/// What follows a time such as `2026-11-21T12:00:00`: a fraction and an offset, if anything.
+/// The part after a time such as `2026-11-21T12:00:00`: a fraction and an offset, if any.
 fn after_time(text: &str) -> Option<&str> {
     let (time, rest) = text.split_at_checked(19)?;
     let is_time = chrono::NaiveDateTime::parse_from_str(time, "%Y-%m-%dT%H:%M:%S").is_ok();
@@ -243,7 +246,7 @@ fn after_time(text: &str) -> Option<&str> {
     (is_time && is_offset).then_some(rest)
 }
 
-/// Of which kinds of characters a text consists.
+/// The kinds of characters in a text.
 fn form(text: &str) -> String {
     let form = |it: char| match it {
         it if it.is_ascii_digit() => '2',
@@ -266,7 +269,7 @@ mod tests {
 
     const HEADERS_READ: &str = "LOCATION, \"x-app-usage\", dpop-nonce, X_RATELIMIT";
 
-    /// Each of them would be a loss; some consist of words of the source.
+    /// None of these may be kept; some consist of words of the source.
     const SECRETS: [&str; 9] = [
         "at-5dN0.qQ",
         "rt_Zm9v",
@@ -300,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_kept_wherever_it_is() {
+    fn secrets_are_scrubbed_everywhere() {
         for secret in SECRETS {
             let encoded: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
             let link = format!("https://harbour.dev/users/{encoded}/media?signature={encoded}");
@@ -328,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_adapters_decide_by_is_kept() {
+    fn values_that_adapters_decide_by_are_kept() {
         let body = json!({
             "status": "publish", "code": "rest_forbidden", "error": "InvalidToken", "limit": 500, "size": 8_294_400, "is_new": true,
             "token_type": "Bearer", "scope": "read write", "nothing": null, "date": "2026-11-21T12:34:56.789Z", "name": "Zoë 7", "ip": "10.0.0.1",
@@ -356,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_of_the_adapters_paths_are_kept_even_for_an_account_with_such_a_name() {
+    fn path_segments_are_kept_when_an_account_has_the_same_name() {
         let mut scrub = Scrub::new("\"_matrix\", \"client\", \"rooms\", \"send\"", "");
         scrub.hide("@rooms:matrix.org");
 

@@ -1,29 +1,30 @@
-//! GET /user, and the page on which people revoke access.
+//! GET /user, and the page on which users revoke access.
 
 use crate::{
     answer::text,
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, SCOPES, missing},
+    ensure,
+    error::{Result, same},
     moment,
     runner::Check,
-    world::{Deployment, SCOPES, missing},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "accounts",
         [
-            the_user_is_told_who_they_are,
-            the_same_person_is_the_same_user_again,
-            a_revoked_device_has_no_access,
+            user_endpoint_returns_the_caller,
+            second_sign_in_is_the_same_user,
+            revoked_device_has_no_access,
             signing_out_ends_the_session,
-            a_token_that_was_never_given_is_refused,
+            unknown_token_is_refused,
         ]
     )
 }
 
-async fn the_user_is_told_who_they_are(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn user_endpoint_returns_the_caller(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
 
     let answer = user.api.get("/user").await?.ok(200)?;
 
@@ -40,55 +41,55 @@ async fn the_user_is_told_who_they_are(world: &Deployment) -> Result {
     same(scopes, expected, "scopes")
 }
 
-async fn the_same_person_is_the_same_user_again(world: &Deployment) -> Result {
-    let first = world.new_user().await?;
+async fn second_sign_in_is_the_same_user(deployment: &Deployment) -> Result {
+    let first = deployment.new_user().await?;
 
-    let api = world.grant(&mut world.browser()?, &first.email, &[]).await?;
+    let api = deployment.grant(&mut deployment.browser()?, &first.email, &[]).await?;
 
     let again = api.get("/user").await?.ok(200)?;
     same(text(&again, "id")?, first.id.to_string().as_str(), "the id after signing in again")
 }
 
-async fn a_revoked_device_has_no_access(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn revoked_device_has_no_access(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     user.api.get("/user").await?.is(200)?;
 
-    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
+    let page = user.browser.open(&format!("{}/account", deployment.origin())).await?;
     user.browser.press(&page, "Revoke", &[]).await?;
 
     user.api.get("/user").await?.refused(401)?;
-    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
-    ensure!(page.form_with_button("Revoke").is_none(), "{}", page.fault("a revoked device is still listed"));
+    let page = user.browser.open(&format!("{}/account", deployment.origin())).await?;
+    ensure!(page.form_with_button("Revoke").is_none(), "{}", page.test_error("a revoked device is still listed"));
     Ok(())
 }
 
-async fn signing_out_ends_the_session(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn signing_out_ends_the_session(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let before = user.browser.clone();
 
-    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
+    let page = user.browser.open(&format!("{}/account", deployment.origin())).await?;
     user.browser.press(&page, "Sign out", &[]).await?;
 
-    // A cookie that was stolen before is worthless now, too.
-    let page = before.clone().open(&format!("{}/account", world.origin())).await?;
-    ensure!(page.form_with_button("Revoke").is_none(), "{}", page.fault("the old session still works"));
+    // A cookie that was copied before is worthless now, too.
+    let page = before.clone().open(&format!("{}/account", deployment.origin())).await?;
+    ensure!(page.form_with_button("Revoke").is_none(), "{}", page.test_error("the old session still works"));
     Ok(())
 }
 
-async fn a_token_that_was_never_given_is_refused(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn unknown_token_is_refused(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let good = user.api.token();
     let last = good.chars().last().ok_or_else(|| missing("the token"))?;
     let other = if last == 'A' { 'B' } else { 'A' };
     let changed = format!("{}{other}", &good[..good.len() - 1]);
 
     for token in ["", "x", "sp_", "sp_x", changed.as_str(), &good[3..], &format!("{good}A"), &"sp_".repeat(3000)] {
-        world.stranger()?.with_token(Some(token)).get("/user").await?.refused(401)?;
+        deployment.stranger()?.with_token(Some(token)).get("/user").await?.refused(401)?;
     }
     for header in ["", "Bearer", "Basic YTpi", good, &format!("Token {good}")] {
-        let api = world.stranger()?;
+        let api = deployment.stranger()?;
         api.call(reqwest::Method::GET, "/user").header("authorization", header).send().await?.refused(401)?;
     }
-    world.stranger()?.get("/user").await?.refused(401)?;
+    deployment.stranger()?.get("/user").await?.refused(401)?;
     Ok(())
 }

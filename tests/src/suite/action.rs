@@ -1,4 +1,4 @@
-//! `infra/action`: a workflow posts once, however often its job is run.
+//! `infra/action`: a workflow posts once, however often its job runs.
 
 use std::{
     fs,
@@ -13,19 +13,20 @@ use tempfile::TempDir;
 
 use crate::{
     answer::integer,
-    checks, ensure,
-    fault::{Fault, Result, same},
+    checks,
+    deployment::{Deployment, User, fresh},
+    ensure,
+    error::{Result, TestError, same},
     harness::binary,
     moment,
     runner::Check,
-    world::{Deployment, User, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
-    checks!("action", [a_job_that_is_run_again_does_not_post_again, a_run_that_is_old_is_not_continued])
+    checks!("action", [rerun_job_does_not_post_again, old_run_is_not_continued])
 }
 
-/// A run of a workflow, whose age the API of GitHub tells: here, a file.
+/// A run of a workflow, with the file from which its age is read instead of GitHub's API.
 struct Run {
     folder: TempDir,
     id: String,
@@ -43,7 +44,7 @@ impl Run {
         Ok(Self { folder, id, words: words.to_owned(), to: integer(connection, "id")? })
     }
 
-    /// Runs the action's script, as the job does in this attempt.
+    /// Runs the action's script, as attempt `number` of the job does.
     async fn attempt(&self, user: &User<'_>, number: u32) -> Result<Output> {
         let social = binary("social")?;
         let beside = social.parent().unwrap_or(Path::new("/")).display();
@@ -52,7 +53,7 @@ impl Run {
         let mut script = Command::new(Path::new(ROOT).join("infra/action/post"));
         script.env_clear().env("PATH", path).env("HOME", folder).current_dir(folder);
         script.envs([
-            ("SOCIAL_URL", user.world.origin()),
+            ("SOCIAL_URL", user.deployment.origin()),
             ("SOCIAL_TOKEN", user.api.token()),
             ("GITHUB_REPOSITORY", "harbour/site"),
             ("GITHUB_SHA", "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"),
@@ -71,11 +72,11 @@ impl Run {
         Ok(tokio::task::spawn_blocking(move || script.output()).await??)
     }
 
-    /// The post that the action says it made last.
+    /// The id of the post that the action printed last.
     fn post(&self) -> Result<i64> {
         let said = fs::read_to_string(self.folder.path().join("output"))?;
         let id = said.lines().last().and_then(|it| it.strip_prefix("post=")?.parse().ok());
-        id.ok_or_else(|| Fault::new(format!("no post in {said:?}")))
+        id.ok_or_else(|| TestError::new(format!("no post id in {said:?}")))
     }
 }
 
@@ -85,8 +86,8 @@ fn done(output: &Output) -> Result {
     Ok(())
 }
 
-async fn a_job_that_is_run_again_does_not_post_again(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn rerun_job_does_not_post_again(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("from a workflow; $(touch it) `id`");
     let run = Run::new(&words, &connection, moment::now())?;
@@ -100,13 +101,13 @@ async fn a_job_that_is_run_again_does_not_post_again(world: &Deployment) -> Resu
     done(&run.attempt(&user, 4).await?)?;
 
     same(run.post()?, post, "the post of every attempt")?;
-    same(world.timeline(&words).await?.len(), 1, "how often it is public")?;
+    same(deployment.timeline(&words).await?.len(), 1, "how often it is public")?;
     let listed = user.api.get("/posts").await?.ok(200)?;
     same(&listed["meta"]["total"], &json!(1), "posts")
 }
 
-async fn a_run_that_is_old_is_not_continued(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn old_run_is_not_continued(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let run = Run::new(&fresh("too late"), &connection, moment::now() - TimeDelta::days(2))?;
 

@@ -1,24 +1,24 @@
-//! What files show, in words: given with a post, and arriving with it.
+//! Alternative texts of files: given with a post, and published with it.
 
 use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list},
     checks,
-    fault::{Result, same},
+    deployment::{Deployment, fresh, targets},
+    error::{Result, same},
     moment,
     runner::Check,
-    world::{Deployment, fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "alt texts",
         [
-            each_post_describes_its_files_as_it_likes,
-            words_arrive_with_their_files,
-            what_is_wrong_with_them_is_told,
-            only_scheduled_posts_meet_the_limit_of_their_platform,
+            alt_texts_belong_to_the_post,
+            alt_texts_are_published_with_their_files,
+            alt_text_errors_name_field_and_limit,
+            platform_limit_applies_only_to_scheduled_posts,
         ]
     )
 }
@@ -29,24 +29,24 @@ fn said(media: &Value) -> Result<Vec<Value>> {
     Ok(list(media, "media")?.iter().map(|it| it["alt_text"].clone()).collect())
 }
 
-async fn each_post_describes_its_files_as_it_likes(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn alt_texts_belong_to_the_post(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let (first, second) = (user.picture().await?, user.picture().await?);
     let media = json!([{ "path": first, "alt_text": WORDS }, second]);
     let post = user.create(&json!({ "content": "described", "media": media })).await?;
-    same(said(&post)?, vec![json!(WORDS), Value::Null], "words of the post")?;
+    same(said(&post)?, vec![json!(WORDS), Value::Null], "alt texts of the post")?;
     let id = integer(&post, "id")?;
-    same(said(&user.show(id).await?)?, vec![json!(WORDS), Value::Null], "words of the post as it is shown")?;
+    same(said(&user.show(id).await?)?, vec![json!(WORDS), Value::Null], "alt texts of the post as it is shown")?;
 
     let media = json!([{ "path": first, "alt_text": null }, { "path": second, "alt_text": "other words" }]);
     let changed = user.change(id, &json!({ "media": media })).await?;
-    same(said(&changed)?, vec![Value::Null, json!("other words")], "words after a change")?;
+    same(said(&changed)?, vec![Value::Null, json!("other words")], "alt texts after a change")?;
     let other = user.create(&json!({ "content": "not described", "media": [first] })).await?;
-    same(said(&other)?, vec![Value::Null], "words of another post with the same file")
+    same(said(&other)?, vec![Value::Null], "alt texts of another post with the same file")
 }
 
-async fn words_arrive_with_their_files(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn alt_texts_are_published_with_their_files(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("with described pictures");
     let media = json!([user.picture().await?, { "path": user.picture().await?, "alt_text": WORDS }]);
@@ -58,13 +58,13 @@ async fn words_arrive_with_their_files(world: &Deployment) -> Result {
     });
     user.create(&body).await?;
 
-    let entry = world.appears(&words, 60).await?;
+    let entry = deployment.appears(&words, 60).await?;
 
     same(said(&entry)?, vec![Value::Null, json!(WORDS)], "words on the timeline")
 }
 
-async fn what_is_wrong_with_them_is_told(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn alt_text_errors_name_field_and_limit(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let path = user.picture().await?;
     for (entry, field) in [
         (json!({ "path": path, "alt_text": "  " }), "media.0.alt_text"),
@@ -82,8 +82,8 @@ async fn what_is_wrong_with_them_is_told(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn only_scheduled_posts_meet_the_limit_of_their_platform(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn platform_limit_applies_only_to_scheduled_posts(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let media = json!([{ "path": user.picture().await?, "alt_text": "x".repeat(1001) }]);
     let platforms = targets(&[&connection])?;

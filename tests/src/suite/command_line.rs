@@ -17,31 +17,32 @@ use tokio::net::TcpListener;
 use self::social::{Ran, Social, ended};
 use crate::{
     answer::{integer, list, text},
-    checks, ensure,
-    fault::{Fault, Result, same},
+    checks,
+    deployment::{Deployment, User, fresh, fresh_email, targets},
+    ensure,
+    error::{Result, TestError, same},
     moment, picture,
     runner::Check,
     webhook_receiver::got,
-    world::{Deployment, User, fresh, fresh_email, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     let mut all = checks!(
         "cli",
         [
-            a_person_signs_in_by_a_code_and_out_again,
-            an_assistant_is_held_to_drafts_by_a_login_for_drafts,
-            a_token_is_in_the_keyring_where_there_is_one,
-            a_token_goes_nowhere_else,
-            a_post_goes_out_with_its_picture,
-            a_draft_is_read_from_standard_input_changed_scheduled_cancelled_and_deleted,
-            a_time_is_read_as_it_is_written,
-            a_dry_run_keeps_nothing,
-            accounts_are_named_and_disconnected,
-            an_account_is_connected,
-            json_is_what_the_service_answers,
-            the_exit_code_says_what_happened,
-            what_had_no_answer_is_made_once,
+            user_signs_in_by_code_and_signs_out,
+            login_for_drafts_limits_an_assistant_to_drafts,
+            token_is_stored_in_the_keyring_if_available,
+            token_is_sent_to_its_deployment_only,
+            post_is_published_with_its_image,
+            draft_from_stdin_is_changed_scheduled_cancelled_and_deleted,
+            times_are_parsed_as_written,
+            dry_run_stores_nothing,
+            accounts_are_selected_by_name_and_disconnected,
+            account_is_connected,
+            json_output_is_the_api_response,
+            exit_code_shows_the_result,
+            request_without_response_is_made_once,
             completions_and_manual_pages_are_written,
         ]
     );
@@ -49,15 +50,15 @@ pub(super) fn checks() -> Vec<Check> {
     all
 }
 
-/// Those with an endpoint of webhooks on this machine.
+/// Checks with a webhook endpoint on this machine.
 pub(super) fn local_checks() -> Vec<Check> {
-    checks!("cli", [what_a_webhook_is_told_is_forwarded])
+    checks!("cli", [webhook_events_are_forwarded])
 }
 
-async fn a_person_signs_in_by_a_code_and_out_again(world: &Deployment) -> Result {
-    let social = Social::at(world.origin())?;
+async fn user_signs_in_by_code_and_signs_out(deployment: &Deployment) -> Result {
+    let social = Social::at(deployment.origin())?;
     let email = fresh_email();
-    let ran = signs_in(world, &social, &email, &["login", "--no-browser"]).await?;
+    let ran = signs_in(deployment, &social, &email, &["login", "--no-browser"]).await?;
     ensure!(ran.code == 0 && ran.out.contains(&email), "login ended with {ran:?}");
 
     let file = social.folder().join("social").join("profiles.json");
@@ -71,19 +72,19 @@ async fn a_person_signs_in_by_a_code_and_out_again(world: &Deployment) -> Result
     Ok(())
 }
 
-/// Runs `login`, and approves in a browser what it asks for.
-async fn signs_in(world: &Deployment, social: &Social, email: &str, command: &[&str]) -> Result<Ran> {
+/// Runs `login`, and approves the request in a browser.
+async fn signs_in(deployment: &Deployment, social: &Social, email: &str, command: &[&str]) -> Result<Ran> {
     let mut child = social.start(command)?;
-    let said = child.stderr.take().ok_or_else(|| Fault::new("nothing is said"))?;
+    let said = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
     let (line, said) = tokio::task::spawn_blocking(move || {
         let mut said = BufReader::new(said);
         let mut line = String::new();
         said.read_line(&mut line).map(|_| (line, said))
     })
     .await??;
-    let address = line.trim().strip_prefix("Open ").ok_or_else(|| Fault::new(format!("it said {line:?}")))?;
-    let mut browser = world.browser()?;
-    let page = world.sign_in(&mut browser, address, email).await?;
+    let address = line.trim().strip_prefix("Open ").ok_or_else(|| TestError::new(format!("it printed {line:?}")))?;
+    let mut browser = deployment.browser()?;
+    let page = deployment.sign_in(&mut browser, address, email).await?;
     let page = browser.press(&page, "Continue", &[]).await?;
     browser.press(&page, "Approve", &[]).await?;
     let ran = ended(child).await;
@@ -91,15 +92,15 @@ async fn signs_in(world: &Deployment, social: &Social, email: &str, command: &[&
     ran
 }
 
-async fn an_assistant_is_held_to_drafts_by_a_login_for_drafts(world: &Deployment) -> Result {
-    let social = Social::at(world.origin())?;
+async fn login_for_drafts_limits_an_assistant_to_drafts(deployment: &Deployment) -> Result {
+    let social = Social::at(deployment.origin())?;
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
         "clientInfo": { "name": "planner", "version": "1.0.0" },
     } });
     let hello = format!("{hello}\n");
-    let ran = signs_in(world, &social, &fresh_email(), &["login", "--no-browser", "--drafts"]).await?;
+    let ran = signs_in(deployment, &social, &fresh_email(), &["login", "--no-browser", "--drafts"]).await?;
     same(ran.code, 0, "the exit code of login")?;
 
     let drafts = "user:read, connections:read, posts:read, posts:draft, media:write";
@@ -112,48 +113,48 @@ async fn an_assistant_is_held_to_drafts_by_a_login_for_drafts(world: &Deployment
         ensure!(!ran.err.contains("login --drafts"), "{command:?} advises what is done: {ran:?}");
     }
 
-    // A login for everything is refused, or said.
-    let mut user = world.new_user().await?;
+    // A login with all scopes is refused, or reported.
+    let mut user = deployment.new_user().await?;
     let full = Social::of(&user)?;
     let ran = full.fails(2, "posts:write", &["mcp", "--drafts"]).await?;
     ensure!(ran.out.is_empty() && ran.err.contains("login --drafts"), "the refusal: {ran:?}");
     let ran = full.reading(&hello, &["mcp"]).await?;
     let is_said = ran.err.contains("posts:write") && ran.err.contains("login --drafts");
-    ensure!(ran.out.contains("protocolVersion") && is_said, "mcp says nothing of what it may do: {ran:?}");
-    // One that cannot be asked is refused, too.
+    ensure!(ran.out.contains("protocolVersion") && is_said, "mcp does not report its scopes: {ran:?}");
+    // A token whose scopes cannot be read is refused, too.
     let email = user.email.clone();
-    let silent = world.grant(&mut user.browser, &email, &["posts:read"]).await?;
+    let silent = deployment.grant(&mut user.browser, &email, &["posts:read"]).await?;
     let silent = full.token(Some(silent.token()));
     silent.fails(2, "user:read", &["mcp", "--drafts"]).await?;
     Ok(())
 }
 
-async fn a_token_is_in_the_keyring_where_there_is_one(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn token_is_stored_in_the_keyring_if_available(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let programs = tempfile::TempDir::new()?;
-    // As `secret-tool` of libsecret: the secret comes by standard input.
+    // Like `secret-tool` of libsecret: the secret arrives on standard input.
     let tool = programs.path().join("secret-tool");
     let script = "#!/bin/sh\nf=\"$(dirname \"$0\")/kept\"\ncase \"$1\" in store) cat > \"$f\";; lookup) cat \"$f\";; \
                   clear) rm -f \"$f\";; esac\n";
     fs::write(&tool, script)?;
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755))?;
-    let social = Social::at(world.origin())?.programs(programs.path());
+    let social = Social::at(deployment.origin())?.programs(programs.path());
 
     let ran = social.reading(user.api.token(), &["login", "--with-token"]).await?;
     ensure!(ran.code == 0 && !ran.err.contains("No keyring"), "login ended with {ran:?}");
 
     let file = fs::read_to_string(social.folder().join("social").join("profiles.json"))?;
     ensure!(!file.contains("sp_"), "the token is in the file, too");
-    same(fs::read_to_string(programs.path().join("kept"))?, user.api.token().to_owned(), "what the keyring has")?;
+    same(fs::read_to_string(programs.path().join("kept"))?, user.api.token().to_owned(), "content of the keyring")?;
     ensure!(social.done(&["status"]).await?.contains("the keyring"), "status does not say where the token is");
     social.done(&["logout"]).await?;
     ensure!(!programs.path().join("kept").exists(), "the keyring still has the token");
     Ok(())
 }
 
-async fn a_token_goes_nowhere_else(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
-    let social = Social::at(world.origin())?;
+async fn token_is_sent_to_its_deployment_only(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
+    let social = Social::at(deployment.origin())?;
     let ran = social.reading(user.api.token(), &["login", "--with-token"]).await?;
     ensure!(ran.code == 0 && ran.err.contains("profiles.json"), "login says nothing of the file: {ran:?}");
     social.fails(3, "not signed in at http://localhost:1", &["--url", "http://localhost:1", "status"]).await?;
@@ -161,8 +162,8 @@ async fn a_token_goes_nowhere_else(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_post_goes_out_with_its_picture(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn post_is_published_with_its_image(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let account = user.connect(0).await?;
     let social = Social::of(&user)?;
     social.file("harbour.png", picture::png(64, 48, [30, 120, 90]))?;
@@ -175,7 +176,7 @@ async fn a_post_goes_out_with_its_picture(world: &Deployment) -> Result {
     let post = user.reaches(integer(&post, "id")?, "published", 30).await?;
 
     same(&post["platforms"][0]["options"], &json!({ "language": "en" }), "options")?;
-    let shown = world.appears(&words, 10).await?;
+    let shown = deployment.appears(&words, 10).await?;
     same(&shown["media"][0]["alt_text"], &json!("A boat"), "alt text")?;
     let id = post["id"].to_string();
     let shown = social.done(&["posts", "show", &id]).await?;
@@ -185,8 +186,8 @@ async fn a_post_goes_out_with_its_picture(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_draft_is_read_from_standard_input_changed_scheduled_cancelled_and_deleted(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn draft_from_stdin_is_changed_scheduled_cancelled_and_deleted(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
 
@@ -207,8 +208,8 @@ async fn a_draft_is_read_from_standard_input_changed_scheduled_cancelled_and_del
     Ok(())
 }
 
-async fn a_time_is_read_as_it_is_written(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn times_are_parsed_as_written(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
     let year = moment::now().format("%Y").to_string().parse::<i32>()? + 1;
@@ -229,8 +230,8 @@ async fn a_time_is_read_as_it_is_written(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_dry_run_keeps_nothing(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn dry_run_stores_nothing(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
 
@@ -241,8 +242,8 @@ async fn a_dry_run_keeps_nothing(world: &Deployment) -> Result {
     same(integer(&user.api.get("/posts").await?.ok(200)?["meta"], "total")?, 0, "posts")
 }
 
-async fn accounts_are_named_and_disconnected(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn accounts_are_selected_by_name_and_disconnected(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let social = Social::of(&user)?;
 
@@ -259,17 +260,17 @@ async fn accounts_are_named_and_disconnected(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn an_account_is_connected(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn account_is_connected(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let social = Social::of(&user)?;
     let mut child = social.start(&["connect", "sandbox", "--no-browser"])?;
-    let said = child.stderr.take().ok_or_else(|| Fault::new("nothing is said"))?;
+    let said = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
     let line = tokio::task::spawn_blocking(move || {
         let mut line = String::new();
         BufReader::new(said).read_line(&mut line).map(|_| line)
     })
     .await??;
-    let address = line.trim().strip_prefix("Open ").ok_or_else(|| Fault::new(format!("it said {line:?}")))?;
+    let address = line.trim().strip_prefix("Open ").ok_or_else(|| TestError::new(format!("it printed {line:?}")))?;
     user.consent(&json!({ "authorization_url": address }), 0, "Allow").await?;
 
     let ran = ended(child).await?;
@@ -278,8 +279,8 @@ async fn an_account_is_connected(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn json_is_what_the_service_answers(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn json_output_is_the_api_response(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let social = Social::of(&user)?;
     for (command, path) in [
         (["posts", "list"].as_slice(), "/posts"),
@@ -295,8 +296,8 @@ async fn json_is_what_the_service_answers(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn the_exit_code_says_what_happened(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn exit_code_shows_the_result(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let social = Social::of(&user)?;
     social.fails(2, "where to?", &["post", "x"]).await?;
     social.fails(2, "is no option", &["post", "x", "--draft", "--option", "language"]).await?;
@@ -306,17 +307,17 @@ async fn the_exit_code_says_what_happened(world: &Deployment) -> Result {
     social.fails(4, "Not found", &["posts", "show", "1"]).await?;
     let nobody = Social::at("http://127.0.0.1:9")?.token(Some("sp_x"));
     nobody.fails(1, "no response from the service", &["post", "x", "--draft"]).await?;
-    let stranger = Social::at(world.origin())?.token(Some("sp_x"));
+    let stranger = Social::at(deployment.origin())?.token(Some("sp_x"));
     stranger.fails(3, "social login", &["status"]).await?;
-    Social::at(world.origin())?.fails(3, "social login", &["posts", "list"]).await?;
-    let reader = world.new_user_with(&["posts:read"]).await?;
+    Social::at(deployment.origin())?.fails(3, "social login", &["posts", "list"]).await?;
+    let reader = deployment.new_user_with(&["posts:read"]).await?;
     Social::of(&reader)?.fails(4, "posts:write", &["post", "x", "--draft"]).await?;
     Ok(())
 }
 
-async fn what_had_no_answer_is_made_once(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
-    // Takes every call and cuts it.
+async fn request_without_response_is_made_once(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
+    // Accepts every connection and closes it.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let silent = Social::at(&format!("http://{}", listener.local_addr()?))?.token(Some(user.api.token()));
     tokio::spawn(async move {
@@ -337,8 +338,8 @@ async fn what_had_no_answer_is_made_once(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn completions_and_manual_pages_are_written(world: &Deployment) -> Result {
-    let social = Social::at(world.origin())?;
+async fn completions_and_manual_pages_are_written(deployment: &Deployment) -> Result {
+    let social = Social::at(deployment.origin())?;
     for shell in ["bash", "zsh", "fish"] {
         ensure!(social.done(&["completions", shell]).await?.contains("webhooks"), "{shell} completes nothing");
     }
@@ -348,9 +349,9 @@ async fn completions_and_manual_pages_are_written(world: &Deployment) -> Result 
     Ok(())
 }
 
-async fn what_a_webhook_is_told_is_forwarded(world: &Deployment) -> Result {
-    let files = world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
-    let mut user = world.new_user().await?;
+async fn webhook_events_are_forwarded(deployment: &Deployment) -> Result {
+    let files = deployment.files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let social = Social::of(&user)?;
     let (there, here) = (fresh("there"), fresh("here"));
@@ -370,7 +371,7 @@ async fn what_a_webhook_is_told_is_forwarded(world: &Deployment) -> Result {
 
     let forward = format!("http://{files}/webhooks/{here}/accepts");
     let mut child = social.start(&["listen", "--forward", &forward, "--every", "1", "--secret", secret])?;
-    let said = child.stderr.take().ok_or_else(|| Fault::new("nothing is said"))?;
+    let said = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
     tokio::task::spawn_blocking(move || BufReader::new(said).read_line(&mut String::new())).await??;
     let post = post_one(&user, &connection, "after").await?;
     let heard = moment::eventually(Duration::from_secs(20), "a forwarded message", || async {
@@ -381,8 +382,8 @@ async fn what_a_webhook_is_told_is_forwarded(world: &Deployment) -> Result {
     let _ = child.wait();
 
     let heard = heard?;
-    let theirs = Webhook::new(secret).map_err(|it| Fault::new(it.to_string()))?;
-    theirs.verify(heard.body.as_bytes(), &heard.headers).map_err(|it| Fault::new(it.to_string()))?;
+    let theirs = Webhook::new(secret).map_err(|it| TestError::new(it.to_string()))?;
+    theirs.verify(heard.body.as_bytes(), &heard.headers).map_err(|it| TestError::new(it.to_string()))?;
     let payload: serde_json::Value = serde_json::from_str(&heard.body)?;
     same(&payload["data"]["post_id"], &json!(post), "the post, which is not the one before")?;
     let listed = social.done(&["webhooks", "deliveries", &made["id"].to_string()]).await?;

@@ -1,4 +1,4 @@
-//! Accounts on platforms: connect flow, list, renewal, disconnecting.
+//! Accounts on platforms: connect flow, list, reconnecting, disconnecting.
 
 use std::collections::BTreeSet;
 
@@ -7,38 +7,38 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, missing, targets},
+    ensure,
+    error::{Result, same},
     moment,
     runner::Check,
     shapes,
-    world::targets,
-    world::{Deployment, missing},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "connections",
         [
-            an_unknown_platform_is_unsupported,
-            each_account_of_the_consent_page_can_be_connected,
-            a_connect_flow_is_pending_until_it_is_answered,
-            a_denied_connect_flow_has_failed,
-            a_connect_flow_is_nobody_elses,
+            unknown_platform_is_unsupported,
+            every_account_on_the_consent_page_can_be_connected,
+            connect_flow_is_pending_until_completed,
+            denied_connect_flow_has_failed,
+            connect_flow_is_closed_to_other_users,
             connections_are_listed_oldest_first_and_filtered,
-            one_connection_is_shown_with_its_meta,
-            connecting_again_renews_the_same_connection,
-            a_deleted_connection_is_gone,
-            what_no_platform_has_signed_ends_nothing,
-            pending_posts_keep_a_connection,
-            a_draft_outlives_its_connection,
-            scheduling_and_disconnecting_at_once_agree,
+            connection_is_shown_with_its_meta,
+            connecting_again_updates_the_same_connection,
+            deleted_connection_is_gone,
+            unsigned_deauthorization_ends_nothing,
+            connection_with_pending_posts_cannot_be_deleted,
+            draft_survives_its_connection,
+            concurrent_schedule_and_disconnect_agree,
         ]
     )
 }
 
-async fn an_unknown_platform_is_unsupported(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn unknown_platform_is_unsupported(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for platform in ["nosuch", "SANDBOX", "sand%20box", "%C3%A4", "x'; drop"] {
         let path = format!("/connections/connect/{platform}");
         let said = user.api.call(Method::POST, &path).send().await?.error(422, "unsupported_platform")?;
@@ -47,8 +47,8 @@ async fn an_unknown_platform_is_unsupported(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn each_account_of_the_consent_page_can_be_connected(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn every_account_on_the_consent_page_can_be_connected(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
 
     let mut names = Vec::new();
     for account in 0..3 {
@@ -63,8 +63,8 @@ async fn each_account_of_the_consent_page_can_be_connected(world: &Deployment) -
     same(names.len(), 3, "different accounts")
 }
 
-async fn a_connect_flow_is_pending_until_it_is_answered(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn connect_flow_is_pending_until_completed(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
 
     let request = user.begin().await?;
     let pending = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
@@ -78,35 +78,35 @@ async fn a_connect_flow_is_pending_until_it_is_answered(world: &Deployment) -> R
     same(request.as_object().map(serde_json::Map::len), Some(4), "fields of the connect flow")?;
     let state = text(&request, "state_token")?;
     ensure!(43 <= state.len(), "state_token has less than 256 bits");
-    let expected = format!("{}/connections/connect/sandbox/status/{state}", world.base());
+    let expected = format!("{}/connections/connect/sandbox/status/{state}", deployment.base());
     same(text(&request, "poll_url")?, &expected, "poll_url")?;
-    same(text(&pending, "status")?, "pending", "status before the answer")?;
+    same(text(&pending, "status")?, "pending", "status before the consent")?;
     let left = integer(&pending, "expires_in")?;
     ensure!((540..=600).contains(&left), "expires_in while pending is {left}");
-    same(text(&completed, "status")?, "completed", "status after the answer")?;
+    same(text(&completed, "status")?, "completed", "status after the consent")?;
     shapes::check_connection(&completed["connection"], false)?;
     same(deleted, json!({ "status": "completed", "connection": null }), "status after deleting the connection")
 }
 
-async fn a_denied_connect_flow_has_failed(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn denied_connect_flow_has_failed(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
 
     let request = user.begin().await?;
     let page = user.consent(&request, 0, "Deny").await?;
 
     let status = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
     same(status, json!({ "status": "failed" }), "status after Deny")?;
-    ensure!(page.html.len() > 200, "{}", page.fault("the page after Deny says nothing"));
+    ensure!(page.html.len() > 200, "{}", page.test_error("the page after Deny says nothing"));
     let all = user.api.get("/connections").await?.ok(200)?;
     same(list(&all, "data")?.len(), 0, "connections after Deny")?;
-    // Going back in the browser does not change the answer.
+    // Going back in the browser does not change the result.
     user.consent(&request, 0, "Allow").await.ok();
     let status = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
     same(status, json!({ "status": "failed" }), "status after Deny and Allow")
 }
 
-async fn a_connect_flow_is_nobody_elses(world: &Deployment) -> Result {
-    let (user, other) = (world.new_user().await?, world.new_user().await?);
+async fn connect_flow_is_closed_to_other_users(deployment: &Deployment) -> Result {
+    let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let request = user.begin().await?;
     let state = text(&request, "state_token")?;
 
@@ -119,8 +119,8 @@ async fn a_connect_flow_is_nobody_elses(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn connections_are_listed_oldest_first_and_filtered(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn connections_are_listed_oldest_first_and_filtered(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let (first, second) = (user.connect(1).await?, user.connect(0).await?);
 
     for (query, expected) in [
@@ -143,8 +143,8 @@ async fn connections_are_listed_oldest_first_and_filtered(world: &Deployment) ->
     Ok(())
 }
 
-async fn one_connection_is_shown_with_its_meta(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn connection_is_shown_with_its_meta(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
 
     let path = format!("/connections/{}", integer(&connection, "id")?);
@@ -167,8 +167,8 @@ async fn one_connection_is_shown_with_its_meta(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn connecting_again_renews_the_same_connection(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn connecting_again_updates_the_same_connection(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
 
     let (first, again) = (user.connect(0).await?, user.connect(0).await?);
 
@@ -178,8 +178,8 @@ async fn connecting_again_renews_the_same_connection(world: &Deployment) -> Resu
     same(list(&all, "data")?.len(), 1, "connections")
 }
 
-async fn a_deleted_connection_is_gone(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn deleted_connection_is_gone(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let path = format!("/connections/{}", integer(&connection, "id")?);
 
@@ -194,15 +194,15 @@ async fn a_deleted_connection_is_gone(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn what_no_platform_has_signed_ends_nothing(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn unsigned_deauthorization_ends_nothing(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let id = integer(&connection, "id")?;
 
     for path in ["deauthorize", "delete-data"] {
         for (form, status) in [(&[][..], 422), (&[("signed_request", "bm90.c2lnbmVk")][..], 404)] {
-            let url = format!("{}/connect/{path}/sandbox", world.origin());
-            let answer = world.http().post(url).form(form).send().await?;
+            let url = format!("{}/connect/{path}/sandbox", deployment.origin());
+            let answer = deployment.http().post(url).form(form).send().await?;
             same(answer.status().as_u16(), status, &format!("status of POST {path} with {form:?}"))?;
         }
     }
@@ -211,8 +211,8 @@ async fn what_no_platform_has_signed_ends_nothing(world: &Deployment) -> Result 
     same(&shown["needs_reconnection"], &json!(false), "needs_reconnection")
 }
 
-async fn pending_posts_keep_a_connection(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn connection_with_pending_posts_cannot_be_deleted(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let path = format!("/connections/{}", integer(&connection, "id")?);
     let post = user.schedule("later", &[&connection], 3600).await?;
@@ -228,8 +228,8 @@ async fn pending_posts_keep_a_connection(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_draft_outlives_its_connection(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn draft_survives_its_connection(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let draft = user.create(&json!({ "content": "a draft", "platforms": targets(&[&connection])? })).await?;
     user.api.delete(&format!("/connections/{}", integer(&connection, "id")?)).await?.is(204)?;
@@ -244,8 +244,8 @@ async fn a_draft_outlives_its_connection(world: &Deployment) -> Result {
     same(&user.show(id).await?["status"], &json!("draft"), "status")
 }
 
-async fn scheduling_and_disconnecting_at_once_agree(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn concurrent_schedule_and_disconnect_agree(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     for round in 0..6 {
         let connection = user.connect(0).await?;
         let body = json!({

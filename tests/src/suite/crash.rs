@@ -1,4 +1,4 @@
-//! Kills the local stack again and again while it writes and publishes.
+//! Kills the local stack repeatedly while it writes and publishes.
 
 use std::{
     path::Path,
@@ -12,37 +12,36 @@ use serde_json::{Value, json};
 use crate::{
     answer::integer,
     client::Api,
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Fault, Result, same},
+    error::{Result, TestError, same},
     harness::{Harness, LIFTED, binary},
     moment,
     report::{Line, Report, say},
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
-/// What an answered request promised.
+/// What a successful response has promised.
 struct Promise {
     id: i64,
     words: String,
-    /// `None` when the request that schedules it got no answer.
+    /// `None` when the request that schedules the post got no response.
     scheduled: Option<bool>,
 }
 
-/// Kills the local stack `rounds` times, then checks what it kept.
+/// Kills the local stack `rounds` times, then checks the stored posts.
 pub async fn run(rounds: u32, report: &mut Report) {
     let started = Instant::now();
-    let fault = crash(rounds).await.err();
+    let error = crash(rounds).await.err();
     let name = format!("crash: {rounds} times kill -9 lose nothing and publish nothing twice");
-    report.add(Line { name, took: started.elapsed(), fault });
+    report.add(Line { name, took: started.elapsed(), error });
 }
 
 async fn crash(rounds: u32) -> Result {
     let data = tempfile::TempDir::new()?;
     let port = free_port()?;
     let mut harness = start(data.path(), port).await?;
-    let world = Deployment::new(harness.ready().clone()).await?;
-    let mut user = world.new_user().await?;
+    let deployment = Deployment::new(harness.ready().clone()).await?;
+    let mut user = deployment.new_user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let picture = user.picture().await?;
 
@@ -53,7 +52,7 @@ async fn crash(rounds: u32) -> Result {
         let stop = AtomicBool::new(false);
         let kill = async {
             tokio::time::sleep(alive).await;
-            // The kill hits every request that is under way now.
+            // The kill hits every request that is in flight now.
             stop.store(true, Ordering::Relaxed);
             harness.kill()
         };
@@ -63,11 +62,13 @@ async fn crash(rounds: u32) -> Result {
         promises.extend(written.into_iter().flatten());
         harness = start(data.path(), port).await?;
     }
-    say(&format!("     {} writes answered and {unanswered} not in {rounds} lives", promises.len()));
+    say(&format!("     {} acknowledged writes and {unanswered} without a response in {rounds} runs", promises.len()));
     ensure!(rounds < promises.len().try_into().unwrap_or(u32::MAX), "too little was written to prove anything");
 
     check_posts(&user, &promises).await?;
-    check_timeline(&world, &promises).await.map_err(|it| Fault::new(format!("{it}\n{}", last_lines(&harness.log()))))
+    check_timeline(&deployment, &promises)
+        .await
+        .map_err(|it| TestError::new(format!("{it}\n{}", last_lines(&harness.log()))))
 }
 
 fn last_lines(log: &str) -> String {
@@ -86,7 +87,7 @@ fn free_port() -> Result<u16> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// Writes posts until it is to stop; `None` for each that was not answered.
+/// Writes posts until `stop`; `None` for each that got no response.
 async fn write_until(stop: &AtomicBool, user: &User<'_>, on: [&Value; 2], picture: &str) -> Vec<Option<Promise>> {
     let number = AtomicU32::new(0);
     let writers = (0..4).map(|_| async {
@@ -112,19 +113,18 @@ async fn write(api: &Api, [a, b]: [&Value; 2], picture: &str, number: u32) -> Re
     let post = api.post("/posts", &body).await?.ok(201)?;
     let mut promise = Promise { id: integer(&post, "id")?, words, scheduled: Some(scheduled) };
     if number % 8 == 4 {
-        // A draft that a change schedules, so that there is a second
-        // acknowledged write.
+        // An update schedules the draft, so that there is a second acknowledged write.
         let time = moment::in_seconds(1);
         let path = format!("/posts/{}", promise.id);
         let answer = api.patch(&path, &json!({ "scheduled_at": time })).await;
-        // Without an answer nobody knows whether it was written.
+        // Without a response it is unknown whether it was written.
         promise.scheduled = answer.ok().map(|it| it.status == 200);
     }
     Ok(promise)
 }
 
 async fn check_posts(user: &User<'_>, promises: &[Promise]) -> Result {
-    // A delivery whose process died is looked at again when its lease ends.
+    // A delivery whose process died is processed again when its lease expires.
     let patience = Instant::now() + Duration::from_mins(7);
     for promise in promises {
         loop {
@@ -141,13 +141,13 @@ async fn check_posts(user: &User<'_>, promises: &[Promise]) -> Result {
     let scheduled = user.api.get("/posts?status=draft&per_page=100").await?.ok(200)?;
     let drafts = promises.iter().filter(|it| it.scheduled == Some(false)).count();
     let total = integer(&scheduled["meta"], "total")?;
-    ensure!(i64::try_from(drafts)? <= total, "{drafts} drafts were answered, {total} are there");
+    ensure!(i64::try_from(drafts)? <= total, "{drafts} drafts were acknowledged, {total} are stored");
     Ok(())
 }
 
-async fn check_timeline(world: &Deployment, promises: &[Promise]) -> Result {
+async fn check_timeline(deployment: &Deployment, promises: &[Promise]) -> Result {
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let all = world.whole_timeline().await?;
+    let all = deployment.whole_timeline().await?;
     for promise in promises {
         let shown: Vec<_> = all.iter().filter(|it| it["text"] == promise.words.as_str()).collect();
         let mut accounts: Vec<_> = shown.iter().map(|it| it["account"].as_str()).collect();
@@ -158,7 +158,7 @@ async fn check_timeline(world: &Deployment, promises: &[Promise]) -> Result {
             same(!shown.is_empty(), scheduled, &format!("{} is on the timeline", promise.words))?;
         }
     }
-    // Nothing is public twice, whether its request was answered or not.
+    // Nothing is public twice, whether its request got a response or not.
     let mut entries: Vec<_> = all.iter().map(|it| (it["account"].to_string(), it["text"].to_string())).collect();
     let before = entries.len();
     entries.sort();

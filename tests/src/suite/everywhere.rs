@@ -1,4 +1,4 @@
-//! What holds for every route: the order of checks, methods, sizes, types.
+//! Properties of every route: the order of checks, methods, sizes, types.
 
 use reqwest::Method;
 use serde_json::json;
@@ -7,32 +7,32 @@ use crate::{
     answer::{integer, list, text},
     checks,
     client::Api,
+    deployment::Deployment,
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     runner::Check,
-    world::Deployment,
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "everywhere",
         [
-            an_unknown_path_is_refused_before_anything_else,
-            an_unknown_method_is_answered_with_the_known_ones,
-            each_refusal_comes_before_the_next,
-            a_body_has_a_size_and_a_type_and_is_json,
-            a_number_too_large_to_read_is_one_validation_error,
+            unknown_path_is_refused_first,
+            unknown_method_lists_the_allowed_methods,
+            errors_have_a_fixed_order,
+            body_must_have_size_type_and_valid_json,
+            too_large_number_is_one_validation_error,
             unknown_query_parameters_are_refused,
-            head_is_answered_where_get_is,
-            no_foreign_origin_is_let_in,
-            the_document_describes_every_operation,
-            the_documentation_page_is_there,
+            head_is_supported_where_get_is,
+            foreign_origins_are_denied,
+            openapi_document_describes_every_operation,
+            documentation_page_is_served,
         ]
     )
 }
 
-async fn an_unknown_path_is_refused_before_anything_else(world: &Deployment) -> Result {
-    let api = world.stranger()?;
+async fn unknown_path_is_refused_first(deployment: &Deployment) -> Result {
+    let api = deployment.stranger()?;
     for method in [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::PUT, Method::OPTIONS] {
         for path in ["/nope", "/", "/posts/1/comments", "/media/upload", "/users", "/auth/device", "/auth"] {
             let call = api.call(method.clone(), path).raw("text/plain", b"{junk");
@@ -55,9 +55,9 @@ const METHODS: [(&str, &[&str]); 10] = [
     ("/posts/1", &["GET", "PATCH", "DELETE"]),
 ];
 
-async fn an_unknown_method_is_answered_with_the_known_ones(world: &Deployment) -> Result {
-    // Without a token, the method is still checked first.
-    let api = world.stranger()?;
+async fn unknown_method_lists_the_allowed_methods(deployment: &Deployment) -> Result {
+    // The method is checked before the token.
+    let api = deployment.stranger()?;
     for (path, known) in METHODS {
         for method in ["GET", "POST", "PATCH", "DELETE", "PUT", "TRACE", "BREW"] {
             if known.contains(&method) {
@@ -67,7 +67,7 @@ async fn an_unknown_method_is_answered_with_the_known_ones(world: &Deployment) -
             let allow = answer.header("allow").to_owned();
             let allowed: Vec<_> = allow.split(',').map(str::trim).collect();
             if !known.iter().all(|it| allowed.contains(it)) || allowed.contains(&method) {
-                return Err(answer.fault(&format!("allow is {allow:?} where {known:?} are known")));
+                return Err(answer.test_error(&format!("allow is {allow:?} where {known:?} are known")));
             }
             answer.refused(405)?;
         }
@@ -75,10 +75,10 @@ async fn an_unknown_method_is_answered_with_the_known_ones(world: &Deployment) -
     Ok(())
 }
 
-async fn each_refusal_comes_before_the_next(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
-    let reader = world.new_user_with(&["user:read"]).await?;
-    let stranger = world.stranger()?;
+async fn errors_have_a_fixed_order(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
+    let reader = deployment.new_user_with(&["user:read"]).await?;
+    let stranger = deployment.stranger()?;
     let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     let (there, nowhere) = (format!("/posts/{post}"), "/posts/9007199254740990".to_owned());
     let (large, text) = (vec![b'{'; 300 * 1024], "text/plain");
@@ -104,8 +104,8 @@ async fn each_refusal_comes_before_the_next(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_body_has_a_size_and_a_type_and_is_json(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn body_must_have_size_type_and_valid_json(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let send = |path: &'static str, kind: &'static str, body: Vec<u8>| {
         let api = user.api.clone();
         async move { api.call(Method::POST, path).raw(kind, &body).send().await }
@@ -119,28 +119,27 @@ async fn a_body_has_a_size_and_a_type_and_is_json(world: &Deployment) -> Result 
         for body in ["{", "}", "{\"a\":}", "{'a':1}", "{\"content\":\"a\"} x", "\u{0}", "{\"a\":1,}", "nul"] {
             send(path, "application/json", body.as_bytes().to_vec()).await?.refused(400)?;
         }
-        if !world.is_behind_a_gateway() {
-            // A gateway turns these bytes into valid text before a function
-            // sees them.
+        if !deployment.is_behind_a_gateway() {
+            // A gateway turns these bytes into valid text before a function receives them.
             send(path, "application/json", b"{\"content\":\"\xff\xfe\"}".to_vec()).await?.refused(400)?;
         }
     }
     for kind in ["application/json", "application/json; charset=utf-8", "Application/JSON"] {
         send("/posts", kind, b"{\"content\":\"a\"}".to_vec()).await?.is(201)?;
     }
-    // The largest size that is allowed.
+    // The largest allowed size.
     let mut body = b"{\"content\":\"a\"}".to_vec();
     body.resize(256 * 1024, b' ');
     send("/posts", "application/json", body).await?.is(201)?;
     for body in ["[]", "\"a\"", "1", "null"] {
         let answer = send("/posts", "application/json", body.as_bytes().to_vec()).await?;
-        ensure!([400, 422].contains(&answer.status), "{}", answer.fault("a body that is no object was taken"));
+        ensure!([400, 422].contains(&answer.status), "{}", answer.test_error("a body that is no object was accepted"));
     }
     Ok(())
 }
 
-async fn a_number_too_large_to_read_is_one_validation_error(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn too_large_number_is_one_validation_error(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let send = |path: &'static str, body: &'static str| {
         let api = user.api.clone();
         async move { api.call(Method::POST, path).raw("application/json", body.as_bytes()).send().await }
@@ -159,8 +158,8 @@ async fn a_number_too_large_to_read_is_one_validation_error(world: &Deployment) 
     Ok(())
 }
 
-async fn unknown_query_parameters_are_refused(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn unknown_query_parameters_are_refused(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     let path = format!("/posts/{post}");
     let mut taken = Vec::new();
@@ -184,16 +183,16 @@ async fn unknown_query_parameters_are_refused(world: &Deployment) -> Result {
         let address = format!("{path}?bogus=1");
         let call = user.api.call(method, &address);
         let call = if let Some(body) = body { call.json(&body) } else { call };
-        if let Err(fault) = call.send().await?.invalid(&["bogus"]) {
-            taken.push(fault.to_string());
+        if let Err(error) = call.send().await?.invalid(&["bogus"]) {
+            taken.push(error.to_string());
         }
     }
     ensure!(taken.is_empty(), "{}", taken.join("\n      "));
     same(&user.show(post).await?["content"], &json!("a"), "content after refused requests")
 }
 
-async fn head_is_answered_where_get_is(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn head_is_supported_where_get_is(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     for (path, status) in [
         ("/user".to_owned(), 200),
@@ -208,12 +207,12 @@ async fn head_is_answered_where_get_is(world: &Deployment) -> Result {
     ] {
         user.api.call(Method::HEAD, &path).send().await?.is(status)?;
     }
-    world.stranger()?.call(Method::HEAD, "/posts").send().await?.is(401)?;
+    deployment.stranger()?.call(Method::HEAD, "/posts").send().await?.is(401)?;
     Ok(())
 }
 
-async fn no_foreign_origin_is_let_in(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn foreign_origins_are_denied(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     for method in [Method::GET, Method::OPTIONS] {
         let call = user.api.call(method, "/posts").header("origin", "https://evil.example");
         let answer = call.header("access-control-request-method", "POST").send().await?;
@@ -222,8 +221,8 @@ async fn no_foreign_origin_is_let_in(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn the_document_describes_every_operation(world: &Deployment) -> Result {
-    let response = world.http().get(format!("{}/openapi.json", world.base())).send().await?;
+async fn openapi_document_describes_every_operation(deployment: &Deployment) -> Result {
+    let response = deployment.http().get(format!("{}/openapi.json", deployment.base())).send().await?;
     same(response.status().as_u16(), 200, "status of openapi.json")?;
     let document: serde_json::Value = serde_json::from_str(&response.text().await?)?;
     ensure!(text(&document, "openapi")?.starts_with("3.1"), "openapi is {}", document["openapi"]);
@@ -249,8 +248,8 @@ async fn the_document_describes_every_operation(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn the_documentation_page_is_there(world: &Deployment) -> Result {
-    let page = world.browser()?.open(&format!("{}/docs", world.origin())).await?;
+async fn documentation_page_is_served(deployment: &Deployment) -> Result {
+    let page = deployment.browser()?.open(&format!("{}/docs", deployment.origin())).await?;
     same(page.status.as_u16(), 200, "status of /docs")?;
     for tag in crate::html::tags(&page.html) {
         let link = if tag.name == "a" { None } else { tag.get("src").or(tag.get("href")) };

@@ -1,7 +1,7 @@
-//! What happens when the platform misbehaves.
+//! Publishing when the platform fails.
 //!
-//! Checks of one account run one after the other, and nothing else publishes to
-//! it, because an armed fault hits the next call, whatever it is.
+//! Checks of one account run one after the other, and nothing else publishes to it, because an
+//! armed fault hits the next call of any kind.
 
 mod access;
 mod answers;
@@ -17,12 +17,11 @@ use serde_json::{Value, json};
 use super::publishing::once;
 use crate::{
     answer::{integer, text},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     moment,
     runner::Check,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
 pub(super) use page::delivery;
@@ -35,13 +34,12 @@ pub(super) fn checks() -> Vec<Check> {
         .collect()
 }
 
-/// Checks for the local stack's sandbox platform, which sees what became of
-/// deliveries.
+/// Checks of the local stack's sandbox platform, which shows the outcome of deliveries.
 pub(super) fn sandbox_checks() -> Vec<Check> {
     page::checks()
 }
 
-/// The lane of each account, and its place on the consent page.
+/// The lane of each account, and its index on the consent page.
 pub(super) const MEADOW: (Option<&str>, usize) = (Some("faults of @meadow"), 2);
 const WINDMILL: (Option<&str>, usize) = (Some("faults of @windmill"), 3);
 const ORCHARD: (Option<&str>, usize) = (Some("faults of @orchard"), 4);
@@ -49,52 +47,52 @@ const FERRY: (Option<&str>, usize) = (Some("faults of @ferry"), 5);
 
 /// A user connected to an account that faults are armed for.
 struct Faulty<'a> {
-    world: &'a Deployment,
+    deployment: &'a Deployment,
     user: User<'a>,
     connection: Value,
     at: usize,
     account: String,
 }
 
-/// A published post: as the service shows it, and its entry on the timeline.
+/// A published post: the API's response, and its entry on the timeline.
 struct Out {
     post: Value,
     entry: Value,
 }
 
 impl<'a> Faulty<'a> {
-    async fn new(world: &'a Deployment, (_, at): (Option<&str>, usize)) -> Result<Self> {
-        let mut user = world.new_user().await?;
+    async fn new(deployment: &'a Deployment, (_, at): (Option<&str>, usize)) -> Result<Self> {
+        let mut user = deployment.new_user().await?;
         let connection = user.connect(at).await?;
         let account = text(&connection, "username")?.to_owned();
-        world.disarm(&account).await?;
-        Ok(Self { world, user, connection, at, account })
+        deployment.disarm(&account).await?;
+        Ok(Self { deployment, user, connection, at, account })
     }
 
-    /// Arms a fault for this account. It strikes once, unless it says
-    /// otherwise.
+    /// Arms a fault for this account. It strikes once, unless it has other settings.
     async fn arm(&self, mut fault: Value) -> Result {
         fault["account"] = json!(self.account);
-        self.world.arm(&fault).await
+        self.deployment.arm(&fault).await
     }
 
     async fn disarm(&self) -> Result {
-        self.world.disarm(&self.account).await
+        self.deployment.disarm(&self.account).await
     }
 
-    /// The first fault that is armed for it; null when there is none.
+    /// The first fault that is armed for the account; null when there is none.
     async fn armed(&self) -> Result<Value> {
-        let response = self.world.http().get(format!("{}/sandbox/faults", self.world.sandbox())).send().await?;
+        let response =
+            self.deployment.http().get(format!("{}/sandbox/faults", self.deployment.sandbox())).send().await?;
         let all: Vec<Value> = serde_json::from_str(&response.text().await?)?;
         Ok(all.into_iter().find(|it| it["account"] == self.account.as_str()).unwrap_or_default())
     }
 
-    /// Schedules a post with these words for the next second.
+    /// Schedules a post with this text for the next second.
     async fn schedule(&self, words: &str) -> Result<i64> {
         self.user.schedule(words, &[&self.connection], 1).await
     }
 
-    /// The same with this many pictures.
+    /// Like `schedule`, with this many images.
     async fn schedule_with(&self, words: &str, pictures: usize) -> Result<i64> {
         let mut media = Vec::new();
         for _ in 0..pictures {
@@ -105,8 +103,8 @@ impl<'a> Faulty<'a> {
         integer(&self.user.create(&body).await?, "id")
     }
 
-    /// Arms a fault and publishes a post: the user is told these words, if any,
-    /// and the post goes out exactly once in the end.
+    /// Arms a fault and publishes a post: the user is shown these texts, if any, and the post is
+    /// public exactly once at the end.
     async fn goes_out_once(&self, fault: Value, told: &[&str], seconds: u64) -> Result<Out> {
         let words = fresh(text(&fault, "kind")?);
         self.arm(fault).await?;
@@ -114,7 +112,7 @@ impl<'a> Faulty<'a> {
         self.is_out_once(id, &words, told, seconds).await
     }
 
-    /// The same for a post that is scheduled already.
+    /// Like `goes_out_once`, for a post that is already scheduled.
     async fn is_out_once(&self, id: i64, words: &str, told: &[&str], seconds: u64) -> Result<Out> {
         if !told.is_empty() {
             self.is_told(id, told).await?;
@@ -122,22 +120,25 @@ impl<'a> Faulty<'a> {
         let post = self.user.reaches(id, "published", seconds).await?;
         let target = &post["platforms"][0];
         same(&target["error_message"], &Value::Null, "error_message of a published entry")?;
-        let entry = once(self.world, words).await?;
-        same(&target["platform_post_id"], &entry["id"], "platform_post_id and the id over there")?;
+        let entry = once(self.deployment, words).await?;
+        same(&target["platform_post_id"], &entry["id"], "platform_post_id and the id on the platform")?;
         // Without this, a fault that never struck would pass.
-        if !self.world.sandbox_knows_deliveries() {
+        if !self.deployment.sandbox_knows_deliveries() {
             same(self.armed().await?, Value::Null, "faults of the account that did not strike")?;
             return Ok(Out { post, entry });
         }
-        let page = delivery(&mut self.world.browser()?, self.world, id).await?;
+        let page = delivery(&mut self.deployment.browser()?, self.deployment, id).await?;
         for wanted in ["fault:", "public once"] {
-            ensure!(page_words(&page).contains(wanted), "{}", page.fault(&format!("“{wanted}” is not on the page")));
+            ensure!(
+                page_words(&page).contains(wanted),
+                "{}",
+                page.test_error(&format!("“{wanted}” is not on the page"))
+            );
         }
         Ok(Out { post, entry })
     }
 
-    /// Waits until the user is told why the post is not published yet; returns
-    /// the words.
+    /// Waits until the post shows why it is not published yet; returns that message.
     async fn is_told(&self, id: i64, words: &[&str]) -> Result<String> {
         let what = format!("an error_message of post {id} with {words:?}");
         let told = moment::eventually(Duration::from_secs(40), &what, || async {

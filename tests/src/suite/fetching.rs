@@ -1,35 +1,35 @@
-//! Files that the service fetches itself, from a server that it is allowed to ask.
+//! Files that the service fetches from an allowed server.
 
 use reqwest::Method;
 use serde_json::json;
 
 use crate::{
     answer::{Answer, text},
-    checks, ensure,
-    fault::{Fault, Result, same},
+    checks,
+    deployment::{Deployment, User, fresh},
+    ensure,
+    error::{Result, TestError, same},
     file_server,
     runner::Check,
-    world::User,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "fetching",
         [
-            a_file_is_fetched_and_can_be_used,
+            fetched_file_can_be_used,
             up_to_five_redirects_are_followed,
-            every_hop_is_checked,
-            what_is_not_the_declared_type_is_refused,
-            a_file_that_is_refused_leaves_its_key_free,
-            what_is_too_large_is_refused,
-            what_takes_too_long_is_refused,
+            every_redirect_is_checked,
+            file_of_another_type_is_refused,
+            refused_file_leaves_its_idempotency_key_unused,
+            too_large_file_is_refused,
+            too_slow_file_is_refused,
         ]
     )
 }
 
 async fn fetch(user: &User<'_>, path: &str) -> Result<Answer> {
-    let files = user.world.files().ok_or_else(|| Fault::new("there is no server with files"))?;
+    let files = user.deployment.files().ok_or_else(|| TestError::new("there is no server with files"))?;
     let body = json!({ "mime_type": "image/png", "source_url": format!("http://{files}{path}") });
     user.api.post("/media", &body).await
 }
@@ -40,14 +40,14 @@ async fn refused(user: &User<'_>, path: &str) -> Result {
     Ok(())
 }
 
-async fn a_file_is_fetched_and_can_be_used(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn fetched_file_can_be_used(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for path in ["/good.png", "/unlabelled"] {
         let fetched = fetch(&user, path).await?.ok(201)?;
         same(fetched.as_object().map(serde_json::Map::len), Some(4), "fields of a fetched file")?;
         same(&fetched["mime_type"], &json!("image/png"), "mime_type")?;
         same(&fetched["size"], &json!(file_server::good_file().len()), "size")?;
-        let got = world.http().get(text(&fetched, "url")?).send().await?;
+        let got = deployment.http().get(text(&fetched, "url")?).send().await?;
         same(got.bytes().await?.to_vec(), file_server::good_file(), "the bytes behind the url")?;
         let post = user.create(&json!({ "content": "fetched", "media": [fetched["path"]] })).await?;
         same(&post["media"][0]["file_type"], &json!("image"), "file_type")?;
@@ -55,36 +55,36 @@ async fn a_file_is_fetched_and_can_be_used(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn up_to_five_redirects_are_followed(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn up_to_five_redirects_are_followed(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for hops in [1, 5] {
         fetch(&user, &format!("/hops/{hops}")).await?.is(201)?;
     }
     refused(&user, "/hops/6").await
 }
 
-async fn every_hop_is_checked(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn every_redirect_is_checked(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for path in ["/to-metadata", "/to-loopback", "/to-file"] {
         refused(&user, path).await?;
     }
     Ok(())
 }
 
-async fn what_is_not_the_declared_type_is_refused(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn file_of_another_type_is_refused(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for path in ["/page.png", "/empty.png", "/nothing-here"] {
         refused(&user, path).await?;
     }
-    let files = world.files().ok_or_else(|| Fault::new("there is no server with files"))?;
+    let files = deployment.files().ok_or_else(|| TestError::new("there is no server with files"))?;
     let body = json!({ "mime_type": "image/jpeg", "source_url": format!("http://{files}/good.png") });
     user.api.post("/media", &body).await?.invalid(&["source_url"])?;
     Ok(())
 }
 
-async fn a_file_that_is_refused_leaves_its_key_free(world: &Deployment) -> Result {
-    let user = world.user().await?;
-    let files = world.files().ok_or_else(|| Fault::new("there is no server with files"))?;
+async fn refused_file_leaves_its_idempotency_key_unused(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
+    let files = deployment.files().ok_or_else(|| TestError::new("there is no server with files"))?;
     let key = fresh("a key of a file");
     let send = |path: &str| {
         let body = json!({ "mime_type": "image/png", "source_url": format!("http://{files}{path}") });
@@ -97,14 +97,14 @@ async fn a_file_that_is_refused_leaves_its_key_free(world: &Deployment) -> Resul
     Ok(())
 }
 
-async fn what_is_too_large_is_refused(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn too_large_file_is_refused(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     refused(&user, "/large.png").await?;
     refused(&user, "/endless.png").await
 }
 
-async fn what_takes_too_long_is_refused(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn too_slow_file_is_refused(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let started = std::time::Instant::now();
     refused(&user, "/slow.png").await?;
     let seconds = started.elapsed().as_secs();

@@ -6,26 +6,26 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, integer, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, User, fresh},
+    ensure,
+    error::{Result, same},
     runner::Check,
-    world::User,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "idempotency",
         [
-            the_first_answer_is_given_again,
+            response_is_replayed,
             another_body_is_refused,
-            at_once_is_the_same_request_when_it_is_sent_again,
-            a_malformed_key_is_refused,
-            a_refusal_leaves_the_key_free,
-            at_the_same_time_only_one_post_is_made,
+            repeated_now_is_the_same_request,
+            malformed_key_is_refused,
+            refused_request_leaves_the_key_unused,
+            concurrent_requests_create_one_post,
             keys_belong_to_user_and_route,
-            a_media_request_is_replayed,
-            a_replay_is_the_answer_as_it_was,
+            media_request_is_replayed,
+            replay_is_unchanged_after_later_edits,
         ]
     )
 }
@@ -34,8 +34,8 @@ async fn send(user: &User<'_>, path: &str, key: &str, body: &Value) -> Result<An
     user.api.call(Method::POST, path).header("idempotency-key", key).json(body).send().await
 }
 
-async fn the_first_answer_is_given_again(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn response_is_replayed(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     for key in [fresh("key"), "!".to_owned(), "~".repeat(255)] {
         let body = json!({ "content": key });
 
@@ -43,7 +43,7 @@ async fn the_first_answer_is_given_again(world: &Deployment) -> Result {
         let second = send(&user, "/posts", &key, &body).await?.is(201)?;
         let third = send(&user, "/posts", &key, &json!({ "content": key })).await?.is(201)?;
 
-        same(first.header("idempotent-replayed"), "", "idempotent-replayed of the first answer")?;
+        same(first.header("idempotent-replayed"), "", "idempotent-replayed of the first response")?;
         for again in [second, third] {
             same(again.header("idempotent-replayed"), "true", "idempotent-replayed")?;
             same(again.json()?, first.json()?, "the replayed body")?;
@@ -52,8 +52,8 @@ async fn the_first_answer_is_given_again(world: &Deployment) -> Result {
     total(&user, 3).await
 }
 
-async fn at_once_is_the_same_request_when_it_is_sent_again(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn repeated_now_is_the_same_request(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let words = fresh("once, and now");
     let platforms = json!([{ "connected_account_id": connection }]);
@@ -64,7 +64,7 @@ async fn at_once_is_the_same_request_when_it_is_sent_again(world: &Deployment) -
     let second = send(&user, "/posts", "now", &body).await?;
 
     same(&second.ok(201)?["id"], &first["id"], "the post of the second request")?;
-    same(world.timeline(&words).await?.len(), 1, "how often it is public")
+    same(deployment.timeline(&words).await?.len(), 1, "how often it is public")
 }
 
 async fn total(user: &User<'_>, expected: i64) -> Result {
@@ -72,8 +72,8 @@ async fn total(user: &User<'_>, expected: i64) -> Result {
     same(integer(&all["meta"], "total")?, expected, "number of posts")
 }
 
-async fn another_body_is_refused(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn another_body_is_refused(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let key = fresh("key");
     send(&user, "/posts", &key, &json!({ "content": "one" })).await?.is(201)?;
 
@@ -83,8 +83,8 @@ async fn another_body_is_refused(world: &Deployment) -> Result {
     total(&user, 1).await
 }
 
-async fn a_malformed_key_is_refused(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn malformed_key_is_refused(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     for key in ["", "   ", "with space", "ä", "tab\there", &"x".repeat(256)] {
         for (path, body) in [("/posts", json!({ "content": "a" })), ("/media", json!({ "mime_type": "image/png" }))] {
             send(&user, path, key, &body).await?.invalid(&["idempotency-key"])?;
@@ -93,8 +93,8 @@ async fn a_malformed_key_is_refused(world: &Deployment) -> Result {
     total(&user, 0).await
 }
 
-async fn a_refusal_leaves_the_key_free(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn refused_request_leaves_the_key_unused(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let key = fresh("key");
     send(&user, "/posts", &key, &json!({ "content": "" })).await?.invalid(&["content"])?;
     send(&user, "/posts", &key, &json!({ "content": "", "media": ["x"] })).await?.is(422)?;
@@ -105,8 +105,8 @@ async fn a_refusal_leaves_the_key_free(world: &Deployment) -> Result {
     total(&user, 1).await
 }
 
-async fn at_the_same_time_only_one_post_is_made(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn concurrent_requests_create_one_post(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     for round in 1..=5 {
         let (key, body) = (fresh("key"), json!({ "content": "at once" }));
 
@@ -124,7 +124,7 @@ async fn at_the_same_time_only_one_post_is_made(world: &Deployment) -> Result {
             first += i32::from(answer.header("idempotent-replayed").is_empty());
             ids.push(integer(&answer.json()?, "id")?);
         }
-        same(first, 1, "answers that are not replays")?;
+        same(first, 1, "responses that are not replays")?;
         ids.dedup();
         same(ids.len(), 1, "different posts")?;
         total(&user, round).await?;
@@ -132,20 +132,20 @@ async fn at_the_same_time_only_one_post_is_made(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn keys_belong_to_user_and_route(world: &Deployment) -> Result {
-    let (user, other) = (world.new_user().await?, world.new_user().await?);
+async fn keys_belong_to_user_and_route(deployment: &Deployment) -> Result {
+    let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (key, body) = (fresh("key"), json!({ "content": "same" }));
 
     let mine = send(&user, "/posts", &key, &body).await?.ok(201)?;
     let theirs = send(&other, "/posts", &key, &body).await?.ok(201)?;
     let media = send(&user, "/media", &key, &json!({ "mime_type": "image/png" })).await?.is(201)?;
 
-    ensure!(mine["id"] != theirs["id"], "a key of one user answers another");
+    ensure!(mine["id"] != theirs["id"], "a key of one user replays to another");
     same(media.header("idempotent-replayed"), "", "idempotent-replayed on another route")
 }
 
-async fn a_media_request_is_replayed(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn media_request_is_replayed(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let (key, body) = (fresh("key"), json!({ "mime_type": "image/png" }));
 
     let first = send(&user, "/media", &key, &body).await?.ok(201)?;
@@ -157,8 +157,8 @@ async fn a_media_request_is_replayed(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_replay_is_the_answer_as_it_was(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn replay_is_unchanged_after_later_edits(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let (key, body) = (fresh("key"), json!({ "content": "before" }));
     let first = send(&user, "/posts", &key, &body).await?.ok(201)?;
     user.change(integer(&first, "id")?, &json!({ "content": "after" })).await?;

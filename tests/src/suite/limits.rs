@@ -7,29 +7,28 @@ use crate::{
     answer::Answer,
     checks,
     client::Api,
+    deployment::Deployment,
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     moment,
     runner::Check,
-    world::Deployment,
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "limits",
         [
-            a_user_has_sixty_requests_a_minute,
-            media_has_thirty_requests_a_minute_in_its_own_bucket,
-            a_stranger_is_limited_by_address_and_a_good_token_is_not,
+            user_may_make_sixty_requests_per_minute,
+            media_has_its_own_limit_of_thirty_per_minute,
+            anonymous_clients_are_limited_by_address,
             users_do_not_share_a_limit,
-            a_header_cannot_change_the_address,
-            every_response_has_an_id_and_says_what_is_left,
+            client_header_cannot_change_the_address,
+            responses_have_request_id_and_rate_limit_headers,
         ]
     )
 }
 
-/// Waits until most of a minute is left, so that a limit's window does not end
-/// during a check.
+/// Waits for the first part of a minute, so that a limit's window does not end during a check.
 async fn fresh_window() {
     let second = moment::now().timestamp() % 60;
     if 25 < second {
@@ -39,7 +38,7 @@ async fn fresh_window() {
 }
 
 fn number(answer: &Answer, name: &str) -> Result<i64> {
-    answer.header(name).parse().map_err(|_| answer.fault(&format!("{name} is not a number")))
+    answer.header(name).parse().map_err(|_| answer.test_error(&format!("{name} is not a number")))
 }
 
 async fn ask(api: &Api, method: Method, path: &str) -> Result<Answer> {
@@ -48,8 +47,7 @@ async fn ask(api: &Api, method: Method, path: &str) -> Result<Answer> {
     call.send().await
 }
 
-/// Sends requests until one is refused; returns how many were answered, and the
-/// refusal.
+/// Sends requests until one is refused; returns the number of successful ones, and the error.
 async fn spend(api: &Api, method: Method, path: &str) -> Result<(i64, Answer)> {
     for count in 0..200 {
         let answer = ask(api, method.clone(), path).await?;
@@ -57,7 +55,7 @@ async fn spend(api: &Api, method: Method, path: &str) -> Result<(i64, Answer)> {
             return Ok((count, answer));
         }
     }
-    crate::fail!("200 requests to {path} within a minute were answered")
+    crate::fail!("200 requests to {path} within a minute succeeded")
 }
 
 fn check_refusal(answer: Answer) -> Result {
@@ -69,23 +67,21 @@ fn check_refusal(answer: Answer) -> Result {
     Ok(())
 }
 
-async fn a_user_has_sixty_requests_a_minute(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn user_may_make_sixty_requests_per_minute(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     fresh_window().await;
     let first = ask(&user.api, Method::GET, "/user").await?.is(200)?;
     same(number(&first, "x-ratelimit-limit")?, 60, "x-ratelimit-limit")?;
     let left = number(&first, "x-ratelimit-remaining")?;
-    // Getting the user's id took one request already, perhaps in the same
-    // minute.
+    // Reading the user's id took one request already, perhaps in the same minute.
     ensure!((58..=59).contains(&left), "after one request {left} remain");
     same(number(&first, "x-ratelimit-reset")? % 60, 0, "x-ratelimit-reset is the end of a minute")?;
 
     let (more, refused) = spend(&user.api, Method::GET, "/posts").await?;
 
-    same(more, left, "requests answered after the first")?;
+    same(more, left, "successful requests after the first")?;
     check_refusal(refused)?;
-    // The path and the method are checked before the limit, everything else
-    // after it.
+    // The path and the method are checked before the limit, everything else after it.
     ask(&user.api, Method::GET, "/nope").await?.refused(404)?;
     ask(&user.api, Method::PUT, "/posts").await?.refused(405)?;
     ask(&user.api, Method::GET, "/posts/abc").await?.refused(429)?;
@@ -93,8 +89,8 @@ async fn a_user_has_sixty_requests_a_minute(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn media_has_thirty_requests_a_minute_in_its_own_bucket(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn media_has_its_own_limit_of_thirty_per_minute(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     fresh_window().await;
     let first = ask(&user.api, Method::POST, "/media").await?.is(201)?;
     same(number(&first, "x-ratelimit-limit")?, 30, "x-ratelimit-limit")?;
@@ -102,7 +98,7 @@ async fn media_has_thirty_requests_a_minute_in_its_own_bucket(world: &Deployment
 
     let (more, refused) = spend(&user.api, Method::POST, "/media").await?;
 
-    same(more, 29, "requests answered after the first")?;
+    same(more, 29, "successful requests after the first")?;
     same(number(&refused, "x-ratelimit-limit")?, 30, "x-ratelimit-limit")?;
     check_refusal(refused)?;
     let other = ask(&user.api, Method::GET, "/user").await?.is(200)?;
@@ -112,10 +108,10 @@ async fn media_has_thirty_requests_a_minute_in_its_own_bucket(world: &Deployment
     Ok(())
 }
 
-async fn a_stranger_is_limited_by_address_and_a_good_token_is_not(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn anonymous_clients_are_limited_by_address(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let good = user.api.token().to_owned();
-    let stranger = world.stranger()?;
+    let stranger = deployment.stranger()?;
     fresh_window().await;
 
     let wrong = stranger.with_token(Some("sp_wrong"));
@@ -131,21 +127,21 @@ async fn a_stranger_is_limited_by_address_and_a_good_token_is_not(world: &Deploy
     Ok(())
 }
 
-async fn users_do_not_share_a_limit(world: &Deployment) -> Result {
-    let (first, second) = (world.new_user().await?, world.new_user().await?);
+async fn users_do_not_share_a_limit(deployment: &Deployment) -> Result {
+    let (first, second) = (deployment.new_user().await?, deployment.new_user().await?);
     fresh_window().await;
     spend(&first.api, Method::GET, "/posts").await?;
 
     ask(&second.api, Method::GET, "/posts").await?.is(200)?;
 
     // Another token of the first user shares the same limit.
-    let api = world.grant(&mut world.browser()?, &first.email, &[]).await?;
+    let api = deployment.grant(&mut deployment.browser()?, &first.email, &[]).await?;
     ask(&api, Method::GET, "/user").await?.refused(429)?;
     Ok(())
 }
 
-async fn a_header_cannot_change_the_address(world: &Deployment) -> Result {
-    let stranger = world.stranger()?;
+async fn client_header_cannot_change_the_address(deployment: &Deployment) -> Result {
+    let stranger = deployment.stranger()?;
     fresh_window().await;
     for number in 0..70 {
         let address = format!("203.0.113.{number}");
@@ -161,7 +157,7 @@ async fn a_header_cannot_change_the_address(world: &Deployment) -> Result {
     crate::fail!("a header with another address gets past the limit")
 }
 
-async fn every_response_has_an_id_and_says_what_is_left(world: &Deployment) -> Result {
+async fn responses_have_request_id_and_rate_limit_headers(deployment: &Deployment) -> Result {
     for (method, path, status) in [
         (Method::GET, "/", 200),
         (Method::GET, "/nothing-here", 404),
@@ -175,7 +171,7 @@ async fn every_response_has_an_id_and_says_what_is_left(world: &Deployment) -> R
         (Method::POST, "/mcp", 401),
         (Method::GET, "/mcp", 405),
     ] {
-        let answer = world.http().request(method.clone(), format!("{}{path}", world.origin())).send().await?;
+        let answer = deployment.http().request(method.clone(), format!("{}{path}", deployment.origin())).send().await?;
         let what = format!("{method} {path}");
         same(answer.status().as_u16(), status, &what)?;
         let header = |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();

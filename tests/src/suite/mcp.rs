@@ -1,5 +1,5 @@
-//! What an assistant does with an account, through the client of the protocol's
-//! own authors; `tests/assistant` is its program.
+//! An assistant's use of an account, through the client of the protocol's authors; its program is
+//! `tests/assistant`.
 
 use std::{
     io::{BufRead, BufReader},
@@ -12,22 +12,23 @@ use steps::{ROOT, tools};
 
 use crate::{
     answer::integer,
-    checks, ensure,
-    fault::{Fault, Result, same},
+    checks,
+    deployment::{Deployment, User, missing},
+    ensure,
+    error::{Result, TestError, same},
     harness::binary,
     runner::Check,
-    world::{Deployment, User, missing},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "mcp",
         [
-            an_assistant_gets_access_and_uses_every_tool,
-            who_has_no_good_token_is_told_where_to_get_one,
-            only_post_is_taken_and_only_from_our_own_pages,
-            a_token_for_drafts_writes_drafts_and_schedules_nothing,
-            social_mcp_offers_the_same_to_whoever_starts_it,
+            assistant_gets_access_and_uses_every_tool,
+            response_without_token_names_the_authorization_server,
+            only_post_from_own_origin_is_accepted,
+            token_for_drafts_cannot_schedule,
+            social_mcp_offers_the_same_tools,
         ]
     )
 }
@@ -46,37 +47,37 @@ const TOOLS: [&str; 11] = [
     "explain_error",
 ];
 
-/// What the program of an assistant has seen, whose person approves what it asks for.
+/// Runs the program of an assistant, whose user approves its request; returns its report.
 async fn assisted(user: &mut User<'_>, connection: i64) -> Result<Value> {
     tools::assistant()?;
-    let files = user.world.files().ok_or_else(|| missing("the server of the tests"))?;
+    let files = user.deployment.files().ok_or_else(|| missing("the server of the tests"))?;
     let mut program = Command::new("node")
         .arg(format!("{ROOT}/tests/assistant/assistant.mjs"))
-        .args([user.world.origin(), &format!("http://{files}/client.json"), &connection.to_string()])
+        .args([user.deployment.origin(), &format!("http://{files}/client.json"), &connection.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;
     let mut lines = BufReader::new(program.stdout.take().ok_or_else(|| missing("its output"))?).lines();
     let mut last = String::new();
     loop {
-        // Waiting for a line stops nobody else: others have threads of their own.
+        // Waiting for a line blocks only this thread.
         let (line, rest) = tokio::task::spawn_blocking(move || (lines.next(), lines)).await?;
         lines = rest;
         let Some(line) = line else { break };
         last = line?;
         if let Some(address) = last.strip_prefix("open ") {
             let page = user.browser.open(address).await?;
-            ensure!(page.html.contains("Planner"), "{}", page.fault("the page does not say what asks"));
+            ensure!(page.html.contains("Planner"), "{}", page.test_error("the page does not name the app"));
             user.browser.press(&page, "Approve", &[]).await?;
         }
     }
     let status = program.wait()?;
     ensure!(status.success(), "the program ended with {status}");
-    serde_json::from_str(&last).map_err(|it| Fault::new(format!("{it}: {last}")))
+    serde_json::from_str(&last).map_err(|it| TestError::new(format!("{it}: {last}")))
 }
 
-async fn an_assistant_gets_access_and_uses_every_tool(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn assistant_gets_access_and_uses_every_tool(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
 
     let seen = assisted(&mut user, connection).await?;
@@ -115,15 +116,15 @@ async fn an_assistant_gets_access_and_uses_every_tool(world: &Deployment) -> Res
     same(calls["listed"]["value"].as_array().map(Vec::len), Some(1), "scheduled posts")
 }
 
-/// A message of the revision before the latest, and its answer.
+/// A message in the protocol revision before the latest, and its response.
 async fn send(
-    world: &Deployment,
+    deployment: &Deployment,
     method: Method,
     token: Option<&str>,
     origin: Option<&str>,
     body: &Value,
 ) -> Result<reqwest::Response> {
-    let mut request = world.http().request(method, format!("{}/mcp", world.origin()));
+    let mut request = deployment.http().request(method, format!("{}/mcp", deployment.origin()));
     request =
         request.header("accept", "application/json, text/event-stream").header("content-type", "application/json");
     if let Some(token) = token {
@@ -139,43 +140,43 @@ fn message(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
 }
 
-async fn who_has_no_good_token_is_told_where_to_get_one(world: &Deployment) -> Result {
+async fn response_without_token_names_the_authorization_server(deployment: &Deployment) -> Result {
     for token in [None, Some("sp_made_up")] {
         for body in [message("tools/list", &json!({})), message("tools/call", &json!({ "name": "list_posts" }))] {
-            let answer = send(world, Method::POST, token, None, &body).await?;
+            let answer = send(deployment, Method::POST, token, None, &body).await?;
             same(answer.status().as_u16(), 401, "status")?;
             let challenge = answer.headers().get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
             let metadata = challenge.split('"').nth(1).unwrap_or_default();
-            let resource: Value = serde_json::from_str(&world.http().get(metadata).send().await?.text().await?)?;
-            same(&resource["resource"], &json!(format!("{}/mcp", world.origin())), "resource")?;
+            let resource: Value = serde_json::from_str(&deployment.http().get(metadata).send().await?.text().await?)?;
+            same(&resource["resource"], &json!(format!("{}/mcp", deployment.origin())), "resource")?;
         }
     }
     Ok(())
 }
 
-async fn only_post_is_taken_and_only_from_our_own_pages(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn only_post_from_own_origin_is_accepted(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let (token, body) = (user.api.token(), message("tools/list", &json!({})));
     for (method, origin, status) in [
         (Method::POST, None, 200),
-        (Method::POST, Some(world.origin()), 200),
+        (Method::POST, Some(deployment.origin()), 200),
         (Method::POST, Some("https://evil.example"), 403),
         (Method::POST, Some("null"), 403),
         (Method::GET, None, 405),
         (Method::DELETE, None, 405),
     ] {
-        let answer = send(world, method.clone(), Some(token), origin, &body).await?;
+        let answer = send(deployment, method.clone(), Some(token), origin, &body).await?;
         same(answer.status().as_u16(), status, &format!("{method} from {origin:?}"))?;
     }
     let large = message("tools/call", &json!({ "name": "list_posts", "arguments": { "x": "x".repeat(400_000) } }));
-    same(send(world, Method::POST, Some(token), None, &large).await?.status().as_u16(), 413, "a large message")
+    same(send(deployment, Method::POST, Some(token), None, &large).await?.status().as_u16(), 413, "a large message")
 }
 
-async fn a_token_for_drafts_writes_drafts_and_schedules_nothing(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn token_for_drafts_cannot_schedule(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let email = user.email.clone();
-    let drafts = world.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
+    let drafts = deployment.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
     let create = async |key: &str, at: Value| {
         let mut arguments =
             json!({ "idempotency_key": key, "content": "x", "accounts": [{ "connection": connection }] });
@@ -183,8 +184,8 @@ async fn a_token_for_drafts_writes_drafts_and_schedules_nothing(world: &Deployme
             arguments["scheduled_at"] = at;
         }
         let body = message("tools/call", &json!({ "name": "create_post", "arguments": arguments }));
-        let answer = send(world, Method::POST, Some(drafts.token()), None, &body).await?;
-        Ok::<Value, Fault>(serde_json::from_str(&answer.text().await?)?)
+        let answer = send(deployment, Method::POST, Some(drafts.token()), None, &body).await?;
+        Ok::<Value, TestError>(serde_json::from_str(&answer.text().await?)?)
     };
 
     let draft = create("a", Value::Null).await?;
@@ -197,12 +198,12 @@ async fn a_token_for_drafts_writes_drafts_and_schedules_nothing(world: &Deployme
     same(&all["meta"]["total"], &json!(1), "posts")
 }
 
-async fn social_mcp_offers_the_same_to_whoever_starts_it(world: &Deployment) -> Result {
+async fn social_mcp_offers_the_same_tools(deployment: &Deployment) -> Result {
     tools::assistant()?;
-    let user = world.new_user().await?;
+    let user = deployment.new_user().await?;
     let mut node = Command::new("node");
     node.arg(format!("{ROOT}/tests/assistant/local.mjs")).arg(binary("social")?);
-    node.env("SOCIAL_URL", world.origin()).env("SOCIAL_TOKEN", user.api.token()).env("SOCIAL_KEYRING", "off");
+    node.env("SOCIAL_URL", deployment.origin()).env("SOCIAL_TOKEN", user.api.token()).env("SOCIAL_KEYRING", "off");
     let output = tokio::task::spawn_blocking(move || node.output()).await??;
     ensure!(output.status.success(), "local.mjs: {}", String::from_utf8_lossy(&output.stderr));
     let seen: Vec<Value> = serde_json::from_slice(&output.stdout)?;

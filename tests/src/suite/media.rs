@@ -4,35 +4,36 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::Deployment,
+    ensure,
+    error::{Result, same},
     picture,
     runner::Check,
-    world::Deployment,
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "media",
         [
-            an_upload_can_be_used_in_a_post,
+            upload_can_be_used_in_a_post,
             every_type_has_its_extension_and_kind,
             requests_are_validated,
             nothing_is_fetched_from_private_addresses,
-            a_path_must_be_an_upload_of_this_user,
-            the_bytes_must_be_what_was_declared,
-            the_upload_must_send_its_headers,
-            an_empty_upload_is_no_picture,
-            a_size_is_what_the_upload_has,
-            an_upload_counts_with_what_it_has_once_it_is_there,
-            an_upload_url_takes_one_put,
-            an_upload_over_its_limit_is_deleted,
+            path_must_be_an_upload_of_the_user,
+            uploaded_bytes_must_match_the_declared_type,
+            upload_requires_its_headers,
+            empty_upload_is_invalid,
+            declared_size_must_match_the_upload,
+            upload_counts_with_its_actual_size,
+            upload_url_accepts_one_put,
+            upload_over_its_limit_is_deleted,
         ]
     )
 }
 
-async fn an_upload_can_be_used_in_a_post(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn upload_can_be_used_in_a_post(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let bytes = picture::png(40, 30, [200, 10, 10]);
 
     let target = user.api.post("/media", &json!({ "mime_type": "image/png", "filename": "a.png" })).await?.ok(201)?;
@@ -47,13 +48,13 @@ async fn an_upload_can_be_used_in_a_post(world: &Deployment) -> Result {
     ensure!(path.starts_with(&format!("media/{}/", user.id)), "path is {path} for user {}", user.id);
     let item = &list(&post, "media")?[0];
     same(&item["mime_type"], &json!("image/png"), "mime_type")?;
-    let got = world.http().get(text(item, "url")?).send().await?;
+    let got = deployment.http().get(text(item, "url")?).send().await?;
     same(got.status().as_u16(), 200, "status of the media url")?;
     same(got.bytes().await?.to_vec(), bytes, "the bytes behind the media url")
 }
 
-async fn every_type_has_its_extension_and_kind(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn every_type_has_its_extension_and_kind(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for (mime_type, extension) in [
         ("image/jpeg", "jpg"),
         ("image/png", "png"),
@@ -74,8 +75,8 @@ async fn every_type_has_its_extension_and_kind(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn requests_are_validated(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn requests_are_validated(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let long = "a".repeat(256);
     let longest = format!("{}.png", "ä".repeat(251));
     let url = format!("https://example.com/{}", "a".repeat(2048));
@@ -101,9 +102,9 @@ async fn requests_are_validated(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn nothing_is_fetched_from_private_addresses(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
-    let own = world.origin();
+async fn nothing_is_fetched_from_private_addresses(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
+    let own = deployment.origin();
     for url in [
         "http://127.0.0.1/a.png",
         "http://localhost/a.png",
@@ -131,15 +132,15 @@ async fn nothing_is_fetched_from_private_addresses(world: &Deployment) -> Result
         let started = std::time::Instant::now();
         user.api.post("/media", &body).await?.invalid(&["source_url"])?;
         let took = started.elapsed();
-        // A connection to such an address would hang, so a quick answer shows
-        // that none was tried.
+        // A connection to such an address would hang, so a quick response shows that none was
+        // tried.
         ensure!(took.as_secs() < 45, "refusing {url} took {took:?}");
     }
     Ok(())
 }
 
-async fn a_path_must_be_an_upload_of_this_user(world: &Deployment) -> Result {
-    let (user, other) = (world.new_user().await?, world.new_user().await?);
+async fn path_must_be_an_upload_of_the_user(deployment: &Deployment) -> Result {
+    let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (mine, theirs) = (user.picture().await?, other.picture().await?);
     let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
     let never = text(&target, "path")?;
@@ -169,8 +170,8 @@ async fn a_path_must_be_an_upload_of_this_user(world: &Deployment) -> Result {
     same(list(&user.show(integer(&post, "id")?).await?, "media")?.len(), 1, "media after a refused change")
 }
 
-async fn the_bytes_must_be_what_was_declared(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn uploaded_bytes_must_match_the_declared_type(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let html = b"<html><script>alert(1)</script></html>".to_vec();
     for (mime_type, bytes) in [
         ("image/jpeg", picture::png(4, 4, [0, 0, 0])),
@@ -186,8 +187,8 @@ async fn the_bytes_must_be_what_was_declared(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn the_upload_must_send_its_headers(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn upload_requires_its_headers(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let mut target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
     target["upload_headers"] = json!({ "content-type": "text/html" });
 
@@ -196,16 +197,16 @@ async fn the_upload_must_send_its_headers(world: &Deployment) -> Result {
     same(status, 403, "status of a PUT with another content type than the signed one")
 }
 
-async fn an_empty_upload_is_no_picture(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn empty_upload_is_invalid(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let path = user.upload("image/png", b"").await?;
     let body = json!({ "content": "a", "media": [path] });
     user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
     Ok(())
 }
 
-async fn a_size_is_what_the_upload_has(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn declared_size_must_match_the_upload(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let bytes = picture::png(8, 8, [1, 2, 3]);
     for size in [json!(0), json!("x"), json!(-1), json!(1.5), json!(1_u64 << 40)] {
         let body = json!({ "mime_type": "image/png", "size": size });
@@ -224,9 +225,9 @@ async fn a_size_is_what_the_upload_has(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn an_upload_counts_with_what_it_has_once_it_is_there(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
-    // 10 GiB are all that a user has, and a video without a size may have 1 GiB.
+async fn upload_counts_with_its_actual_size(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
+    // A user may store 10 GiB, and a video without a declared size may have 1 GiB.
     let video = json!({ "mime_type": "video/mp4" });
     let mut targets = Vec::new();
     for _ in 0..10 {
@@ -234,7 +235,7 @@ async fn an_upload_counts_with_what_it_has_once_it_is_there(world: &Deployment) 
     }
     user.api.post("/media", &video).await?.invalid(&["mime_type"])?;
     user.api.post("/media", &json!({ "mime_type": "video/mp4", "size": 1_u64 << 30 })).await?.invalid(&["size"])?;
-    // One of another type than it was declared to be has the bytes that it has, too.
+    // A file of another type than declared counts with its actual size, too.
     for (target, bytes) in targets.iter().zip([picture::mp4(), b"<html></html>".to_vec()]) {
         same(user.put(target, &bytes).await? / 100, 2, "class of the status of the PUT")?;
     }
@@ -247,8 +248,8 @@ async fn an_upload_counts_with_what_it_has_once_it_is_there(world: &Deployment) 
     Ok(())
 }
 
-async fn an_upload_url_takes_one_put(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn upload_url_accepts_one_put(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     for _ in 0..5 {
         let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
         let pictures: Vec<_> = (0..12).map(|it| picture::png(64, 48, [it, 0, 0])).collect();
@@ -260,15 +261,15 @@ async fn an_upload_url_takes_one_put(world: &Deployment) -> Result {
         ensure!(taken.len() == 1 && puts.iter().all(|it| [200, 409, 412].contains(it)), "the PUTs ended with {puts:?}");
         let post = user.create(&json!({ "content": "one", "media": [target["path"]] })).await?;
         let url = text(&list(&post, "media")?[0], "url")?.to_owned();
-        let stored = world.http().get(url).send().await?.bytes().await?;
+        let stored = deployment.http().get(url).send().await?.bytes().await?;
         let put: &[u8] = &pictures[taken[0]];
-        ensure!(put == stored, "the file that is stored is not the one that was taken");
+        ensure!(put == stored, "the stored file is not the accepted one");
     }
     Ok(())
 }
 
-async fn an_upload_over_its_limit_is_deleted(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn upload_over_its_limit_is_deleted(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
     let mut bytes = picture::png(8, 8, [1, 2, 3]);
     bytes.resize((20 << 20) + 1, 0);
@@ -277,6 +278,6 @@ async fn an_upload_over_its_limit_is_deleted(world: &Deployment) -> Result {
 
     user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
 
-    // The store refuses to write over a file that is there.
+    // The store does not overwrite an existing file.
     same(user.put(&target, b"another").await? / 100, 2, "class of the status of a PUT after it was deleted")
 }

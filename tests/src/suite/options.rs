@@ -1,28 +1,28 @@
-//! What a post says on single platforms alone.
+//! Platform options of targets.
 
 use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list},
     checks,
-    fault::{Result, same},
+    deployment::{Deployment, fresh},
+    error::{Result, same},
     moment,
     runner::Check,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "options",
         [
-            options_arrive_where_they_are_said,
-            an_entry_replaces_its_options,
-            a_name_that_a_platform_does_not_have_is_refused_even_for_drafts,
-            null_leaves_an_option_out_and_makes_no_name_known,
-            values_are_checked_when_a_post_is_scheduled,
-            nonsense_is_told_by_its_place,
-            platforms_say_what_they_take,
-            the_values_of_an_option_are_listed_by_its_platform,
+            options_apply_to_their_target,
+            update_replaces_the_options_of_a_target,
+            unknown_option_is_refused_even_for_drafts,
+            null_omits_an_option_but_not_an_unknown_one,
+            option_values_are_checked_on_scheduling,
+            invalid_options_are_reported_by_field,
+            platforms_describe_their_options,
+            platforms_list_the_values_of_an_option,
         ]
     )
 }
@@ -31,8 +31,8 @@ fn on(connection: &Value, options: &Value) -> Result<Value> {
     Ok(json!([{ "connected_account_id": integer(connection, "id")?, "options": options }]))
 }
 
-async fn options_arrive_where_they_are_said(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn options_apply_to_their_target(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
     let said = json!({ "visibility": "unlisted", "content_warning": "Boats", "sensitive": true, "language": "pt-BR" });
     let words = fresh("with options");
@@ -45,15 +45,15 @@ async fn options_arrive_where_they_are_said(world: &Deployment) -> Result {
 
     user.reaches(integer(&post, "id")?, "published", 60).await?;
 
-    for entry in world.timeline(&words).await? {
+    for entry in deployment.timeline(&words).await? {
         let expected = if entry["account"] == first["username"] { said.clone() } else { Value::Null };
         same(&entry["options"], &expected, "options on the timeline")?;
     }
     Ok(())
 }
 
-async fn the_values_of_an_option_are_listed_by_its_platform(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn platforms_list_the_values_of_an_option(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let path = format!("/connections/{}/choices", integer(&connection, "id")?);
 
@@ -63,7 +63,7 @@ async fn the_values_of_an_option_are_listed_by_its_platform(world: &Deployment) 
     same(&json!(list(&all, "data")?.len()), &json!(3), "number of boards")?;
     user.api.get(&format!("{path}/language")).await?.refused(404)?;
     user.api.get(&format!("{path}/board?search=tide")).await?.invalid(&["search"])?;
-    let other = world.user().await?;
+    let other = deployment.user().await?;
     other.api.get(&format!("{path}/board")).await?.refused(404)?;
 
     let words = fresh("on a board");
@@ -71,14 +71,14 @@ async fn the_values_of_an_option_are_listed_by_its_platform(world: &Deployment) 
     let body = json!({ "content": words, "platforms": on(&connection, &said)?, "scheduled_at": moment::in_seconds(0) });
     let post = user.create(&body).await?;
     user.reaches(integer(&post, "id")?, "published", 60).await?;
-    for entry in world.timeline(&words).await? {
+    for entry in deployment.timeline(&words).await? {
         same(&entry["options"], &said, "options on the timeline")?;
     }
     Ok(())
 }
 
-async fn an_entry_replaces_its_options(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn update_replaces_the_options_of_a_target(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let body =
         json!({ "content": "a", "platforms": on(&connection, &json!({ "sensitive": true, "language": "de" }))? });
@@ -89,11 +89,11 @@ async fn an_entry_replaces_its_options(world: &Deployment) -> Result {
     let replaced = user.change(id, &json!({ "platforms": on(&connection, &json!({ "language": "en" }))? })).await?;
     same(&replaced["platforms"][0]["options"], &json!({ "language": "en" }), "options after a change")?;
     let none = user.change(id, &json!({ "platforms": on(&connection, &Value::Null)? })).await?;
-    same(&none["platforms"][0]["options"], &json!({}), "options that are taken away")
+    same(&none["platforms"][0]["options"], &json!({}), "options that are removed")
 }
 
-async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn unknown_option_is_refused_even_for_drafts(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let body =
         json!({ "content": "a", "platforms": on(&connection, &json!({ "visibilities": "public", "playlist": "1" }))? });
@@ -106,8 +106,8 @@ async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: 
     same(&errors["platforms.0.options.visibilities"], &json!([message]), "message")
 }
 
-async fn null_leaves_an_option_out_and_makes_no_name_known(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn null_omits_an_option_but_not_an_unknown_one(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let unsaid = json!({ "language": null, "sensitive": true });
     let post = user.create(&json!({ "content": "a", "platforms": on(&connection, &unsaid)? })).await?;
@@ -124,8 +124,8 @@ async fn null_leaves_an_option_out_and_makes_no_name_known(world: &Deployment) -
     Ok(())
 }
 
-async fn values_are_checked_when_a_post_is_scheduled(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn option_values_are_checked_on_scheduling(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let wrong = json!({ "visibility": "secret", "sensitive": "yes", "language": "english", "content_warning": " " });
     let body = json!({ "content": "a", "platforms": on(&connection, &wrong)? });
@@ -145,8 +145,8 @@ async fn values_are_checked_when_a_post_is_scheduled(world: &Deployment) -> Resu
     Ok(())
 }
 
-async fn nonsense_is_told_by_its_place(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn invalid_options_are_reported_by_field(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let many: serde_json::Map<_, _> = (0..31).map(|it| (format!("o{it}"), json!(1))).collect();
     for (options, field) in [
@@ -163,8 +163,8 @@ async fn nonsense_is_told_by_its_place(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn platforms_say_what_they_take(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn platforms_describe_their_options(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let platforms = user.api.get("/platforms").await?.ok(200)?;
     let names: Vec<_> = list(&platforms, "data")?.iter().map(|it| it["name"].clone()).collect();
     same(

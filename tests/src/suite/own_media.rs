@@ -1,30 +1,30 @@
-//! Files of single accounts, in place of the post's.
+//! Media of single targets, which replace the post's.
 
 use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list},
     checks,
-    fault::{Result, same},
+    deployment::{Deployment, fresh},
+    error::{Result, same},
     moment,
     runner::Check,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "media of accounts",
         [
-            each_account_shows_its_own_files,
-            an_entry_replaces_its_files,
-            what_is_wrong_with_them_is_told_by_their_place,
-            a_request_names_a_bounded_number_of_files,
+            targets_publish_their_own_media,
+            update_replaces_the_media_of_a_target,
+            media_errors_are_reported_by_field,
+            number_of_media_paths_is_limited,
         ]
     )
 }
 
-async fn each_account_shows_its_own_files(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn targets_publish_their_own_media(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
     let words = fresh("with files of its own");
     let own = json!([{ "path": user.picture().await?, "alt_text": "for the second alone" }, user.picture().await?]);
@@ -43,7 +43,7 @@ async fn each_account_shows_its_own_files(world: &Deployment) -> Result {
     same(list(&post["platforms"][1], "media")?.len(), 2, "files of the second entry")?;
     user.reaches(integer(&post, "id")?, "published", 60).await?;
 
-    let shown = world.timeline(&words).await?;
+    let shown = deployment.timeline(&words).await?;
     same(shown.len(), 2, "posts on the timeline")?;
     for entry in shown {
         let said: Vec<_> = list(&entry, "media")?.iter().map(|it| it["alt_text"].clone()).collect();
@@ -55,8 +55,8 @@ async fn each_account_shows_its_own_files(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn an_entry_replaces_its_files(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn update_replaces_the_media_of_a_target(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let account = user.connect(0).await?["id"].clone();
     let (one, other) = (user.picture().await?, user.picture().await?);
     let with = |media: Value| json!({ "platforms": [{ "connected_account_id": account, "media": media }] });
@@ -74,8 +74,8 @@ async fn an_entry_replaces_its_files(world: &Deployment) -> Result {
     same(as_all["platforms"][0].get("media"), None, "files of an entry that has the post's")
 }
 
-async fn what_is_wrong_with_them_is_told_by_their_place(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn media_errors_are_reported_by_field(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let account = user.connect(0).await?["id"].clone();
     let (path, second) = (user.picture().await?, user.picture().await?);
     for (entry, field) in [
@@ -99,8 +99,8 @@ async fn what_is_wrong_with_them_is_told_by_their_place(world: &Deployment) -> R
     Ok(())
 }
 
-async fn a_request_names_a_bounded_number_of_files(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn number_of_media_paths_is_limited(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let files = |from: u64| (from..from + 30).map(|it| format!("media/1/{it}.png")).collect::<Vec<_>>();
     let platforms: Vec<_> =
         (1..4_u64).map(|it| json!({ "connected_account_id": it, "media": files(it * 100) })).collect();

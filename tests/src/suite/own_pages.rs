@@ -1,5 +1,4 @@
-//! The pages on which people look after what is theirs: connections, posts,
-//! webhooks, and what has access.
+//! The pages on which users manage their connections, posts, webhooks and access.
 
 use std::time::Duration;
 
@@ -9,35 +8,32 @@ use super::{faults::MEADOW, pages::check_page};
 use crate::{
     answer::{integer, list, text},
     browser::Page,
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, User, fresh, missing, targets},
+    ensure,
+    error::{Result, same},
     html::tags,
     moment,
     runner::Check,
-    world::{Deployment, User, fresh, missing, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     let mut checks = checks!(
         "own pages",
         [
-            they_can_be_read_by_everyone,
-            nobody_elses_things_are_seen_or_changed,
-            forms_need_their_token,
-            an_account_is_connected_and_disconnected,
-            a_post_is_cancelled_before_its_account_is_disconnected,
-            posts_are_shown_by_day_and_fifty_at_a_time,
-            a_draft_is_scheduled_as_it_was_shown,
-            webhooks_are_shown_to_their_user_who_disables_and_deletes_them,
-            a_token_is_revoked_with_the_webhook_that_it_created,
-            a_device_is_ended_by_its_name,
+            own_pages_are_accessible,
+            other_users_items_are_not_shown_or_changed,
+            forms_require_their_csrf_token,
+            account_is_connected_and_disconnected,
+            post_is_cancelled_before_its_account_is_disconnected,
+            posts_are_listed_by_day_fifty_per_page,
+            draft_is_scheduled_as_shown,
+            webhooks_are_listed_disabled_and_deleted,
+            revoking_a_token_can_delete_its_webhook,
+            device_is_revoked_by_its_name,
         ]
     );
-    checks.extend(checks!(
-        "own pages",
-        MEADOW.0,
-        [an_account_whose_grant_is_gone_is_connected_again, a_failed_post_is_tried_again]
-    ));
+    checks.extend(checks!("own pages", MEADOW.0, [account_with_a_lost_grant_is_reconnected, failed_post_is_retried]));
     checks
 }
 
@@ -46,31 +42,32 @@ const POSTS: &str = "/account/posts";
 const WEBHOOKS: &str = "/account/webhooks";
 
 async fn open(user: &mut User<'_>, path: &str) -> Result<Page> {
-    let page = user.browser.open(&format!("{}{path}", user.world.origin())).await?;
-    ensure!(page.status == 200, "{}", page.fault("the page is not shown"));
+    let page = user.browser.open(&format!("{}{path}", user.deployment.origin())).await?;
+    ensure!(page.status == 200, "{}", page.test_error("the page is not shown"));
     Ok(page)
 }
 
 fn shows(page: &Page, words: &str) -> Result {
-    ensure!(page.html.contains(words), "{}", page.fault(&format!("{words:?} is not on the page")));
+    ensure!(page.html.contains(words), "{}", page.test_error(&format!("{words:?} is not on the page")));
     Ok(())
 }
 
 fn hides(page: &Page, words: &str) -> Result {
-    ensure!(!page.html.contains(words), "{}", page.fault(&format!("{words:?} is on the page")));
+    ensure!(!page.html.contains(words), "{}", page.test_error(&format!("{words:?} is on the page")));
     Ok(())
 }
 
-/// Allows access to this account of the consent page; gives the last page.
+/// Allows access to this account of the consent page; returns the last page.
 async fn allow(user: &mut User<'_>, page: Page, account: usize) -> Result<Page> {
-    let (form, allow) = page.form_with_button("Allow").ok_or_else(|| page.fault("nothing to allow"))?;
-    let choice = form.fields.iter().find(|it| it.kind == "radio").ok_or_else(|| page.fault("nothing to choose"))?;
-    let chosen = choice.options.get(account).ok_or_else(|| page.fault("there is no such account"))?.clone();
+    let (form, allow) = page.form_with_button("Allow").ok_or_else(|| page.test_error("nothing to allow"))?;
+    let choice =
+        form.fields.iter().find(|it| it.kind == "radio").ok_or_else(|| page.test_error("nothing to choose"))?;
+    let chosen = choice.options.get(account).ok_or_else(|| page.test_error("there is no such account"))?.clone();
     user.browser.submit(&page, &form, Some(&allow), &[(&choice.name.clone(), &chosen)]).await
 }
 
-async fn they_can_be_read_by_everyone(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn own_pages_are_accessible(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     for path in [CONNECTIONS, POSTS, WEBHOOKS, "/account"] {
         check_page(&open(&mut user, path).await?, true)?;
     }
@@ -81,20 +78,20 @@ async fn they_can_be_read_by_everyone(world: &Deployment) -> Result {
         check_page(&page, true)?;
         hides(&page, "<script>alert")?;
     }
-    let mut stranger = world.browser()?;
+    let mut stranger = deployment.browser()?;
     for path in [CONNECTIONS, POSTS, WEBHOOKS] {
-        let page = stranger.open(&format!("{}{path}", world.origin())).await?;
-        ensure!(page.url.path() != path, "{}", page.fault("it is shown to somebody who is not signed in"));
+        let page = stranger.open(&format!("{}{path}", deployment.origin())).await?;
+        ensure!(page.url.path() != path, "{}", page.test_error("it is shown to a visitor who is not signed in"));
     }
     for path in ["/account/posts?page=0", "/account/posts?show=all"] {
-        let page = user.browser.open(&format!("{}{path}", world.origin())).await?;
+        let page = user.browser.open(&format!("{}{path}", deployment.origin())).await?;
         same(page.status.as_u16(), 400, "status of an address that is no page")?;
     }
     Ok(())
 }
 
-async fn nobody_elses_things_are_seen_or_changed(world: &Deployment) -> Result {
-    let (mut owner, mut other) = (world.new_user().await?, world.new_user().await?);
+async fn other_users_items_are_not_shown_or_changed(deployment: &Deployment) -> Result {
+    let (mut owner, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let connection = owner.connect(0).await?;
     let words = fresh("of one alone");
     let post = owner.schedule(&words, &[&connection], 7200).await?;
@@ -115,8 +112,8 @@ async fn nobody_elses_things_are_seen_or_changed(world: &Deployment) -> Result {
         format!("{CONNECTIONS}/x/disconnect"),
     ] {
         let fields = [("csrf", csrf.as_str()), ("revision", "1"), ("when", "now")];
-        let page = other.browser.post(&format!("{}{path}", world.origin()), &fields).await?;
-        ensure!(page.status == 404, "{}", page.fault(&format!("{path} is somebody else's")));
+        let page = other.browser.post(&format!("{}{path}", deployment.origin()), &fields).await?;
+        ensure!(page.status == 404, "{}", page.test_error(&format!("{path} belongs to another user")));
     }
 
     same(&owner.show(post).await?["status"], &json!("scheduled"), "the post")?;
@@ -124,15 +121,15 @@ async fn nobody_elses_things_are_seen_or_changed(world: &Deployment) -> Result {
     same(list(&left, "data")?.len(), 2, "connections")
 }
 
-/// What the forms of a page carry against pages of others.
+/// The CSRF token in the forms of a page.
 fn token_of(page: &Page) -> Result<String> {
-    let form = page.form_with_field("csrf").ok_or_else(|| page.fault("no form has a token"))?;
+    let form = page.form_with_field("csrf").ok_or_else(|| page.test_error("no form has a token"))?;
     let field = form.fields.iter().find(|it| it.name == "csrf").and_then(|it| it.value.clone());
-    field.ok_or_else(|| page.fault("the token is empty"))
+    field.ok_or_else(|| page.test_error("the token is empty"))
 }
 
-async fn forms_need_their_token(world: &Deployment) -> Result {
-    let (mut user, mut other) = (world.new_user().await?, world.new_user().await?);
+async fn forms_require_their_csrf_token(deployment: &Deployment) -> Result {
+    let (mut user, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let connection = user.connect(0).await?;
     let post = user.schedule(&fresh("stays"), &[&connection], 7200).await?;
     let foreign = token_of(&open(&mut other, CONNECTIONS).await?)?;
@@ -145,20 +142,20 @@ async fn forms_need_their_token(world: &Deployment) -> Result {
         format!("{CONNECTIONS}/{id}/disconnect"),
         format!("{CONNECTIONS}/connect"),
     ] {
-        let address = format!("{}{path}", world.origin());
+        let address = format!("{}{path}", deployment.origin());
         let fields = [("platform", "sandbox"), ("revision", "1"), ("when", "now"), ("csrf", &foreign)];
         for fields in [&fields[..3], &fields] {
             let page = user.browser.post(&address, fields).await?;
-            ensure!(page.status.is_client_error(), "{}", page.fault(&format!("{path} was taken")));
+            ensure!(page.status.is_client_error(), "{}", page.test_error(&format!("{path} was accepted")));
         }
-        let signed_out = world.browser()?.post(&address, &[("csrf", &foreign)]).await?;
-        same(signed_out.status.as_u16(), 401, "a form of somebody who is not signed in")?;
+        let signed_out = deployment.browser()?.post(&address, &[("csrf", &foreign)]).await?;
+        same(signed_out.status.as_u16(), 401, "a form of a visitor who is not signed in")?;
     }
     same(&user.show(post).await?["status"], &json!("scheduled"), "the post")
 }
 
-async fn an_account_is_connected_and_disconnected(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn account_is_connected_and_disconnected(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let page = open(&mut user, CONNECTIONS).await?;
     let consent = user.browser.press(&page, "Sandbox", &[]).await?;
     let end = allow(&mut user, consent, 0).await?;
@@ -174,8 +171,8 @@ async fn an_account_is_connected_and_disconnected(world: &Deployment) -> Result 
     same(list(&all, "data")?.len(), 0, "connections afterwards")
 }
 
-async fn a_post_is_cancelled_before_its_account_is_disconnected(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn post_is_cancelled_before_its_account_is_disconnected(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("not after all");
     let post = user.schedule(&words, &[&connection], 7200).await?;
@@ -190,9 +187,9 @@ async fn a_post_is_cancelled_before_its_account_is_disconnected(world: &Deployme
     shows(&page, "Cancelled. The post is now a draft.")?;
     same(&user.show(post).await?["status"], &json!("draft"), "the post")?;
     shows(&open(&mut user, "/account/posts?show=drafts").await?, &words)?;
-    // What is no longer failed does not go out because an old page is pressed.
-    let again = format!("{}{POSTS}/{post}/try-again", world.origin());
-    // Once made, once cancelled.
+    // An outdated page cannot publish a post that is no longer failed.
+    let again = format!("{}{POSTS}/{post}/try-again", deployment.origin());
+    // Sent twice, it cancels once.
     let fields = [("csrf", token_of(&page)?), ("revision", "2".to_owned())];
     let refused = user.browser.post(&again, &fields.each_ref().map(|it| (it.0, it.1.as_str()))).await?;
     same(refused.status.as_u16(), 422, "trying a draft again")?;
@@ -201,11 +198,11 @@ async fn a_post_is_cancelled_before_its_account_is_disconnected(world: &Deployme
     shows(&user.browser.press(&page, "Disconnect", &[]).await?, "The account is disconnected.")
 }
 
-async fn a_draft_is_scheduled_as_it_was_shown(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn draft_is_scheduled_as_shown(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let (one, other) = (user.connect(0).await?, user.connect(1).await?);
     let email = user.email.clone();
-    let drafts = world.grant(&mut user.browser, &email, &["posts:draft"]).await?;
+    let drafts = deployment.grant(&mut user.browser, &email, &["posts:draft"]).await?;
     let (words, own) = (fresh("to be read"), fresh("of one account"));
     let mut platforms = targets(&[&one, &other])?;
     platforms[1]["content"] = json!(own);
@@ -222,7 +219,7 @@ async fn a_draft_is_scheduled_as_it_was_shown(world: &Deployment) -> Result {
     for shown in [&words, &own, "language", "A boat at the pier", "image/png"] {
         shows(&page, shown)?;
     }
-    // What goes out is what the person has seen.
+    // Only the version that the user has seen is published.
     drafts.patch(&format!("/posts/{id}"), &json!({ "content": fresh("swapped") })).await?.is(200)?;
     let refused = user.browser.press(&page, "Publish now", &[]).await?;
     shows(&refused, "The post was changed")?;
@@ -237,12 +234,12 @@ async fn a_draft_is_scheduled_as_it_was_shown(world: &Deployment) -> Result {
     shows(&page, "The post is scheduled.")?;
     let scheduled = user.show(id).await?;
     same(&scheduled["scheduled_at"], &json!(format!("{at}:00.000Z")), "its time")?;
-    let page = user.browser.open(&format!("{}{path}", world.origin())).await?;
+    let page = user.browser.open(&format!("{}{path}", deployment.origin())).await?;
     same(page.status.as_u16(), 422, "a post that is no draft")
 }
 
-async fn posts_are_shown_by_day_and_fifty_at_a_time(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn posts_are_listed_by_day_fifty_per_page(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("one of many");
     for number in 1..=51 {
@@ -260,8 +257,8 @@ async fn posts_are_shown_by_day_and_fifty_at_a_time(world: &Deployment) -> Resul
     hides(&second, "number 50.")
 }
 
-async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn webhooks_are_listed_disabled_and_deleted(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     shows(&open(&mut user, WEBHOOKS).await?, "No webhook is set up.")?;
     let body = json!({ "url": "https://example.com/hooks", "events": ["post.failed"] });
     let made = user.api.post("/webhooks", &body).await?.ok(201)?;
@@ -290,8 +287,8 @@ async fn webhooks_are_shown_to_their_user_who_disables_and_deletes_them(world: &
     Ok(())
 }
 
-async fn a_token_is_revoked_with_the_webhook_that_it_created(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn revoking_a_token_can_delete_its_webhook(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     user.api.post("/webhooks", &json!({ "url": "https://example.com/created-by-it" })).await?.is(201)?;
 
     let page = open(&mut user, "/account").await?;
@@ -303,10 +300,10 @@ async fn a_token_is_revoked_with_the_webhook_that_it_created(world: &Deployment)
     hides(&open(&mut user, WEBHOOKS).await?, "created-by-it")
 }
 
-async fn a_device_is_ended_by_its_name(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn device_is_revoked_by_its_name(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let name = fresh("Planner");
-    let stranger = world.stranger()?;
+    let stranger = deployment.stranger()?;
     let device = stranger.post("/auth/device/code", &json!({ "client_name": name })).await?.ok(201)?;
     let page = user.browser.open(text(&device, "verification_uri_complete")?).await?;
     let page = user.browser.press(&page, "Continue", &[]).await?;
@@ -322,12 +319,12 @@ async fn a_device_is_ended_by_its_name(world: &Deployment) -> Result {
     let tags = tags(&page.html);
     let named =
         |it: &&crate::html::Tag| it.get("aria-label").is_some_and(|it| it.starts_with(&format!("Revoke {name}")));
-    let place = tags.iter().position(|it| named(&it)).ok_or_else(|| page.fault("no button says its name"))?;
+    let place = tags.iter().position(|it| named(&it)).ok_or_else(|| page.test_error("no button says its name"))?;
     let grant = tags[..place].iter().rfind(|it| it.get("name") == Some("grant")).and_then(|it| it.get("value"));
     let grant = grant.ok_or_else(|| missing("the device of the button"))?;
     let fields = [("csrf", token_of(&page)?), ("grant", grant.to_owned())];
     let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    user.browser.post(&format!("{}/account/revoke", world.origin()), &fields).await?;
+    user.browser.post(&format!("{}/account/revoke", deployment.origin()), &fields).await?;
 
     planner.get("/user").await?.refused(401)?;
     user.api.get("/user").await?.is(200)?;
@@ -340,12 +337,12 @@ async fn a_device_is_ended_by_its_name(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn an_account_whose_grant_is_gone_is_connected_again(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn account_with_a_lost_grant_is_reconnected(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(MEADOW.1).await?;
     let account = text(&connection, "username")?.to_owned();
-    world.disarm(&account).await?;
-    world.arm(&json!({ "account": account, "kind": "revoke" })).await?;
+    deployment.disarm(&account).await?;
+    deployment.arm(&json!({ "account": account, "kind": "revoke" })).await?;
     let words = fresh("waits for its account");
     let post = user.schedule(&words, &[&connection], 1).await?;
     let path = format!("/connections/{}", integer(&connection, "id")?);
@@ -370,12 +367,12 @@ async fn an_account_whose_grant_is_gone_is_connected_again(world: &Deployment) -
     Ok(())
 }
 
-async fn a_failed_post_is_tried_again(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn failed_post_is_retried(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(MEADOW.1).await?;
     let account = text(&connection, "username")?.to_owned();
-    world.disarm(&account).await?;
-    world.arm(&json!({ "account": account, "kind": "refuse" })).await?;
+    deployment.disarm(&account).await?;
+    deployment.arm(&json!({ "account": account, "kind": "refuse" })).await?;
     let words = fresh("at the second try");
     let post = user.schedule(&words, &[&connection], 1).await?;
     let failed = user.reaches(post, "failed", 20).await?;
@@ -386,8 +383,8 @@ async fn a_failed_post_is_tried_again(world: &Deployment) -> Result {
     shows(&page, &words)?;
     let why = text(&failed["platforms"][0], "error_message")?;
     let shown: String = tags(&page.html).into_iter().map(|it| it.text).collect();
-    ensure!(shown.contains(why), "{}", page.fault(&format!("it does not say why: {why:?}")));
-    // What goes out is what the person has seen.
+    ensure!(shown.contains(why), "{}", page.test_error(&format!("it does not say why: {why:?}")));
+    // Only the version that the user has seen is published.
     let words = fresh("at the second try, corrected");
     user.api.patch(&format!("/posts/{post}"), &json!({ "content": words })).await?.is(200)?;
     let refused = user.browser.press(&page, "Try again", &[]).await?;
@@ -399,7 +396,7 @@ async fn a_failed_post_is_tried_again(world: &Deployment) -> Result {
     shows(&page, "The post is being published again")?;
 
     user.reaches(post, "published", 30).await?;
-    same(world.timeline(&words).await?.len(), 1, "how often it is public")?;
+    same(deployment.timeline(&words).await?.len(), 1, "how often it is public")?;
     shows(&open(&mut user, "/account/posts?show=published").await?, &words)?;
     Ok(())
 }

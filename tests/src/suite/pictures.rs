@@ -1,33 +1,29 @@
-//! Pictures that are made to fit before they are posted.
+//! Images that are resized before they are posted.
 
 use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, User, fresh, targets},
+    ensure,
+    error::{Result, same},
     moment, picture,
     runner::Check,
-    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "pictures",
-        [
-            a_picture_that_is_too_long_is_made_shorter,
-            what_claims_too_much_fails_its_post_and_says_which_file,
-            a_damaged_picture_fails_its_post_and_says_so,
-        ]
+        [too_tall_image_is_resized, image_with_huge_dimensions_fails_its_post, damaged_image_fails_its_post,]
     )
 }
 
-/// The longest side of a picture that the sandbox takes as it is, as
-/// `libs/platforms/src/sandbox.rs` says.
+/// The longest side of an image that the sandbox accepts, as in `libs/platforms/src/sandbox.rs`.
 const LONGEST: u32 = 4_096;
 
-async fn a_picture_that_is_too_long_is_made_shorter(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn too_tall_image_is_resized(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("a long picture");
     let long = user.upload("image/png", &picture::png(2 * LONGEST, 20, [30, 120, 90])).await?;
@@ -35,40 +31,40 @@ async fn a_picture_that_is_too_long_is_made_shorter(world: &Deployment) -> Resul
 
     user.reaches(id, "published", 90).await?;
 
-    let entry = world.appears(&words, 10).await?;
+    let entry = deployment.appears(&words, 10).await?;
     let media = list(&entry, "media")?;
     same(media.len(), 2, "pictures on the timeline")?;
     for (shown, size) in media.iter().zip([(64, 48), (LONGEST, 10)]) {
-        let link = url::Url::parse(world.origin())?.join(text(shown, "url")?)?;
-        let file = world.http().get(link).send().await?.bytes().await?;
+        let link = url::Url::parse(deployment.origin())?.join(text(shown, "url")?)?;
+        let file = deployment.http().get(link).send().await?.bytes().await?;
         let seen = domain::media::MimeType::Png.picture_size(&file);
         same(seen, Some(size), "the size of what is shown")?;
     }
     Ok(())
 }
 
-async fn what_claims_too_much_fails_its_post_and_says_which_file(world: &Deployment) -> Result {
+async fn image_with_huge_dimensions_fails_its_post(deployment: &Deployment) -> Result {
     let file = picture::png_that_claims(60_000, 60_000);
-    let said = failed_with(world, "image/png", &file).await?;
+    let said = failed_with(deployment, "image/png", &file).await?;
     ensure!(said.contains("file 2 of 2 (image/png)") && said.contains("3600000000 pixels"), "it says: {said}");
     Ok(())
 }
 
-async fn a_damaged_picture_fails_its_post_and_says_so(world: &Deployment) -> Result {
-    let said = failed_with(world, "image/jpeg", &picture::damaged_jpeg(5_000, 5_000, false)).await?;
+async fn damaged_image_fails_its_post(deployment: &Deployment) -> Result {
+    let said = failed_with(deployment, "image/jpeg", &picture::damaged_jpeg(5_000, 5_000, false)).await?;
     ensure!(said.contains("file 2 of 2 (image/jpeg)") && said.contains("not a complete JPEG"), "it says: {said}");
     Ok(())
 }
 
-/// What the target says of a post that failed for its second file.
-async fn failed_with(world: &Deployment, mime_type: &str, file: &[u8]) -> Result<String> {
-    let mut user = world.user().await?;
+/// The error of the target when the second file fails its post.
+async fn failed_with(deployment: &Deployment, mime_type: &str, file: &[u8]) -> Result<String> {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("not a picture");
     let file = user.upload(mime_type, file).await?;
     let id = posted(&user, &words, &connection, &[&user.picture().await?, &file]).await?;
     let post = user.reaches(id, "failed", 90).await?;
-    same(world.timeline(&words).await?.len(), 0, "entries on the timeline")?;
+    same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")?;
     Ok(text(&post["platforms"][0], "error_message")?.to_owned())
 }
 

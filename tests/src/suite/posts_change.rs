@@ -1,4 +1,4 @@
-//! Changing and deleting posts before they go out.
+//! Changing and deleting posts before they are published.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,38 +8,37 @@ use crate::{
     answer::{Answer, integer, list},
     checks,
     client::Api,
+    deployment::{Deployment, fresh, targets},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     moment,
     runner::Check,
-    world::Deployment,
-    world::{fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "posts: change",
         [
-            what_is_omitted_stays,
-            null_and_empty_lists_clear,
-            platforms_are_replaced_and_keep_their_ids,
-            a_draft_is_scheduled_and_back,
-            a_change_is_validated_like_a_new_post,
-            a_refused_change_changes_nothing,
-            texts_that_are_too_long_together_are_an_error_on_the_largest_sent,
-            a_published_post_is_one_error_among_all,
-            a_deleted_post_is_gone,
-            updated_at_moves_and_created_at_stays,
-            a_revision_grows_with_each_change_and_is_the_etag,
-            what_is_for_another_revision_changes_nothing,
-            if_match_is_checked_before_what_was_sent,
-            a_draft_of_a_token_for_drafts_is_scheduled_by_its_revision,
+            omitted_fields_stay,
+            null_and_empty_lists_clear_fields,
+            replaced_targets_keep_their_ids,
+            draft_is_scheduled_and_unscheduled,
+            update_is_validated_like_a_new_post,
+            refused_update_changes_nothing,
+            texts_too_long_together_are_an_error_on_the_largest,
+            published_post_is_one_of_all_errors,
+            deleted_post_is_gone,
+            updated_at_changes_and_created_at_stays,
+            revision_grows_with_each_change_and_is_the_etag,
+            update_of_another_revision_changes_nothing,
+            if_match_is_checked_before_the_body,
+            draft_of_a_limited_token_is_scheduled_by_revision,
         ]
     )
 }
 
-async fn what_is_omitted_stays(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn omitted_fields_stay(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let mut platforms = targets(&[&connection])?;
     platforms[0]["content"] = json!("an override");
@@ -69,8 +68,8 @@ async fn what_is_omitted_stays(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn null_and_empty_lists_clear(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn null_and_empty_lists_clear_fields(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     for empty in [Value::Null, json!([])] {
         let body = json!({ "content": "a", "platforms": targets(&[&connection])?, "media": [user.picture().await?] });
@@ -89,8 +88,8 @@ async fn null_and_empty_lists_clear(world: &Deployment) -> Result {
     same((&post["status"], list(&post, "platforms")?.len()), (&json!("draft"), 0), "status and platforms")
 }
 
-async fn platforms_are_replaced_and_keep_their_ids(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn replaced_targets_keep_their_ids(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let (a, b, c) = (user.connect(0).await?, user.connect(1).await?, user.connect(2).await?);
     let body = json!({ "content": "text", "platforms": targets(&[&a, &b])?, "scheduled_at": moment::in_seconds(7200) });
     let post = user.create(&body).await?;
@@ -108,7 +107,7 @@ async fn platforms_are_replaced_and_keep_their_ids(world: &Deployment) -> Result
     same(&after[1]["content"], &json!("new words"), "override of the entry that stayed")?;
     let again = user.change(id, &json!({ "platforms": targets(&[&b])? })).await?;
     same(&again["platforms"][0]["content"], &json!("text"), "content once the override is gone")?;
-    // Removed targets no longer keep their connections from being disconnected.
+    // Removed targets do not prevent disconnecting any more.
     for gone in [&a, &c] {
         user.api.delete(&format!("/connections/{}", integer(gone, "id")?)).await?.is(204)?;
     }
@@ -116,8 +115,8 @@ async fn platforms_are_replaced_and_keep_their_ids(world: &Deployment) -> Result
     Ok(())
 }
 
-async fn a_draft_is_scheduled_and_back(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn draft_is_scheduled_and_unscheduled(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let body = json!({ "content": "a", "platforms": targets(&[&connection])? });
     let id = integer(&user.create(&body).await?, "id")?;
@@ -130,19 +129,19 @@ async fn a_draft_is_scheduled_and_back(world: &Deployment) -> Result {
         same(&post["status"], &json!("draft"), "status without a time")?;
         same(&post["platforms"][0]["status"], &json!("pending"), "status of the entry")?;
     }
-    // Taking the time away from a draft that has none is allowed.
+    // Removing the time of a draft that has none is allowed.
     user.change(id, &json!({ "scheduled_at": null })).await?;
     same(self::totals(&user).await?, (1, 0), "drafts and scheduled posts")
 }
 
-async fn totals(user: &crate::world::User<'_>) -> Result<(i64, i64)> {
+async fn totals(user: &crate::deployment::User<'_>) -> Result<(i64, i64)> {
     let draft = user.api.get("/posts?status=draft").await?.ok(200)?;
     let scheduled = user.api.get("/posts?status=scheduled").await?.ok(200)?;
     Ok((integer(&draft["meta"], "total")?, integer(&scheduled["meta"], "total")?))
 }
 
-async fn a_change_is_validated_like_a_new_post(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn update_is_validated_like_a_new_post(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let body = json!({ "content": "a", "platforms": targets(&[&connection])? });
     let path = format!("/posts/{}", integer(&user.create(&body).await?, "id")?);
@@ -172,8 +171,8 @@ async fn a_change_is_validated_like_a_new_post(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_refused_change_changes_nothing(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn refused_update_changes_nothing(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let id = user.schedule("as it was", &[&connection], 3600).await?;
     let before = user.show(id).await?;
@@ -184,8 +183,8 @@ async fn a_refused_change_changes_nothing(world: &Deployment) -> Result {
     same(user.show(id).await?, before, "the post after a refused change")
 }
 
-async fn texts_that_are_too_long_together_are_an_error_on_the_largest_sent(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn texts_too_long_together_are_an_error_on_the_largest(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
     // Four bytes each.
     let id = integer(&user.create(&json!({ "content": "😀".repeat(65_000) })).await?, "id")?;
@@ -203,8 +202,8 @@ async fn texts_that_are_too_long_together_are_an_error_on_the_largest_sent(world
     Ok(())
 }
 
-async fn a_published_post_is_one_error_among_all(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn published_post_is_one_of_all_errors(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let id = user.schedule(&fresh("public"), &[&connection], 0).await?;
     user.reaches(id, "published", 30).await?;
@@ -215,15 +214,15 @@ async fn a_published_post_is_one_error_among_all(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_deleted_post_is_gone(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn deleted_post_is_gone(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let draft = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     let scheduled = user.schedule("b", &[&connection], 3600).await?;
     for id in [draft, scheduled] {
         let path = format!("/posts/{id}");
         let answer = user.api.delete(&path).await?.is(204)?;
-        ensure!(answer.text.is_empty(), "{}", answer.fault("204 has a body"));
+        ensure!(answer.text.is_empty(), "{}", answer.test_error("204 has a body"));
         user.api.get(&path).await?.refused(404)?;
         user.api.patch(&path, &json!({ "content": "b" })).await?.refused(404)?;
         user.api.call(Method::DELETE, &path).send().await?.refused(404)?;
@@ -231,8 +230,8 @@ async fn a_deleted_post_is_gone(world: &Deployment) -> Result {
     same(totals(&user).await?, (0, 0), "drafts and scheduled posts")
 }
 
-async fn updated_at_moves_and_created_at_stays(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn updated_at_changes_and_created_at_stays(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let post = user.create(&json!({ "content": "a" })).await?;
     same(&post["created_at"], &post["updated_at"], "updated_at of a new post")?;
     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -249,8 +248,8 @@ async fn patch_if(api: &Api, path: &str, tag: &str, change: &Value) -> Result<An
     api.call(Method::PATCH, path).header("if-match", tag).json(change).send().await
 }
 
-async fn a_revision_grows_with_each_change_and_is_the_etag(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn revision_grows_with_each_change_and_is_the_etag(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let is_tagged = |answer: Answer| {
         let post = answer.json()?;
         same(answer.header("etag"), &format!("\"{}\"", post["revision"]), "etag")?;
@@ -269,8 +268,8 @@ async fn a_revision_grows_with_each_change_and_is_the_etag(world: &Deployment) -
     same(&listed.unwrap_or_default()["revision"], &json!(second), "revision in a list")
 }
 
-async fn what_is_for_another_revision_changes_nothing(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn update_of_another_revision_changes_nothing(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let id = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     let (path, change) = (format!("/posts/{id}"), json!({ "content": "b" }));
     let before = user.show(id).await?;
@@ -295,8 +294,8 @@ async fn what_is_for_another_revision_changes_nothing(world: &Deployment) -> Res
     patch_if(&user.api, &path, &last, &change).await?.refused(404).map(drop)
 }
 
-async fn if_match_is_checked_before_what_was_sent(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn if_match_is_checked_before_the_body(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let path = format!("/posts/{}", user.create(&json!({ "content": "a" })).await?["id"]);
     let large = "x".repeat(300 * 1024);
     let rows = [("application/json", large.as_str(), 413), ("text/plain", "{}", 415), ("application/json", "{", 400)];
@@ -309,15 +308,15 @@ async fn if_match_is_checked_before_what_was_sent(world: &Deployment) -> Result 
     call.send().await?.refused(412).map(drop)
 }
 
-async fn a_draft_of_a_token_for_drafts_is_scheduled_by_its_revision(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn draft_of_a_limited_token_is_scheduled_by_revision(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let (connection, email) = (user.connect(0).await?, user.email.clone());
-    let drafts = world.grant(&mut user.browser, &email, &["posts:draft"]).await?;
+    let drafts = deployment.grant(&mut user.browser, &email, &["posts:draft"]).await?;
     let draft = drafts.post("/posts", &json!({ "content": "a", "platforms": targets(&[&connection])? })).await?;
     let (tag, path) = (draft.header("etag").to_owned(), format!("/posts/{}", draft.json()?["id"]));
     let at = json!({ "scheduled_at": moment::in_seconds(3600) });
 
-    // Before anything else is found wrong; and the permission comes first.
+    // Checked before all other validation, and after the scope.
     for change in [at.clone(), json!({ "scheduled_at": "soon", "content": "" })] {
         user.api.patch(&path, &change).await?.refused(428)?;
         patch_if(&user.api, &path, "*", &change).await?.refused(428)?;
@@ -326,7 +325,7 @@ async fn a_draft_of_a_token_for_drafts_is_scheduled_by_its_revision(world: &Depl
     let scheduled = patch_if(&user.api, &path, &tag, &at).await?.ok(200)?;
     same(&scheduled["status"], &json!("scheduled"), "status")?;
 
-    // Written by a token that may schedule, it needs none.
+    // Scheduled by a token with `posts:write`, it needs no `If-Match`.
     user.api.patch(&path, &json!({ "scheduled_at": null })).await?.is(200)?;
     user.api.patch(&path, &at).await?.is(200).map(drop)
 }

@@ -1,42 +1,42 @@
-//! Creating posts: drafts, schedules, and everything that is refused.
+//! Creating posts: drafts, schedules, and all validation errors.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, User, fresh, targets},
+    ensure,
+    error::{Result, same},
     moment,
     picture::png,
     runner::Check,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "posts: create",
         [
-            a_draft_keeps_everything_it_was_given,
-            a_post_with_a_time_is_scheduled,
-            a_time_may_be_written_with_any_offset,
+            draft_keeps_all_fields,
+            post_with_a_time_is_scheduled,
+            times_accept_any_offset,
             every_field_is_validated,
-            the_longest_content_is_taken,
-            all_faults_are_answered_at_once,
-            a_misspelt_field_is_not_ignored,
-            platforms_must_be_own_connections_each_once,
-            media_is_each_once_and_at_most_thirty,
-            only_scheduled_posts_meet_the_rules_of_their_platform,
-            a_refused_post_leaves_nothing_behind,
-            a_post_can_be_checked_before,
-            a_check_finds_the_same_errors_as_a_create,
+            longest_content_is_accepted,
+            all_errors_are_returned_together,
+            misspelled_field_is_an_error,
+            targets_must_be_distinct_own_connections,
+            media_paths_are_distinct_and_at_most_thirty,
+            platform_rules_apply_only_to_scheduled_posts,
+            refused_post_leaves_nothing_behind,
+            post_can_be_validated_first,
+            validate_finds_the_same_errors_as_create,
         ]
     )
 }
 
-async fn a_draft_keeps_everything_it_was_given(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn draft_keeps_all_fields(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
     let pictures = [user.picture().await?, user.picture().await?];
     let content = "  Grüße, 世界 👋🏽\n\tzwei Zeilen \u{200d}\"quoted\" <b>&amp;</b>  ";
@@ -67,8 +67,7 @@ async fn a_draft_keeps_everything_it_was_given(world: &Deployment) -> Result {
     same(without_links(shown), without_links(post), "the post as it is shown")
 }
 
-/// A post without its links, which are signed anew each time and so never
-/// equal.
+/// A post without its links, which are signed anew each time and never equal.
 pub(super) fn without_links(mut post: Value) -> Value {
     for item in post["media"].as_array_mut().into_iter().flatten() {
         item["url"] = Value::Null;
@@ -76,8 +75,8 @@ pub(super) fn without_links(mut post: Value) -> Value {
     post
 }
 
-async fn a_post_with_a_time_is_scheduled(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn post_with_a_time_is_scheduled(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     for ahead in [TimeDelta::minutes(1), TimeDelta::days(5 * 365)] {
         let at = moment::written(moment::now() + ahead);
@@ -89,8 +88,8 @@ async fn a_post_with_a_time_is_scheduled(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_time_may_be_written_with_any_offset(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn times_accept_any_offset(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let year = moment::now().format("%Y").to_string().parse::<i32>()? + 1;
     for (given, expected) in [
@@ -107,8 +106,8 @@ async fn a_time_may_be_written_with_any_offset(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn every_field_is_validated(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn every_field_is_validated(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let on = targets(&[&connection])?;
     let with = |name: &str, value: Value| {
@@ -182,8 +181,8 @@ async fn every_field_is_validated(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn the_longest_content_is_taken(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn longest_content_is_accepted(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     // Four bytes each: characters are counted, not bytes.
     let content = "😀".repeat(65_000);
     let post = user.create(&json!({ "content": content })).await?;
@@ -192,8 +191,8 @@ async fn the_longest_content_is_taken(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn all_faults_are_answered_at_once(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn all_errors_are_returned_together(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let body = json!({
         "content": " ",
         "scheduled_at": "soon",
@@ -214,8 +213,8 @@ async fn all_faults_are_answered_at_once(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_misspelt_field_is_not_ignored(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn misspelled_field_is_an_error(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for (wrong, right) in [
         ("schedule_at", "scheduled_at"),
         ("scheduledAt", "scheduled_at"),
@@ -229,8 +228,8 @@ async fn a_misspelt_field_is_not_ignored(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn platforms_must_be_own_connections_each_once(world: &Deployment) -> Result {
-    let (mut user, mut other) = (world.new_user().await?, world.new_user().await?);
+async fn targets_must_be_distinct_own_connections(deployment: &Deployment) -> Result {
+    let (mut user, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (mine, theirs) = (user.connect(0).await?, other.connect(0).await?);
     let gone = user.connect(1).await?;
     user.api.delete(&format!("/connections/{}", integer(&gone, "id")?)).await?.is(204)?;
@@ -247,8 +246,8 @@ async fn platforms_must_be_own_connections_each_once(world: &Deployment) -> Resu
     Ok(())
 }
 
-async fn media_is_each_once_and_at_most_thirty(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn media_paths_are_distinct_and_at_most_thirty(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let picture = user.picture().await?;
     let twice = json!({ "content": "a", "media": [picture, picture] });
     user.api.post("/posts", &twice).await?.invalid(&["media.1"])?;
@@ -262,8 +261,8 @@ fn limit(connection: &Value, name: &str) -> Result<usize> {
     Ok(usize::try_from(integer(entry.unwrap_or(&Value::Null), "value")?)?)
 }
 
-async fn only_scheduled_posts_meet_the_rules_of_their_platform(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn platform_rules_apply_only_to_scheduled_posts(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let shown = user.api.get(&format!("/connections/{}", integer(&connection, "id")?)).await?.ok(200)?;
     let (max_text, max_images) = (limit(&shown, "max_text")?, limit(&shown, "max_images")?);
@@ -281,14 +280,14 @@ async fn only_scheduled_posts_meet_the_rules_of_their_platform(world: &Deploymen
         let refused = user.api.post("/posts", &body).await?.invalid(&[field])?;
         let path = format!("/posts/{}", integer(&draft, "id")?);
         let again = user.api.patch(&path, &at).await?.invalid(&[field])?;
-        same(&again, &refused, "the fault when a draft is scheduled")?;
+        same(&again, &refused, "the errors when a draft is scheduled")?;
         let said = refused[field][0].as_str().unwrap_or_default().to_lowercase().replace(',', "");
         let (most, given) = if media.is_empty() { (max_text, max_text + 1) } else { (max_images, max_images + 1) };
         for word in ["sandbox", &most.to_string(), &given.to_string()] {
-            ensure!(said.contains(word), "the fault on {field} does not name {word}: {said}");
+            ensure!(said.contains(word), "the error on {field} does not name {word}: {said}");
         }
     }
-    // An override that fits replaces a content that does not.
+    // A target's own text that fits replaces a content that does not.
     let mut fitting = on.clone();
     fitting[0]["content"] = json!("short");
     let body = json!({ "content": long, "platforms": fitting, "scheduled_at": moment::in_seconds(600) });
@@ -300,16 +299,16 @@ async fn several_pictures(user: &User<'_>, count: usize) -> Result<Vec<String>> 
     futures::future::join_all((0..count).map(|_| user.picture())).await.into_iter().collect()
 }
 
-async fn a_refused_post_leaves_nothing_behind(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn refused_post_leaves_nothing_behind(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let body = json!({ "content": fresh("refused"), "platforms": [{ "connected_account_id": 1 }] });
     user.api.post("/posts", &body).await?.is(422)?;
     let all = user.api.get("/posts").await?.ok(200)?;
     same(&all["meta"]["total"], &json!(0), "posts after a refusal")
 }
 
-async fn a_check_finds_the_same_errors_as_a_create(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn validate_finds_the_same_errors_as_create(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let (platforms, at) = (targets(&[&connection])?, moment::in_seconds(3600));
     let long = "x".repeat(501);
@@ -333,8 +332,8 @@ async fn a_check_finds_the_same_errors_as_a_create(world: &Deployment) -> Result
     Ok(())
 }
 
-async fn a_post_can_be_checked_before(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn post_can_be_validated_first(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let (plain, described) = (user.picture().await?, user.picture().await?);
     let large = user.upload("image/png", &png(5000, 3, [9, 9, 9])).await?;
@@ -354,7 +353,7 @@ async fn a_post_can_be_checked_before(world: &Deployment) -> Result {
 
     let fine = json!({ "content": "checked", "platforms": targets(&[&connection])? });
     same(user.api.post("/posts/validate", &fine).await?.ok(200)?, json!({ "warnings": [] }), "of a post that is fine")?;
-    // As if it were scheduled, so without a place to go it is refused.
+    // Validated as if it were scheduled, so a post without a target is invalid.
     user.api.post("/posts/validate", &json!({ "content": "a" })).await?.invalid(&["platforms"])?;
     let long = json!({ "content": "x".repeat(501), "platforms": targets(&[&connection])? });
     user.api.post("/posts/validate", &long).await?.invalid(&["platforms.0.content"])?;

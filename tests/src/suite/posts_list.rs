@@ -1,4 +1,4 @@
-//! The list of posts against a model of it.
+//! The list of posts, compared with a model.
 
 use std::cmp::Ordering;
 
@@ -7,28 +7,28 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, User, targets},
+    ensure,
+    error::{Result, same},
     moment,
     runner::Check,
-    world::Deployment,
-    world::{User, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "posts: list",
         [
-            a_list_is_what_the_model_says,
-            pages_together_are_the_whole_list,
+            list_matches_the_model,
+            pages_cover_the_whole_list,
             queries_are_validated,
-            an_empty_account_has_one_empty_page,
+            empty_list_has_one_empty_page,
             ids_grow_with_time,
         ]
     )
 }
 
-/// The fields of a post that decide its place in a list.
+/// The fields of a post that decide its position in a list.
 #[derive(Debug, Clone)]
 struct Row {
     id: i64,
@@ -36,7 +36,7 @@ struct Row {
     scheduled_at: Option<String>,
 }
 
-/// Random numbers that are the same in every run.
+/// Random numbers that are equal in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -55,7 +55,7 @@ fn model<'a>(rows: &'a [Row], status: Option<&str>, sort: &str, direction: &str)
         if direction == "asc" { order } else { order.reverse() }
     };
     rows.sort_by(|a, b| match (&a.scheduled_at, &b.scheduled_at) {
-        // Ids grow with time, so they stand for created_at here.
+        // Ids grow with time, so the model uses them for created_at.
         _ if sort == "created_at" => turned(a.id.cmp(&b.id)),
         (Some(first), Some(second)) => turned(first.cmp(second).then(a.id.cmp(&b.id))),
         (Some(_), None) => Ordering::Less,
@@ -65,8 +65,8 @@ fn model<'a>(rows: &'a [Row], status: Option<&str>, sort: &str, direction: &str)
     rows
 }
 
-async fn a_list_is_what_the_model_says(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn list_matches_the_model(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let mut rows = write_posts(user, 45).await?;
     let user = rows.0;
     let rows = &mut rows.1;
@@ -85,7 +85,7 @@ async fn a_list_is_what_the_model_says(world: &Deployment) -> Result {
         }
         compare(&user, rows, (status, sort, direction), (size, page), &query).await?;
     }
-    // Every parameter that is left out has its default.
+    // Every omitted parameter has its default.
     compare(&user, rows, (None, "created_at", "desc"), (15, 1), "/posts").await?;
     compare(&user, rows, (None, "created_at", "desc"), (15, 1), "/posts?status=&per_page=&page=&sort=&direction=")
         .await?;
@@ -114,7 +114,7 @@ async fn write_posts(mut user: User<'_>, count: u64) -> Result<(User<'_>, Vec<Ro
     Ok((user, rows))
 }
 
-/// One of a few times, so that some posts have the same.
+/// One of a few times, so that some posts have equal times.
 fn some_time(dice: &mut Dice) -> String {
     let hours = i64::try_from(dice.below(12)).unwrap_or(0);
     let midnight = (moment::now() + TimeDelta::days(2)).date_naive().and_time(chrono::NaiveTime::MIN).and_utc();
@@ -152,7 +152,7 @@ async fn compare(
     let found: Vec<_> = list(&body, "data")?.iter().filter_map(|it| it["id"].as_i64()).collect();
     if found != shown.clone().collect::<Vec<_>>() {
         let shown: Vec<_> = shown.collect();
-        return Err(answer.fault(&format!("ids should be {shown:?} but are {found:?}")));
+        return Err(answer.test_error(&format!("ids should be {shown:?} but are {found:?}")));
     }
     let meta = json!({
         "current_page": page,
@@ -161,14 +161,14 @@ async fn compare(
         "total": total,
     });
     if body["meta"] != meta {
-        return Err(answer.fault(&format!("meta should be {meta} but is {}", body["meta"])));
+        return Err(answer.test_error(&format!("meta should be {meta} but is {}", body["meta"])));
     }
     same(body.as_object().map(serde_json::Map::len), Some(2), "fields of the list")?;
     list(&body, "data")?.iter().try_for_each(crate::shapes::check_post)
 }
 
-async fn pages_together_are_the_whole_list(world: &Deployment) -> Result {
-    let (user, rows) = write_posts(world.new_user().await?, 23).await?;
+async fn pages_cover_the_whole_list(deployment: &Deployment) -> Result {
+    let (user, rows) = write_posts(deployment.new_user().await?, 23).await?;
     for (sort, direction) in [("created_at", "asc"), ("scheduled_at", "desc"), ("scheduled_at", "asc")] {
         let mut seen: Vec<i64> = Vec::new();
         for page in 1..=6 {
@@ -182,8 +182,8 @@ async fn pages_together_are_the_whole_list(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn queries_are_validated(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn queries_are_validated(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for (query, field) in [
         ("status=bogus", "status"),
         ("status=Draft", "status"),
@@ -217,8 +217,8 @@ async fn queries_are_validated(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn an_empty_account_has_one_empty_page(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn empty_list_has_one_empty_page(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     for page in [1_i64, 2, 1000] {
         let body = user.api.get(&format!("/posts?page={page}")).await?.ok(200)?;
         let meta = json!({ "current_page": page, "last_page": 1, "per_page": 15, "total": 0 });
@@ -227,8 +227,8 @@ async fn an_empty_account_has_one_empty_page(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn ids_grow_with_time(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn ids_grow_with_time(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let mut last = 0;
     for _ in 0..20 {
         let post: Value = user.create(&json!({ "content": "a" })).await?;

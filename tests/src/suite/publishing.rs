@@ -1,4 +1,4 @@
-//! Posts that go out, on time and once.
+//! Posts are published on time and once.
 
 use std::time::Duration;
 
@@ -6,40 +6,40 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, fresh, targets},
+    ensure,
+    error::{Result, same},
     moment,
     runner::Check,
-    world::targets,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "publishing",
         [
-            a_post_due_now_goes_out_with_its_picture,
-            a_post_goes_out_on_time_and_never_early,
-            each_account_gets_its_own_words,
-            a_post_a_few_minutes_late_goes_out_at_once,
-            an_unscheduled_post_does_not_go_out,
-            a_deleted_post_does_not_go_out,
-            a_changed_post_goes_out_as_changed,
-            a_post_moved_forward_goes_out_then,
-            a_published_post_cannot_be_changed,
-            many_posts_due_together_go_out_once_each,
-            a_change_at_the_last_moment_is_never_overtaken,
+            post_due_now_is_published_with_its_image,
+            post_is_published_on_time_and_never_early,
+            targets_publish_their_own_text,
+            overdue_post_is_published_immediately,
+            unscheduled_post_is_not_published,
+            deleted_post_is_not_published,
+            changed_post_is_published_as_changed,
+            post_moved_forward_is_published_then,
+            published_post_cannot_be_changed,
+            many_posts_due_together_are_published_once_each,
+            last_moment_change_is_respected,
         ]
     )
 }
 
-/// Long enough for a second delivery to show itself.
+/// Long enough for a duplicate to appear.
 const A_WHILE: Duration = Duration::from_secs(4);
 
-/// The one entry on the timeline with this text, after time for a second one.
-pub(super) async fn once(world: &Deployment, words: &str) -> Result<Value> {
+/// The only entry on the timeline with this text, after enough time for a duplicate.
+pub(super) async fn once(deployment: &Deployment, words: &str) -> Result<Value> {
     tokio::time::sleep(A_WHILE).await;
-    let mut found = world.timeline(words).await?;
+    let mut found = deployment.timeline(words).await?;
     same(found.len(), 1, &format!("entries on the timeline for “{words}”"))?;
     Ok(found.remove(0))
 }
@@ -48,8 +48,8 @@ fn received_at(entry: &Value) -> Result<chrono::DateTime<chrono::Utc>> {
     Ok(text(entry, "received_at")?.parse()?)
 }
 
-async fn a_post_due_now_goes_out_with_its_picture(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn post_due_now_is_published_with_its_image(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("due now with a picture");
     let body = json!({
@@ -63,26 +63,26 @@ async fn a_post_due_now_goes_out_with_its_picture(world: &Deployment) -> Result 
     let published = user.reaches(integer(&post, "id")?, "published", 20).await?;
 
     same(&post["status"], &json!("scheduled"), "status of the answer")?;
-    let entry = once(world, &words).await?;
+    let entry = once(deployment, &words).await?;
     same(&entry["account"], &connection["username"], "account on the timeline")?;
     let media = list(&entry, "media")?;
     same(media.len(), 1, "pictures on the timeline")?;
     same(&media[0]["mime_type"], &json!("image/png"), "mime_type on the timeline")?;
-    let link = url::Url::parse(world.origin())?.join(text(&media[0], "url")?)?;
-    let picture = world.http().get(link).send().await?;
+    let link = url::Url::parse(deployment.origin())?.join(text(&media[0], "url")?)?;
+    let picture = deployment.http().get(link).send().await?;
     same(picture.status().as_u16(), 200, "status of the picture")?;
     same(picture.headers()["content-type"].to_str()?, "image/png", "type of the picture")?;
     let target = &published["platforms"][0];
     same(&target["status"], &json!("published"), "status of the entry")?;
     text(target, "platform_post_id")?;
-    let page = world.http().get(text(target, "platform_post_url")?).send().await?;
+    let page = deployment.http().get(text(target, "platform_post_url")?).send().await?;
     same(page.status().as_u16(), 200, "status of the post's page")?;
     ensure!(page.text().await?.contains(&words), "the post's page does not show it");
     same(&target["error_message"], &Value::Null, "error_message")
 }
 
-async fn a_post_goes_out_on_time_and_never_early(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn post_is_published_on_time_and_never_early(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(1).await?;
     for seconds in [2, 3, 5] {
         let words = fresh("in some seconds");
@@ -91,7 +91,7 @@ async fn a_post_goes_out_on_time_and_never_early(world: &Deployment) -> Result {
 
         let published = user.reaches(post, "published", 20).await?;
 
-        let entry = once(world, &words).await?;
+        let entry = once(deployment, &words).await?;
         let late = received_at(&entry)? - due;
         ensure!(0 <= late.num_milliseconds(), "published {} ms early", -late.num_milliseconds());
         ensure!(late.num_seconds() < 5, "published {} ms late", late.num_milliseconds());
@@ -100,8 +100,8 @@ async fn a_post_goes_out_on_time_and_never_early(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn each_account_gets_its_own_words(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn targets_publish_their_own_text(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let (words, special) = (fresh("for everyone 👋🏽"), fresh("for one"));
     let mut platforms = targets(&[&a, &b])?;
@@ -111,13 +111,13 @@ async fn each_account_gets_its_own_words(world: &Deployment) -> Result {
 
     let post = user.reaches(id, "published", 20).await?;
 
-    same(&once(world, &words).await?["account"], &a["username"], "account of the post's words")?;
-    same(&once(world, &special).await?["account"], &b["username"], "account of the override")?;
+    same(&once(deployment, &words).await?["account"], &a["username"], "account of the post's text")?;
+    same(&once(deployment, &special).await?["account"], &b["username"], "account of the override")?;
     same(&post["platforms"][1]["content"], &json!(special), "content of the entry")
 }
 
-async fn a_post_a_few_minutes_late_goes_out_at_once(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn overdue_post_is_published_immediately(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let words = fresh("four minutes ago");
     let given = moment::in_seconds(-240);
@@ -127,11 +127,11 @@ async fn a_post_a_few_minutes_late_goes_out_at_once(world: &Deployment) -> Resul
 
     same((&post["status"], &post["scheduled_at"]), (&json!("scheduled"), &json!(given)), "status and time")?;
     user.reaches(integer(&post, "id")?, "published", 20).await?;
-    once(world, &words).await.map(|_| ())
+    once(deployment, &words).await.map(|_| ())
 }
 
-async fn an_unscheduled_post_does_not_go_out(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn unscheduled_post_is_not_published(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(1).await?;
     let words = fresh("taken back");
     let id = user.schedule(&words, &[&connection], 4).await?;
@@ -139,12 +139,12 @@ async fn an_unscheduled_post_does_not_go_out(world: &Deployment) -> Result {
     user.change(id, &json!({ "scheduled_at": null })).await?;
 
     tokio::time::sleep(Duration::from_secs(8)).await;
-    same(world.timeline(&words).await?.len(), 0, "entries on the timeline")?;
+    same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")?;
     same(&user.show(id).await?["status"], &json!("draft"), "status")
 }
 
-async fn a_deleted_post_does_not_go_out(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn deleted_post_is_not_published(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(1).await?;
     let words = fresh("deleted");
     let id = user.schedule(&words, &[&connection], 4).await?;
@@ -152,11 +152,11 @@ async fn a_deleted_post_does_not_go_out(world: &Deployment) -> Result {
     user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
 
     tokio::time::sleep(Duration::from_secs(8)).await;
-    same(world.timeline(&words).await?.len(), 0, "entries on the timeline")
+    same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")
 }
 
-async fn a_changed_post_goes_out_as_changed(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn changed_post_is_published_as_changed(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let (old, new) = (fresh("old words"), fresh("new words"));
     let id = user.schedule(&old, &[&a], 5).await?;
@@ -165,14 +165,14 @@ async fn a_changed_post_goes_out_as_changed(world: &Deployment) -> Result {
     user.change(id, &change).await?;
     user.reaches(id, "published", 25).await?;
 
-    let entry = once(world, &new).await?;
+    let entry = once(deployment, &new).await?;
     same(&entry["account"], &b["username"], "account")?;
     same(list(&entry, "media")?.len(), 1, "pictures")?;
-    same(world.timeline(&old).await?.len(), 0, "entries with the old words")
+    same(deployment.timeline(&old).await?.len(), 0, "entries with the old text")
 }
 
-async fn a_post_moved_forward_goes_out_then(world: &Deployment) -> Result {
-    let mut user = world.user().await?;
+async fn post_moved_forward_is_published_then(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let (sooner, later) = (fresh("sooner"), fresh("later"));
     let first = user.schedule(&sooner, &[&connection], 3600).await?;
@@ -184,14 +184,14 @@ async fn a_post_moved_forward_goes_out_then(world: &Deployment) -> Result {
     user.reaches(first, "published", 20).await?;
     let due = moment::read(&user.show(second).await?["scheduled_at"])?;
     user.reaches(second, "published", 30).await?;
-    once(world, &sooner).await?;
-    let entry = once(world, &later).await?;
-    ensure!(due <= received_at(&entry)?, "a post that was put off went out at its old time");
+    once(deployment, &sooner).await?;
+    let entry = once(deployment, &later).await?;
+    ensure!(due <= received_at(&entry)?, "a rescheduled post was published at its old time");
     Ok(())
 }
 
-async fn a_published_post_cannot_be_changed(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn published_post_cannot_be_changed(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(1).await?;
     let words = fresh("final");
     let id = user.schedule(&words, &[&connection], 0).await?;
@@ -214,14 +214,14 @@ async fn a_published_post_cannot_be_changed(world: &Deployment) -> Result {
         let all = user.api.get(&format!("/posts?status={status}")).await?.ok(200)?;
         same(integer(&all["meta"], "total")?, expected, &format!("{status} posts"))?;
     }
-    // No pending post keeps the connection from being disconnected any more.
+    // No pending post prevents disconnecting any more.
     user.api.delete(&format!("/connections/{}", integer(&connection, "id")?)).await?.is(204)?;
     let after = user.show(id).await?;
     same(&after["platforms"][0]["username"], &connection["username"], "username once it is disconnected")
 }
 
-async fn many_posts_due_together_go_out_once_each(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn many_posts_due_together_are_published_once_each(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
     let start = fresh("together");
     let at = moment::in_seconds(8);
@@ -238,7 +238,7 @@ async fn many_posts_due_together_go_out_once_each(world: &Deployment) -> Result 
     }
 
     tokio::time::sleep(A_WHILE).await;
-    let all = world.whole_timeline().await?;
+    let all = deployment.whole_timeline().await?;
     for number in 0..40 {
         let words = format!("{start} {number}");
         let expected = if number % 3 == 0 { 2 } else { 1 };
@@ -247,11 +247,10 @@ async fn many_posts_due_together_go_out_once_each(world: &Deployment) -> Result 
     Ok(())
 }
 
-/// Changes posts around the second in which they are due. A change that was
-/// answered 200 is what goes out; one that was refused came after the post had
-/// gone out.
-async fn a_change_at_the_last_moment_is_never_overtaken(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// Changes posts around the second in which they are due. A change that got a 200 is what is
+/// published; one that was refused arrived after the publish call.
+async fn last_moment_change_is_respected(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let at = moment::now() + chrono::TimeDelta::seconds(4);
     let mut posts = Vec::new();
@@ -275,14 +274,14 @@ async fn a_change_at_the_last_moment_is_never_overtaken(world: &Deployment) -> R
             json!({ "scheduled_at": null })
         };
         let answer = user.api.patch(&format!("/posts/{id}"), &change).await?;
-        ensure!([200, 422].contains(&answer.status), "{}", answer.fault("neither changed nor refused"));
+        ensure!([200, 422].contains(&answer.status), "{}", answer.test_error("neither changed nor refused"));
         changes.push(answer.status == 200);
     }
 
     tokio::time::sleep(Duration::from_secs(8)).await;
     for ((number, (_, words)), changed) in posts.iter().enumerate().zip(changes) {
-        let old = world.timeline(words).await?.len();
-        let new = world.timeline(&format!("{words} new")).await?.len();
+        let old = deployment.timeline(words).await?.len();
+        let new = deployment.timeline(&format!("{words} new")).await?.len();
         let expected = match (changed, number % 2) {
             (false, _) => (1, 0),
             (true, 0) => (0, 1),

@@ -1,4 +1,4 @@
-//! What a token may do.
+//! Scopes of tokens.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,25 +7,25 @@ use crate::{
     answer::integer,
     checks,
     client::Api,
+    deployment::{Deployment, SCOPES},
     ensure,
-    fault::Result,
+    error::Result,
     runner::Check,
-    world::{Deployment, SCOPES},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "scopes",
         [
-            an_unknown_scope_is_refused_by_its_place,
+            unknown_scope_is_reported_by_field,
             every_operation_needs_its_scope,
-            scheduling_with_a_token_for_drafts_is_refused_before_validation,
+            token_for_drafts_is_denied_before_validation,
         ]
     )
 }
 
-async fn an_unknown_scope_is_refused_by_its_place(world: &Deployment) -> Result {
-    let api = world.stranger()?;
+async fn unknown_scope_is_reported_by_field(deployment: &Deployment) -> Result {
+    let api = deployment.stranger()?;
     let rows: [(Value, &[&str]); 6] = [
         (json!(["posts:raed"]), &["scopes.0"]),
         (json!(["posts:read", "POSTS:READ", ""]), &["scopes.1", "scopes.2"]),
@@ -42,10 +42,10 @@ async fn an_unknown_scope_is_refused_by_its_place(world: &Deployment) -> Result 
     Ok(())
 }
 
-/// The second one permits drafts alone.
+/// The second one allows drafts only.
 const POSTS: &[&str] = &["posts:write", "posts:draft"];
 
-/// The scopes that permit an operation, each by itself.
+/// Operations with their scopes, each of which is sufficient alone.
 const OPERATIONS: [(Method, &str, &[&str]); 19] = [
     (Method::GET, "/user", &["user:read"]),
     (Method::GET, "/connections", &["connections:read"]),
@@ -68,25 +68,25 @@ const OPERATIONS: [(Method, &str, &[&str]); 19] = [
     (Method::GET, "/webhooks/1/deliveries", &["webhooks:write"]),
 ];
 
-async fn every_operation_needs_its_scope(world: &Deployment) -> Result {
+async fn every_operation_needs_its_scope(deployment: &Deployment) -> Result {
     for scope in SCOPES {
         let operations: Vec<_> = OPERATIONS.into_iter().filter(|it| it.2.contains(&scope)).collect();
         let enough = operations.first().map_or(&[][..], |it| it.2);
         let others: Vec<_> = SCOPES.into_iter().filter(|it| !enough.contains(it)).collect();
-        let with = world.new_user_with(&[scope]).await?;
-        let without = world.new_user_with(&others).await?;
+        let with = deployment.new_user_with(&[scope]).await?;
+        let without = deployment.new_user_with(&others).await?;
         for (method, path, _) in operations {
             let message = ask(&without.api, method.clone(), path).await?.refused(403)?;
             ensure!(message.contains(scope), "403 for {method} {path} does not name {scope}: {message}");
             let answer = ask(&with.api, method.clone(), path).await?;
-            ensure!(![401, 403].contains(&answer.status), "{}", answer.fault("refused with the scope it needs"));
+            ensure!(![401, 403].contains(&answer.status), "{}", answer.test_error("refused with the scope it needs"));
         }
     }
     Ok(())
 }
 
-async fn scheduling_with_a_token_for_drafts_is_refused_before_validation(world: &Deployment) -> Result {
-    let user = world.new_user_with(&["posts:draft"]).await?;
+async fn token_for_drafts_is_denied_before_validation(deployment: &Deployment) -> Result {
+    let user = deployment.new_user_with(&["posts:draft"]).await?;
     let id = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     let path = format!("/posts/{id}");
     for at in [json!("2031-01-01T09:00:00Z"), json!("now"), json!("soon"), json!("2001-01-01T09:00:00Z"), json!(7)] {
@@ -98,8 +98,7 @@ async fn scheduling_with_a_token_for_drafts_is_refused_before_validation(world: 
     Ok(())
 }
 
-/// Sends a body that is not even JSON, because the scope is checked before the
-/// body.
+/// Sends an invalid body, because the scope is checked before the body.
 async fn ask(api: &Api, method: Method, path: &str) -> Result<crate::answer::Answer> {
     let call = api.call(method.clone(), path);
     let body = method == Method::PATCH || method == Method::POST && path != "/connections/connect/sandbox";

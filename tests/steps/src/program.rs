@@ -1,4 +1,4 @@
-//! How a test program begins and ends.
+//! Arguments and exit codes of a test program.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -6,17 +6,17 @@ use clap::Args;
 
 use crate::{
     ensure,
-    fault::Result,
+    error::Result,
     report::{Report, say},
 };
 
-/// What every test program can be told.
+/// Options of every test program
 #[derive(Args, Clone, Debug, Default)]
 pub struct Common {
-    /// Only what has this in its name.
+    /// Run only checks with this in their name
     #[arg(long)]
     pub only: Option<String>,
-    /// Write the results here.
+    /// Write the results to this file
     #[arg(long)]
     pub json: Option<PathBuf>,
 }
@@ -25,37 +25,36 @@ pub struct Common {
 pub fn done(outcome: Result) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            say(&fault.to_string());
+        Err(error) => {
+            say(&error.to_string());
             ExitCode::FAILURE
         }
     }
 }
 
-/// Ends a program that has counted its checks, and said whether all passed.
+/// Ends a program that has counted and printed its checks.
 pub fn ended(all_passed: Result<bool>) -> ExitCode {
     match all_passed {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(fault) => {
-            say(&format!("{fault}\n\n0 passed, 1 failed"));
+        Err(error) => {
+            say(&format!("{error}\n\n0 passed, 1 failed"));
             ExitCode::FAILURE
         }
     }
 }
 
 impl Common {
-    /// Whether something of this name is to run.
+    /// Whether a check with this name runs.
     pub fn wants(&self, name: &str) -> bool {
         let plain = |it: &str| it.replace('_', " ");
         self.only.as_deref().is_none_or(|it| plain(name).contains(&plain(it)))
     }
 
-    /// Ends a program: prints what failed and `N passed, N failed`, and returns
-    /// the exit code.
+    /// Ends a program: prints the failures and `N passed, N failed`, and returns the exit code.
     pub fn end(&self, run: Result<Report>) -> ExitCode {
         let finished = run.and_then(|report| {
-            // A name that was written wrong must not pass for a test.
+            // A misspelled name must not count as a passed test.
             let only = self.only.as_deref().filter(|_| report.is_empty());
             ensure!(only.is_none(), "nothing has {:?} in its name", only.unwrap_or_default());
             report.finish(self.json.as_deref())

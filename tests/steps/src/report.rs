@@ -1,4 +1,4 @@
-//! What was checked, in words and as JSON.
+//! Results of checks, printed and as JSON.
 
 use std::{
     fs,
@@ -9,19 +9,16 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::fault::{Fault, Result};
+use crate::error::{Result, TestError};
 
-/// The result of one named check.
 pub struct Line {
     /// Area and name.
     pub name: String,
-    /// How long it took.
     pub took: Duration,
     /// `None` when it passed.
-    pub fault: Option<Fault>,
+    pub error: Option<TestError>,
 }
 
-/// All results of a run.
 #[derive(Default)]
 pub struct Report {
     lines: Vec<Line>,
@@ -30,31 +27,29 @@ pub struct Report {
 impl Report {
     /// Adds a result and prints it.
     pub fn add(&mut self, line: Line) {
-        let verdict = if line.fault.is_some() { "FAIL" } else { "ok  " };
+        let verdict = if line.error.is_some() { "FAIL" } else { "ok  " };
         say(&format!("{verdict} {:6.1} s  {}", line.took.as_secs_f64(), line.name));
         self.lines.push(line);
     }
 
-    /// Takes over the results of another report, which were printed already.
+    /// Adds the results of another report, which are already printed.
     pub fn extend(&mut self, other: Self) {
         self.lines.extend(other.lines);
     }
 
-    /// Whether nothing was checked.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// How many failed.
     pub fn failed(&self) -> usize {
-        self.lines.iter().filter(|it| it.fault.is_some()).count()
+        self.lines.iter().filter(|it| it.error.is_some()).count()
     }
 
-    /// Prints the failures and, last, `N passed, N failed`.
+    /// Prints the failures and, last, `N passed, N failed`. True if all passed.
     pub fn finish(&self, json_file: Option<&Path>) -> Result<bool> {
         for line in &self.lines {
-            if let Some(fault) = &line.fault {
-                say(&format!("\nFAIL {}\n      {fault}", line.name));
+            if let Some(error) = &line.error {
+                say(&format!("\nFAIL {}\n      {error}", line.name));
             }
         }
         if let Some(file) = json_file {
@@ -71,9 +66,9 @@ impl Report {
             .map(|it| {
                 json!({
                     "name": it.name,
-                    "passed": it.fault.is_none(),
+                    "passed": it.error.is_none(),
                     "seconds": it.took.as_secs_f64(),
-                    "fault": it.fault.as_ref().map(ToString::to_string),
+                    "error": it.error.as_ref().map(ToString::to_string),
                 })
             })
             .collect();
@@ -81,7 +76,7 @@ impl Report {
     }
 }
 
-/// Writes a line for the person who watches.
+/// Prints a line at once.
 pub fn say(words: &str) {
     let _ = writeln!(io::stdout().lock(), "{words}");
 }

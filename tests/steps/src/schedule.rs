@@ -1,5 +1,4 @@
-//! Decides which steps run when: as many at the same time as do not disturb
-//! each other.
+//! Decides which steps run when: as many at the same time as do not disturb each other.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -8,23 +7,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a step needs of the machine.
+/// The resource that a step needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// All cores. One such step runs at a time, in the order of the list.
     Computes,
-    /// Mostly time. Such a step begins as soon as what it needs has passed.
+    /// Mostly time. Such a step begins as soon as the steps that it needs have passed.
     Waits,
     /// The whole machine, because it measures.
     Measures,
 }
 
-/// What the schedule knows about a step.
+/// A step as the schedule sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// The step's name.
     pub name: &'static str,
-    /// What it needs of the machine.
     pub kind: Kind,
     /// Steps that must have passed before; without them this one cannot run.
     pub needs: &'static [&'static str],
@@ -32,11 +29,10 @@ pub struct Place {
     pub after: &'static [&'static str],
 }
 
-/// What became of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
     Ran {
-        /// How long it waited for others.
+        /// How long it waited for other steps.
         waited: Duration,
         result: T,
     },
@@ -47,8 +43,8 @@ pub enum Outcome<T> {
     },
 }
 
-/// Runs all steps, and returns what became of each, in the order of the list.
-/// `run` runs a step, `passed` says whether its result is good.
+/// Runs all steps, and returns their outcomes in the order of the list. `run` runs a step, `passed`
+/// decides whether its result is good.
 pub fn run<T: Send>(places: &[Place], run: impl Fn(usize) -> T + Sync, passed: impl Fn(&T) -> bool) -> Vec<Outcome<T>> {
     let began = Instant::now();
     let mut outcomes: Vec<Option<Outcome<T>>> = places.iter().map(|_| None).collect();
@@ -74,7 +70,7 @@ pub fn run<T: Send>(places: &[Place], run: impl Fn(usize) -> T + Sync, passed: i
             }
             let Ok((index, waited, result)) = ends.recv() else { break };
             running.retain(|it| *it != index);
-            // Otherwise it would be waited for without an end.
+            // Otherwise the schedule would wait forever.
             let result = result.unwrap_or_else(|panic| resume_unwind(panic));
             outcomes[index] = Some(Outcome::Ran { waited, result });
         }

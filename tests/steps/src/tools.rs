@@ -1,4 +1,4 @@
-//! Programs from elsewhere, each in a folder of its own under `.tools/`.
+//! External programs, each in a folder of its own under `.tools/`.
 
 use std::{
     fs,
@@ -8,8 +8,9 @@ use std::{
 };
 
 use crate::{
-    ROOT, ensure, fail,
-    fault::{Fault, Result},
+    ROOT, ensure,
+    error::{Result, TestError},
+    fail,
     report::say,
 };
 
@@ -18,13 +19,13 @@ use crate::{
 pub struct PythonTool {
     program: &'static str,
     packages: &'static [&'static str],
-    mended: &'static [Mend],
+    patches: &'static [Patch],
 }
 
-/// A patch to a package that does not behave as we need it.
+/// A patch of a package that does not behave as we need it.
 #[derive(Clone, Copy, Debug)]
-struct Mend {
-    /// The file, below the installed packages.
+struct Patch {
+    /// The file, relative to the installed packages.
     file: &'static str,
     from: &'static str,
     to: &'static str,
@@ -32,61 +33,59 @@ struct Mend {
 
 /// Tests the served API document.
 pub const SCHEMATHESIS: PythonTool =
-    PythonTool { program: "schemathesis", packages: &["schemathesis==4.32.5"], mended: &[] };
+    PythonTool { program: "schemathesis", packages: &["schemathesis==4.32.5"], patches: &[] };
 
 /// Builds, checks and deploys the template.
-pub const SAM: PythonTool = PythonTool { program: "sam", packages: &["aws-sam-cli==1.170.0"], mended: &[] };
+pub const SAM: PythonTool = PythonTool { program: "sam", packages: &["aws-sam-cli==1.170.0"], patches: &[] };
 
-/// Stands in for AWS on one port. The other two make it understand SAM's
-/// templates and sign tokens.
+/// Emulates AWS on one port. The other two packages let it understand SAM's templates and sign
+/// tokens.
 pub const MINISTACK: PythonTool = PythonTool {
     program: "ministack",
     packages: &["ministack==1.5.33", "aws-sam-translator==1.115.0", "cryptography==50.0.2"],
-    mended: &[
-        // An HTTP API tells functions the caller's address. All callers of the
-        // emulator are this machine, so it takes the address from a header that
-        // only the tests' proxy sets.
-        Mend {
+    patches: &[
+        // An HTTP API passes the caller's address to functions. All callers of the emulator are
+        // this machine, so it takes the address from a header that only the tests' proxy sets.
+        Patch {
             file: "ministack/services/apigateway.py",
             from: "                \"sourceIp\": \"127.0.0.1\",\n                \"userAgent\": headers.get",
             to: "                \"sourceIp\": headers.get(\"x-source-ip\", \"127.0.0.1\"),\n                \"userAgent\": headers.get",
         },
-        // An HTTP API answers OPTIONS itself only when CORS is configured:
-        // "Configure CORS for HTTP APIs" in the API Gateway guide.
-        Mend {
+        // An HTTP API answers OPTIONS itself only when CORS is configured: "Configure CORS for HTTP
+        // APIs" in the API Gateway guide.
+        Patch {
             file: "ministack/services/apigateway.py",
             from: "    if method == \"OPTIONS\":\n        return _cors_preflight_response",
             to: "    if method == \"OPTIONS\" and cors_cfg:\n        return _cors_preflight_response",
         },
-        // Condition keys of KMS and EventBridge. Both are in the Service
-        // Authorization Reference.
-        Mend {
+        // Condition keys of KMS and EventBridge. Both are in the Service Authorization Reference.
+        Patch {
             file: "ministack/app.py",
             from: "                if service == \"s3\"\n                else None\n            )\n            if service == \"logs\":",
             to: "                if service == \"s3\"\n                else {f\"kms:EncryptionContext:{name}\": value for name, value in (json.loads(body or b\"{}\").get(\"EncryptionContext\") or {}).items()} if service == \"kms\"\n                else {\"events:source\": [it.get(\"Source\", \"\") for it in json.loads(body or b\"{}\").get(\"Entries\", [])]} if service == \"events\"\n                else None\n            )\n            if service == \"logs\":",
         },
-        // A condition key of DynamoDB, of requests for one item of the table `vault`:
-        // "Specifying conditions: using condition keys" in its guide.
-        Mend {
+        // A condition key of DynamoDB, of requests for one item of the table `vault`: "Specifying
+        // conditions: using condition keys" in its guide.
+        Patch {
             file: "ministack/app.py",
             from: "                dynamodb_service_context(body) if service == \"dynamodb\"",
             to: "                {**dynamodb_service_context(body), \"dynamodb:LeadingKeys\": [key[\"S\"] for it in [json.loads(body or b\"{}\")] for key in [(it.get(\"Key\") or it.get(\"Item\") or {}).get(\"entry\")] if key]} if service == \"dynamodb\"",
         },
-        // SQS requires sqs:SendMessage for sending a batch: "Amazon SQS API
-        // permissions" in its guide.
-        Mend {
+        // SQS requires sqs:SendMessage for sending a batch: "Amazon SQS API permissions" in its
+        // guide.
+        Patch {
             file: "ministack/core/iam_actions.py",
             from: "    if \".\" in target:\n        return target.rsplit(\".\", 1)[-1]",
             to: "    if target == \"AmazonSQS.SendMessageBatch\":\n        return \"SendMessage\"\n    if \".\" in target:\n        return target.rsplit(\".\", 1)[-1]",
         },
-        // CloudFormation turns a parameter into a number where the property is
-        // one: here and in the next.
-        Mend {
+        // CloudFormation converts a parameter into a number where the property is one: here and in
+        // the next patch.
+        Patch {
             file: "ministack/services/cognito.py",
             from: "min_len = policy.get(\"MinimumLength\", 8)",
             to: "min_len = int(policy.get(\"MinimumLength\", 8))",
         },
-        Mend {
+        Patch {
             file: "ministack/services/lambda_svc.py",
             from: "limit = (esm.get(\"ScalingConfig\") or {}).get(\"MaximumConcurrency\") or _ESM_SQS_DEFAULT_CONCURRENCY",
             to: "limit = int((esm.get(\"ScalingConfig\") or {}).get(\"MaximumConcurrency\") or _ESM_SQS_DEFAULT_CONCURRENCY)",
@@ -95,29 +94,29 @@ pub const MINISTACK: PythonTool = PythonTool {
 };
 
 /// The client with which an operator manages a deployment.
-pub const AWS_CLI: PythonTool = PythonTool { program: "aws", packages: &["awscli==1.46.3"], mended: &[] };
+pub const AWS_CLI: PythonTool = PythonTool { program: "aws", packages: &["awscli==1.46.3"], patches: &[] };
 
-/// Speaks Mastodon's API, and was written by others.
+/// An independent server with Mastodon's API.
 pub const MASTODON_MOCK: PythonTool =
-    PythonTool { program: "mastodon_mock", packages: &["mastodon_mock==0.6.1"], mended: &[] };
+    PythonTool { program: "mastodon_mock", packages: &["mastodon_mock==0.6.1"], patches: &[] };
 
-/// A homeserver of Matrix.
+/// A Matrix homeserver.
 pub const SYNAPSE: PythonTool =
-    PythonTool { program: "synapse_homeserver", packages: &["matrix-synapse==1.163.2"], mended: &[] };
+    PythonTool { program: "synapse_homeserver", packages: &["matrix-synapse==1.163.2"], patches: &[] };
 
-/// Finds words that are written wrong.
-pub const TYPOS: PythonTool = PythonTool { program: "typos", packages: &["typos==1.52.0"], mended: &[] };
+/// Finds misspelled words.
+pub const TYPOS: PythonTool = PythonTool { program: "typos", packages: &["typos==1.52.0"], patches: &[] };
 
 /// Checks the dependencies against `deny.toml`.
 pub const CARGO_DENY: CargoTool = CargoTool { program: "cargo-deny", version: "0.20.2" };
 
-/// Finds dependencies that nothing uses.
+/// Finds unused dependencies.
 pub const CARGO_MACHETE: CargoTool = CargoTool { program: "cargo-machete", version: "0.9.2" };
 
-/// Changes sources and runs their tests.
+/// Mutates sources and runs their tests.
 pub const CARGO_MUTANTS: CargoTool = CargoTool { program: "cargo-mutants", version: "27.0.0" };
 
-/// A Rust program, built from its sources.
+/// A Rust program, built from source.
 #[derive(Clone, Copy, Debug)]
 pub struct CargoTool {
     program: &'static str,
@@ -125,15 +124,14 @@ pub struct CargoTool {
 }
 
 impl CargoTool {
-    /// Its program; it is built unless it is there.
+    /// The program; it is built if it is missing.
     pub fn program(&self) -> Result<PathBuf> {
         let folder = Path::new(ROOT).join(".tools").join(format!("{}-{}", self.program, self.version));
         let program = folder.join("bin").join(self.program);
         if !program.exists() {
             say(&format!("       installing {} {}", self.program, self.version));
             let arguments = ["install", "--quiet", "--locked", "--no-track", self.program, "--version", self.version];
-            // With a low priority, so that it does not slow down what others
-            // wait for.
+            // With a low priority, so that it does not slow down other steps.
             run(Command::new("nice").arg("-n15").arg("cargo").args(arguments).arg("--root").arg(&folder))?;
         }
         Ok(program)
@@ -141,13 +139,12 @@ impl CargoTool {
 }
 
 impl PythonTool {
-    /// Its program; it is installed unless it is there.
+    /// The program; it is installed if it is missing.
     pub fn program(&self) -> Result<PathBuf> {
         let folder = Path::new(ROOT).join(".tools").join(self.program);
         let program = folder.join("bin").join(self.program);
         let installed = folder.join("installed");
-        // A note in the folder says what is installed there; if anything
-        // differs, it is installed again.
+        // A note in the folder says what is installed; if anything differs, it is installed again.
         let wanted = format!("{self:?}");
         if fs::read_to_string(&installed).is_ok_and(|it| it == wanted) {
             return Ok(program);
@@ -155,7 +152,7 @@ impl PythonTool {
         say(&format!("       installing {} into .tools/{}", self.packages.join(" "), self.program));
         run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
         run(Command::new(folder.join("bin/pip")).args(["install", "--quiet"]).args(self.packages))?;
-        for mend in self.mended {
+        for mend in self.patches {
             mend.apply(&folder)?;
         }
         fs::write(installed, wanted)?;
@@ -163,7 +160,7 @@ impl PythonTool {
     }
 }
 
-impl Mend {
+impl Patch {
     fn apply(&self, folder: &Path) -> Result {
         // This folder is named after Python's version.
         let versions = fs::read_dir(folder.join("lib"))?.collect::<std::io::Result<Vec<_>>>()?;
@@ -177,39 +174,36 @@ impl Mend {
     }
 }
 
-/// What drives Chromium, for the scripts in tests/browser and tests/bluesky; it
-/// is installed unless it is there.
+/// Installs the driver of Chromium for the scripts in tests/browser and tests/bluesky, if it is
+/// missing.
 pub fn browser_driver() -> Result {
     packages("tests/browser")
 }
 
-/// What verifies webhooks, for the script in tests/webhooks; it is installed
-/// unless it is there.
+/// Installs the webhook verification for the script in tests/webhooks, if it is missing.
 pub fn webhook_receiver() -> Result {
     packages("tests/webhooks")
 }
 
-/// What an assistant speaks to this service with, for the script in tests/assistant;
-/// it is installed unless it is there.
+/// Installs the MCP client for the script in tests/assistant, if it is missing.
 pub fn assistant() -> Result {
     packages("tests/assistant")
 }
 
-/// What makes a client of the served document, for the script in tests/typescript; it
-/// is installed unless it is there.
+/// Installs the client generator for the script in tests/typescript, if it is missing.
 pub fn typescript() -> Result {
     packages("tests/typescript")
 }
 
-/// Installs the packages of npm that a folder names, unless they are there.
+/// Installs the npm packages of a folder, if they are missing.
 ///
-/// One at a time: checks that run side by side ask for the same, and npm empties
-/// the folder before it fills it.
+/// One at a time: concurrent checks need the same packages, and npm empties the folder before it
+/// fills it.
 fn packages(folder: &str) -> Result {
     static INSTALLING: Mutex<()> = Mutex::new(());
     let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(ROOT).join(folder);
-    // npm writes the second file when it has installed what the first one says.
+    // npm writes the second file when it has installed the packages of the first one.
     let [wanted, installed] = ["package-lock.json", "node_modules/.package-lock.json"].map(|it| folder.join(it));
     if let Ok(installed) = fs::metadata(installed)
         && fs::metadata(wanted)?.modified()? <= installed.modified()?
@@ -219,10 +213,10 @@ fn packages(folder: &str) -> Result {
     run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder)).map(drop)
 }
 
-/// Runs a command to its end; its output is shown only when it fails.
+/// Runs a command; its output is shown only when it fails.
 pub fn run(command: &mut Command) -> Result<String> {
     let shown = command.get_program().display().to_string();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| Fault::new(format!("{shown}: {error}")))?;
+    let output = command.stdin(Stdio::null()).output().map_err(|error| TestError::new(format!("{shown}: {error}")))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     ensure!(output.status.success(), "{shown}: {}\n{said}{}", output.status, String::from_utf8_lossy(&output.stderr));
     Ok(said)

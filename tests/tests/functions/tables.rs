@@ -6,8 +6,8 @@ use dynoxide::Database;
 use storage::Table;
 use tokio::net::TcpListener;
 
-/// Starts DynamoDB in this process, with every table, empty, under names with
-/// this prefix; returns its URL.
+/// Starts DynamoDB in this process with every table, empty, under names with this prefix; returns
+/// its URL.
 pub(crate) async fn start(prefix: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! Modules must not depend on each other in a circle.
+//! Modules must not depend on each other in cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,16 +6,15 @@ use std::path::{Path, PathBuf};
 
 use tests::template::ROOT;
 
-/// A module's place in its crate; the crate's root is empty.
+/// A module's path in its crate; the crate's root is empty.
 type Module = Vec<String>;
 
-/// Modules of one folder, each with everything below it, never name each other
-/// in a circle. So they have an order in which they can be read.
+/// Modules of one folder, each with everything below it, never name each other in a cycle. So there
+/// is an order in which they can be read.
 ///
-/// A module and the files in its own folder count as one and may name each
-/// other.
+/// A module and the files in its own folder count as one and may name each other.
 #[test]
-fn no_modules_name_one_another_in_a_circle() {
+fn modules_have_no_cycles() {
     let mut circles = Vec::new();
     for root in crate_roots() {
         let sources = Sources::read(&root);
@@ -25,7 +24,7 @@ fn no_modules_name_one_another_in_a_circle() {
 }
 
 #[test]
-fn a_circle_is_found_through_folders_and_through_what_is_passed_on() {
+fn cycle_is_found_through_folders_and_reexports() {
     let sources = |files: &[(&str, &str)]| {
         Sources::of(files.iter().map(|(path, text)| (module_of(Path::new(path)), (*text).to_owned())))
     };
@@ -46,8 +45,7 @@ fn a_circle_is_found_through_folders_and_through_what_is_passed_on() {
     assert_eq!(found(&[("a.rs", ""), ("b.rs", tested), ("c.rs", "use crate::b::B;")]), 0, "nor does a test below");
 }
 
-/// The folders of all crates: each library, and each program that has several
-/// files.
+/// The source folders of all crates: each library, and each program with several files.
 fn crate_roots() -> Vec<PathBuf> {
     let folders = |below: &str| -> Vec<PathBuf> {
         let entries = fs::read_dir(Path::new(ROOT).join(below)).into_iter().flatten();
@@ -74,9 +72,9 @@ fn module_of(file: &Path) -> Module {
 /// The names that the modules of a crate use.
 struct Sources {
     modules: BTreeSet<Module>,
-    /// Every path that a module names, from the root of the crate on.
+    /// Every path that a module names, from the root of the crate.
     named: BTreeMap<Module, BTreeSet<Module>>,
-    /// What a module imports, by the name that it has there.
+    /// The imports of a module, by their local names.
     taken: BTreeMap<Module, BTreeMap<String, Module>>,
 }
 
@@ -118,7 +116,7 @@ impl Sources {
         sources
     }
 
-    /// The module that defines what this path names.
+    /// The module that defines the target of this path.
     fn home(&self, path: &[String], steps: usize) -> Module {
         let known = (0..=path.len()).rev().find(|it| self.modules.contains(&path[..*it]));
         let (module, rest) = path.split_at(known.unwrap_or_default());
@@ -132,8 +130,7 @@ impl Sources {
     }
 
     fn circles(&self) -> Vec<String> {
-        // Edges between modules of one folder, each with the words that report
-        // it.
+        // Edges between modules of one folder, each with its description for the report.
         let mut edges: BTreeMap<Module, BTreeMap<Module, String>> = BTreeMap::new();
         for (module, paths) in &self.named {
             for home in paths.iter().map(|it| self.home(it, 8)) {
@@ -171,13 +168,13 @@ impl Sources {
     }
 }
 
-/// Tests inside the file may use anything, so they are left out.
+/// Tests in the file may use anything, so they are excluded.
 fn without_comments_and_tests(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     text.lines().map(|it| it.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// Everything that `use` imports, with its name here.
+/// All imports, with their local names.
 fn uses(text: &str) -> Vec<(Module, String)> {
     let mut found = Vec::new();
     for statement in text.split(';') {
@@ -227,7 +224,7 @@ fn segments(path: &str) -> Module {
     path.split("::").map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
 }
 
-/// Paths that begin with `crate`, `super` or `self`, wherever they stand.
+/// Paths outside of `use` that begin with `crate`, `super` or `self`.
 fn inline_paths(text: &str) -> Vec<Module> {
     let is_word = |it: char| it.is_alphanumeric() || it == '_';
     let mut found = Vec::new();
@@ -243,8 +240,7 @@ fn inline_paths(text: &str) -> Vec<Module> {
     found
 }
 
-/// A path of this module from the root of the crate on; `None` for another
-/// crate's.
+/// The path from the root of the crate; `None` for another crate's.
 fn from_root(path: &[String], module: &Module) -> Option<Module> {
     let mut place = module.clone();
     let mut segments = path.iter().peekable();

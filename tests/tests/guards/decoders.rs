@@ -1,13 +1,13 @@
-//! Which programs carry decoders of pictures.
+//! Which programs contain image decoders.
 
 use std::process::Command;
 
 use tests::template::{FUNCTIONS, ROOT};
 
-/// Crates that decode pictures, by the beginnings of their names.
+/// Crates that decode images, by prefixes of their names.
 const DECODERS: [&str; 5] = ["image", "png", "zune-", "jpeg", "webp"];
 
-/// What a function is linked with, by the names of the packages.
+/// The names of the packages that a function is linked with.
 fn linked(function: &str) -> Vec<String> {
     let arguments = ["tree", "--offline", "--package", function, "--edges", "normal,build", "--prefix", "none"];
     let tree =
@@ -17,10 +17,10 @@ fn linked(function: &str) -> Vec<String> {
     tree.lines().filter_map(|it| it.split(' ').next()).map(str::to_owned).collect()
 }
 
-/// A file can be made to end whoever decodes it, or to take it over. So that is
-/// a function that holds nothing: no post, no credentials, no table.
+/// A malicious file can crash or take over the program that decodes it. So the decoding function
+/// has no access to posts, credentials or tables.
 #[test]
-fn only_pictures_decodes_pictures_and_it_carries_nothing_else() {
+fn only_the_pictures_function_decodes_images() {
     for function in FUNCTIONS {
         let linked = linked(function);
         assert!(linked.iter().any(|it| it == "cloud"), "{function}: {linked:?}");

@@ -1,4 +1,4 @@
-//! The API's document.
+//! The API document.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tests::template::ROOT;
 use crate::{Names, document};
 
 #[test]
-fn the_document_that_is_served_is_the_one_of_the_routes() {
+fn served_document_matches_the_routes() {
     let file = Path::new(ROOT).join("libs/api/openapi.json");
     let described = format!("{:#}\n", document());
     if std::env::var_os("UPDATE").is_some() {
@@ -22,7 +22,7 @@ fn the_document_that_is_served_is_the_one_of_the_routes() {
 }
 
 #[test]
-fn every_operation_is_described_in_full() {
+fn every_operation_is_fully_described() {
     let document = document();
     let operations = operations(&document);
     assert_eq!(
@@ -64,7 +64,7 @@ fn every_operation_is_described_in_full() {
     assert!(lacks.is_empty(), "the document lacks\n{}", lacks.join("\n"));
 }
 
-/// Whether a body comes with an example, of its own or of its schema.
+/// Whether a body has an example, its own or its schema's.
 fn has_example(document: &Value, body: &Value) -> bool {
     let mut media = body["content"].as_object().unwrap().values();
     media.all(|it| it.get("example").or(it.get("examples")).is_some() || schema_has_example(document, &it["schema"]))

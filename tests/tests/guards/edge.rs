@@ -19,7 +19,7 @@ fn original(user: u64, media: u64, mime_type: MimeType) -> MediaPath {
     MediaPath::new(UserId::new(user).unwrap(), MediaId::new(media).unwrap(), mime_type)
 }
 
-/// Files with the smallest and the largest ids, of every type, as they are and derived.
+/// Files with the smallest and the largest ids, of every type, as uploaded and derived.
 fn files() -> Vec<PublicFile> {
     let last = (1 << 53) - 1;
     let mut files = Vec::new();
@@ -37,8 +37,8 @@ fn files() -> Vec<PublicFile> {
     files
 }
 
-/// The answers of the function to requests with these paths and queries, at [`now`]: the URI
-/// that it leads to, or its status.
+/// The results of the function for requests with these paths and queries, at [`now`]: the URI that
+/// it maps to, or its status.
 fn answers(requests: &[(String, Value)]) -> Vec<Value> {
     let template = Template::read_edge().unwrap();
     let function = &template.resources("AWS::CloudFront::Function")["FileAddress"];
@@ -69,7 +69,7 @@ fn answers(requests: &[(String, Value)]) -> Vec<Value> {
 }
 
 #[test]
-fn the_edge_leads_each_address_to_the_key_of_its_file() {
+fn edge_maps_each_address_to_the_key_of_its_file() {
     let key = FileKey::new(SECRET).unwrap();
     let files = files();
     let requests: Vec<_> = files
@@ -86,7 +86,7 @@ fn the_edge_leads_each_address_to_the_key_of_its_file() {
 }
 
 #[test]
-fn the_edge_and_the_service_refuse_the_same_addresses() {
+fn edge_and_service_refuse_the_same_addresses() {
     let (key, other) = (FileKey::new(SECRET).unwrap(), FileKey::random());
     let at =
         |file, seconds, key: &FileKey| FileAddress { file, expires_at: now() + TimeDelta::seconds(seconds) }.path(key);
@@ -137,9 +137,9 @@ fn the_edge_and_the_service_refuse_the_same_addresses() {
     }
 }
 
-/// What the service answers in `functions/media`, `CloudFront` has to add to the bucket's answer.
+/// `CloudFront` must add the headers that `functions/media` sends to the bucket's response.
 #[test]
-fn files_from_the_edge_run_nothing_and_are_not_kept() {
+fn files_from_the_edge_run_nothing_and_are_not_cached() {
     let template = Template::read_edge().unwrap();
     let headers = template.resources("AWS::CloudFront::ResponseHeadersPolicy");
     let headers = &headers["FileHeaders"]["ResponseHeadersPolicyConfig"];
@@ -158,7 +158,7 @@ fn files_from_the_edge_run_nothing_and_are_not_kept() {
 }
 
 #[test]
-fn the_bucket_lets_only_the_named_distribution_read_files() {
+fn only_the_named_distribution_may_read_the_bucket() {
     let template = Template::read().unwrap();
     let policies = template.resources("AWS::S3::BucketPolicy");
     let statements = policies["MediaBucketPolicy"]["PolicyDocument"]["Statement"].as_array().unwrap();

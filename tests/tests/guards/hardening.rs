@@ -1,4 +1,4 @@
-//! Checks what the template closes, encrypts and keeps.
+//! What the template closes, encrypts and retains.
 
 use serde_json::{Value, json};
 use tests::template::Template;
@@ -13,7 +13,7 @@ fn refers_to(value: &Value, name: &str) -> bool {
     *value == json!({ "Ref": name }) || *value == json!({ "Fn::GetAtt": [name, "Arn"] })
 }
 
-/// Whether a policy refuses whoever comes without TLS.
+/// Whether a policy denies requests without TLS.
 fn wants_tls(policy: &Value) -> bool {
     let statements = policy["PolicyDocument"]["Statement"].as_array();
     statements.into_iter().flatten().any(|it| {
@@ -25,7 +25,7 @@ fn wants_tls(policy: &Value) -> bool {
 }
 
 #[test]
-fn every_queue_and_bucket_wants_tls() {
+fn every_queue_and_bucket_requires_tls() {
     let template = Template::read().unwrap();
     let policies = properties(&template, "AWS::SQS::QueuePolicy");
     for (queue, it) in properties(&template, "AWS::SQS::Queue") {
@@ -40,7 +40,7 @@ fn every_queue_and_bucket_wants_tls() {
 }
 
 #[test]
-fn logs_and_alarms_are_encrypted_under_a_key_where_that_is_wanted() {
+fn logs_and_alarms_are_encrypted_if_a_key_is_given() {
     let template = Template::read().unwrap();
     let key = json!({ "Fn::If": ["EncryptsLogs", { "Fn::GetAtt": ["LogKey", "Arn"] }, { "Ref": "AWS::NoValue" }] });
     for (name, it) in properties(&template, "AWS::Logs::LogGroup") {
@@ -52,7 +52,7 @@ fn logs_and_alarms_are_encrypted_under_a_key_where_that_is_wanted() {
 }
 
 #[test]
-fn what_is_deleted_from_the_bucket_can_be_brought_back_for_days_and_not_for_ever() {
+fn deleted_files_can_be_restored_for_a_limited_number_of_days() {
     let template = Template::read().unwrap();
     for (bucket, it) in properties(&template, "AWS::S3::Bucket") {
         assert_eq!(it["VersioningConfiguration"]["Status"], "Enabled", "{bucket}");
@@ -66,7 +66,7 @@ fn what_is_deleted_from_the_bucket_can_be_brought_back_for_days_and_not_for_ever
 }
 
 #[test]
-fn with_a_domain_the_gateways_own_address_is_closed() {
+fn domain_closes_the_address_of_the_gateway() {
     let template = Template::read().unwrap();
     for (_, it) in properties(&template, "AWS::ApiGatewayV2::Api") {
         assert_eq!(it["DisableExecuteApiEndpoint"], json!({ "Fn::If": ["HasDomain", true, false] }));
@@ -74,7 +74,7 @@ fn with_a_domain_the_gateways_own_address_is_closed() {
 }
 
 #[test]
-fn a_second_factor_and_the_length_of_passwords_are_the_operators_choice() {
+fn second_factor_and_password_length_are_parameters() {
     let template = Template::read().unwrap();
     for (_, it) in properties(&template, "AWS::Cognito::UserPool") {
         assert_eq!(it["MfaConfiguration"], json!({ "Ref": "SecondFactor" }));
@@ -86,7 +86,7 @@ fn a_second_factor_and_the_length_of_passwords_are_the_operators_choice() {
 }
 
 #[test]
-fn the_gateway_logs_who_asked_for_thirty_days() {
+fn gateway_keeps_access_logs_for_thirty_days() {
     let template = Template::read().unwrap();
     for (_, it) in properties(&template, "AWS::ApiGatewayV2::Stage") {
         let log = &it["AccessLogSettings"];
@@ -97,7 +97,7 @@ fn the_gateway_logs_who_asked_for_thirty_days() {
 }
 
 #[test]
-fn only_functions_that_need_a_secret_have_it_and_none_has_the_issuers() {
+fn functions_have_only_the_secrets_they_need() {
     let template = Template::read().unwrap();
     let parameters = template.json()["Parameters"].as_object().unwrap();
     let secret = parameters.iter().filter(|it| it.1["NoEcho"] == true).map(|it| it.0.as_str());
@@ -116,7 +116,7 @@ fn only_functions_that_need_a_secret_have_it_and_none_has_the_issuers() {
 }
 
 #[test]
-fn what_stands_in_front_says_who_asks_where_the_service_looks() {
+fn proxy_sends_the_client_address_in_the_expected_header() {
     let instructions = read("infra/deploying.md");
     let edge = read("infra/edge.yaml");
     for header in ["x-client-address", "x-proxy-secret"] {

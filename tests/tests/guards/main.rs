@@ -1,5 +1,5 @@
-//! Checks what must agree in several places, and what the sources must not
-//! become: the API's document, the template, the instructions, the code.
+//! Checks that several places agree, and that the sources keep some rules: the API document, the
+//! template, the instructions, the code.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
@@ -32,12 +32,12 @@ pub(crate) fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The API documents of the functions that answer requests.
+/// The API documents of the functions that serve requests.
 pub(crate) fn documented() -> BTreeMap<&'static str, OpenApi> {
     BTreeMap::from([
         ("auth", auth::documented()),
         ("connections", connections::documented()),
-        // What it takes is described by the protocol.
+        // Its requests are described by the protocol.
         ("mcp", OpenApi::default()),
         ("media", media::documented()),
         ("posts", posts::documented()),

@@ -1,4 +1,4 @@
-//! The instructions name the options that there are.
+//! The instructions name all platform options.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use domain::options::OptionKind;
 use crate::read;
 
 #[test]
-fn each_option_of_each_platform_stands_in_the_instructions_with_its_choices() {
+fn instructions_list_every_platform_option_with_its_choices() {
     let page = read("infra/platforms.md");
     let table = page.split("## Options").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut name = "";

@@ -10,11 +10,11 @@ use tests::template::{FUNCTIONS, ROOT, Template};
 use crate::Names;
 
 #[test]
-fn every_function_has_its_folder_its_resource_and_its_event() {
+fn every_function_has_folder_resource_and_event() {
     let template = Template::read().unwrap();
     let names = |folder: &str| -> Names {
         let entries = fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
-        // Beside the functions is the build script of all of them.
+        // The functions' build script is next to them.
         let paths = entries.map(|it| it.unwrap().path()).filter(|it| it.extension().is_none_or(|it| it != "rs"));
         paths.map(|it| it.file_stem().unwrap().to_string_lossy().into_owned()).collect()
     };
@@ -26,14 +26,13 @@ fn every_function_has_its_folder_its_resource_and_its_event() {
     for name in FUNCTIONS {
         let metadata = &template.function(name)["Metadata"];
         assert_eq!(metadata, &json!({ "BuildMethod": "rust-cargolambda", "BuildProperties": { "Binary": name } }));
-        // Built from the top, cargo would turn on features that only tests
-        // need.
+        // Built from the top, cargo would enable features that only tests need.
         assert_eq!(template.function(name)["Properties"]["CodeUri"], format!("functions/{name}"));
     }
 }
 
 #[test]
-fn the_top_level_holds_what_it_is_to_hold() {
+fn top_level_has_the_expected_entries() {
     let listed = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(ROOT)

@@ -1,4 +1,4 @@
-//! Checks what roles allow.
+//! The permissions of roles.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use tests::template::{FUNCTIONS, Template};
 use crate::Names;
 
 #[test]
-fn no_role_allows_all_actions_of_a_service_or_all_resources() {
+fn roles_allow_no_wildcard_actions_or_resources() {
     let template = Template::read().unwrap();
     let granted = granted(&template).unwrap();
     for (function, action, resource) in &granted {
         assert!(!action.contains('*'), "{function}: {action}");
-        // Only files, secrets and items of the vault have names that the template
-        // cannot know, so only they may have a `*`.
+        // Only files, secrets and items of the vault have names that the template cannot know, so
+        // only they may have a `*`.
         let parts = ["MediaBucket/media/*", "MediaBucket/derived/*", "VaultTable/platform#*", "VaultTable/webhook#*"];
         let is_listed = !resource.contains('*') || parts.contains(&resource.as_str()) || resource == SECRETS;
         assert!(is_listed, "{function}: {action} on {resource}");
@@ -29,7 +29,7 @@ fn no_role_allows_all_actions_of_a_service_or_all_resources() {
 }
 
 #[test]
-fn who_is_told_where_secrets_are_may_read_them_and_nobody_else() {
+fn functions_with_secret_arns_alone_may_read_secrets() {
     let template = Template::read().unwrap();
     let mut told = Names::new();
     for name in FUNCTIONS {
@@ -46,12 +46,12 @@ fn who_is_told_where_secrets_are_may_read_them_and_nobody_else() {
 
     assert!(!told.is_empty());
     let mut expected: BTreeSet<_> = told.into_iter().map(|it| (it, SECRETS.to_owned())).collect();
-    // What we are known by at the issuer is for whoever signs people in.
+    // The client secret at the issuer is for the function that signs users in.
     expected.insert(("auth".to_owned(), "ClientSecret".to_owned()));
     assert_eq!(reads, expected);
 }
 
-/// What a role allows of the vault and the sealing key, without the actions.
+/// The permissions of a role on the vault and the sealing key, without the actions.
 fn secrets_within_reach(function: &str) -> BTreeSet<String> {
     let granted = granted(&Template::read().unwrap()).unwrap().into_iter();
     let own = granted.filter(|(it, _, _)| it == function).map(|(_, _, resource)| resource);
@@ -59,7 +59,7 @@ fn secrets_within_reach(function: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_function_reaches_secrets_of_its_own_kinds_alone() {
+fn functions_read_only_their_own_kinds_of_secrets() {
     for function in FUNCTIONS {
         let expected: &[&str] = match function {
             "connections" => &["SealingKey/grant", "SealingKey/vault", "VaultTable/platform#*"],
@@ -72,16 +72,16 @@ fn each_function_reaches_secrets_of_its_own_kinds_alone() {
     }
 }
 
-/// The conditions of the roles against the keys and kinds that the functions use.
+/// Compares the conditions of the roles with the keys and kinds that the functions use.
 #[test]
-fn neither_of_two_functions_reaches_the_others_items_of_the_vault() {
+fn functions_cannot_read_each_others_vault_items() {
     let reaches = |function: &str, key: &VaultKey| {
         let within = secrets_within_reach(function);
         let pattern = within.iter().find_map(|it| it.strip_prefix("VaultTable/")).unwrap();
         let start = pattern.strip_suffix('*').unwrap();
         (key.entry().starts_with(start), within.contains(&format!("SealingKey/{}", key.context().kind.as_str())))
     };
-    // Servers that users name are a part of these names.
+    // Server names that users enter are a part of these names.
     for name in ["mastodon good.example", "bluesky", "webhook#signing_key", ""] {
         let key = VaultKey::platform(name);
         assert_eq!(reaches("connections", &key), (true, true), "{name}");
@@ -93,7 +93,7 @@ fn neither_of_two_functions_reaches_the_others_items_of_the_vault() {
 }
 
 #[test]
-fn whoever_decodes_pictures_may_read_files_and_write_what_it_derived_and_nothing_else() {
+fn pictures_may_only_read_files_and_write_derived_ones() {
     let granted = granted(&Template::read().unwrap()).unwrap().into_iter();
     let pictures = granted.filter(|(function, _, _)| function == "pictures");
     let allowed: BTreeSet<_> = pictures.map(|(_, action, resource)| format!("{action} {resource}")).collect();

@@ -7,15 +7,14 @@ use tests::template::Template;
 use crate::{Names, documented, quoted_after, read};
 
 #[test]
-fn the_template_has_the_routes_that_are_served() {
+fn template_has_the_served_routes() {
     let template = Template::read().unwrap();
     let mut deployed: BTreeMap<String, Names> = BTreeMap::new();
     for route in template.resources("AWS::ApiGatewayV2::Route").values() {
         let target = route["Target"]["Fn::Sub"].as_str().unwrap();
         let function = target.strip_prefix("integrations/${").unwrap().strip_suffix("Integration}").unwrap();
         let key = route["RouteKey"].as_str().unwrap();
-        // A route takes all methods: the function itself answers wrong ones,
-        // HEAD and OPTIONS.
+        // A route accepts all methods: the function itself handles wrong ones, HEAD and OPTIONS.
         let path = key.strip_prefix("ANY ").unwrap_or(key);
         assert!(deployed.entry(function.to_lowercase()).or_default().insert(path.to_owned()), "{key} twice");
     }
@@ -27,21 +26,22 @@ fn the_template_has_the_routes_that_are_served() {
         routes.extend(added(&read(format!("functions/{function}/src/lib.rs"))));
     }
     let auth = served.get_mut("auth").unwrap();
-    // Every function has these assets, and only auth is asked for them.
+    // Every function has these assets, and only auth receives requests for them.
     auth.extend(added(&read("libs/api/src/page/assets.rs")));
-    // Auth also answers for addresses that no function has.
+    // Auth also handles paths that belong to no function.
     auth.insert("$default".to_owned());
 
     assert_eq!(deployed, served);
 }
 
-/// The paths in calls of `.route("…`.
+/// The paths in calls of `.route("…`, also if rustfmt has split the call.
 fn added(source: &str) -> Vec<String> {
-    quoted_after(source, ".route(\"")
+    let joined: String = source.lines().map(str::trim).collect();
+    quoted_after(&joined, ".route(\"")
 }
 
 #[test]
-fn integrations_lead_to_the_functions_they_are_named_after() {
+fn integrations_invoke_the_functions_they_are_named_after() {
     let template = Template::read().unwrap();
     let integrations = template.resources("AWS::ApiGatewayV2::Integration");
     assert_eq!(integrations.len(), documented().len());

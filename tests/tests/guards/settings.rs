@@ -8,7 +8,7 @@ use tests::template::{FUNCTIONS, ROOT, Template};
 use crate::{Names, quoted_after, read, rust_files};
 
 #[test]
-fn the_template_sets_exactly_the_variables_that_a_function_reads() {
+fn template_sets_exactly_the_variables_a_function_reads() {
     let template = Template::read().unwrap();
     for function in FUNCTIONS {
         let set = template.variables(function);
@@ -19,16 +19,15 @@ fn the_template_sets_exactly_the_variables_that_a_function_reads() {
     }
 }
 
-/// The variables that a function reads: by its own settings, and by those it
-/// shares with others.
+/// The variables that a function reads, in its own config and in shared ones.
 fn variables_read(function: &str) -> Names {
     let folder = format!("functions/{function}/src");
     let source: String = rust_files(&folder).into_iter().map(read).collect();
     let mut names = variables(&read("libs/cloud/src/aws.rs"));
-    // The source puts this name together from parts, so it is not found there.
+    // The source assembles this name from parts, so it is not found there.
     names.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned());
     if !source.contains("from_env(&aws)") {
-        // Set for all functions alike, also for one without tables.
+        // Set for all functions, even for one without tables.
         names.insert("DUE_SHARDS".to_owned());
     }
     let own = format!("functions/{function}/src/config.rs");
@@ -59,7 +58,7 @@ fn variables(source: &str) -> Names {
 }
 
 #[test]
-fn the_environment_is_read_where_settings_are_and_nowhere_else() {
+fn environment_is_read_only_in_config_modules() {
     let files = ["functions", "libs"].into_iter().flat_map(rust_files);
     let readers = files.filter(|it| {
         let source = read(it);
@@ -76,7 +75,7 @@ fn the_environment_is_read_where_settings_are_and_nowhere_else() {
 }
 
 #[test]
-fn the_instructions_for_deploying_list_every_variable() {
+fn deployment_instructions_list_every_variable() {
     let template = Template::read().unwrap();
     let set: Names = FUNCTIONS.iter().flat_map(|it| template.variables(it)).collect();
     let instructions = read("infra/deploying.md");
@@ -102,7 +101,7 @@ fn sam_local_sets_every_variable() {
 }
 
 #[test]
-fn every_parameter_stands_in_one_group_and_profiles_set_only_what_there_is() {
+fn parameters_are_in_one_group_and_profiles_set_existing_ones() {
     let template = Template::read().unwrap();
     let parameters: Vec<_> = template.json()["Parameters"].as_object().unwrap().keys().cloned().collect();
     let groups = &template.json()["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"];

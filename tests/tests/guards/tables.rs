@@ -7,7 +7,7 @@ use storage::{Key, Projection, Table, TableSchema};
 use tests::template::Template;
 
 #[test]
-fn the_template_has_the_tables_of_the_store() {
+fn template_has_the_tables_of_the_store() {
     let template = Template::read().unwrap();
     let deployed = template.resources("AWS::DynamoDB::Table");
     let deployed: BTreeMap<_, _> = deployed.into_values().map(|it| (it["TableName"].to_string(), shape(it))).collect();
@@ -20,13 +20,13 @@ fn the_template_has_the_tables_of_the_store() {
     assert_eq!(deployed, kept.collect());
 }
 
-/// The part of a table that has to agree.
+/// The part of a table that must agree.
 fn shape(table: &Value) -> Value {
     let mut attributes = table["AttributeDefinitions"].as_array().unwrap().clone();
     attributes.sort_by_key(|it| it["AttributeName"].to_string());
     let mut indexes = table.get("GlobalSecondaryIndexes").cloned().unwrap_or_default();
     for index in indexes.as_array_mut().into_iter().flatten() {
-        // This says how fast the index is, not what is in it.
+        // The warm throughput affects the speed of the index, not its content.
         index.as_object_mut().unwrap().remove("WarmThroughput");
     }
     json!({

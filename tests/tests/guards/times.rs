@@ -1,11 +1,11 @@
-//! Time limits that depend on one another.
+//! Time limits that depend on each other.
 
 use platforms::STEP_LIMIT;
 use publishing::BEGIN_WITHIN;
 use tests::template::Template;
 
 #[test]
-fn a_message_stays_hidden_for_six_times_as_long_as_a_delivery_may_take() {
+fn visibility_timeout_is_six_times_the_delivery_timeout() {
     let template = Template::read().unwrap();
     let delivery = template.function("delivery")["Properties"]["Timeout"].as_u64().unwrap();
     let hidden = template.resources("AWS::SQS::Queue")["DeliveryQueue"]["VisibilityTimeout"].as_u64().unwrap();
@@ -13,23 +13,26 @@ fn a_message_stays_hidden_for_six_times_as_long_as_a_delivery_may_take() {
     assert!(6 * delivery <= hidden, "{delivery} s and {hidden} s");
     assert!(
         delivery < domain::delivery::LEASE_DURATION.num_seconds().unsigned_abs(),
-        "whoever works on a delivery holds it"
+        "a working delivery keeps its lease"
     );
 }
 
 #[test]
-fn what_a_delivery_begins_ends_before_its_function_does() {
+fn calls_of_a_delivery_end_before_the_function_timeout() {
     let template = Template::read().unwrap();
     let function = template.function("delivery")["Properties"]["Timeout"].as_u64().unwrap();
     let begun = BEGIN_WITHIN.num_seconds().unsigned_abs() + STEP_LIMIT.as_secs();
 
     assert!(begun + 10 <= function, "{begun} s and {function} s");
     let unclaimed = domain::delivery::CANDIDATE_WAIT.num_seconds().unsigned_abs();
-    assert!(function < unclaimed, "whoever made a post has claimed it, or is no more: {function} s and {unclaimed} s");
+    assert!(
+        function < unclaimed,
+        "the function that made a post has claimed it or ended: {function} s and {unclaimed} s"
+    );
 }
 
 #[test]
-fn whoever_waits_for_other_servers_answers_before_the_function_is_stopped() {
+fn functions_that_call_servers_respond_before_their_timeout() {
     let template = Template::read().unwrap();
     let function = template.json()["Globals"]["Function"]["Timeout"].as_u64().unwrap();
 
@@ -38,7 +41,7 @@ fn whoever_waits_for_other_servers_answers_before_the_function_is_stopped() {
 }
 
 #[test]
-fn whoever_sends_a_webhook_holds_it_and_ends_before_its_message_comes_again() {
+fn webhook_lease_outlasts_the_call_and_ends_before_redelivery() {
     let template = Template::read().unwrap();
     let function = template.json()["Globals"]["Function"]["Timeout"].as_u64().unwrap();
     let hidden = template.resources("AWS::SQS::Queue")["WebhookQueue"]["VisibilityTimeout"].as_u64().unwrap();
@@ -50,7 +53,7 @@ fn whoever_sends_a_webhook_holds_it_and_ends_before_its_message_comes_again() {
 }
 
 #[test]
-fn a_file_that_ends_the_process_is_refused_before_its_message_is_put_aside() {
+fn crashing_file_is_refused_before_its_message_is_dead_lettered() {
     let template = Template::read().unwrap();
     let timeout = template.function("pictures")["Properties"]["Timeout"].as_u64().unwrap();
     let source = &template.function("pictures")["Properties"]["Events"]["Queue"]["Properties"];
@@ -64,7 +67,7 @@ fn a_file_that_ends_the_process_is_refused_before_its_message_is_put_aside() {
 }
 
 #[test]
-fn what_is_derived_ends_here_as_it_does_there() {
+fn derived_files_expire_when_the_bucket_deletes_them() {
     let template = Template::read().unwrap();
     let rules = &template.resources("AWS::S3::Bucket")["MediaBucket"]["LifecycleConfiguration"]["Rules"];
     let rule = rules.as_array().unwrap().iter().find(|it| it["Prefix"] == "derived/").unwrap();

@@ -18,7 +18,7 @@ pub(super) struct Account {
     pub(super) status: Status,
     /// The main password alone does not suffice.
     pub(super) second_factor: bool,
-    /// Whether somebody shows profiles beside the data server.
+    /// Whether an AppView also shows profiles.
     pub(super) app_view: bool,
     /// Whether the e-mail address is confirmed.
     pub(super) confirmed: bool,
@@ -51,7 +51,6 @@ impl Status {
     }
 }
 
-/// The DID of somebody by handle.
 pub(super) fn did_of(handle: &str) -> Option<&'static str> {
     match handle.to_ascii_lowercase().as_str() {
         HANDLE => Some(DID),
@@ -60,7 +59,6 @@ pub(super) fn did_of(handle: &str) -> Option<&'static str> {
     }
 }
 
-/// The handle of somebody by DID.
 pub(super) fn handle_of(did: &str) -> Option<&'static str> {
     match did {
         DID => Some(HANDLE),

@@ -122,7 +122,7 @@ impl BadProof {
 
 /// Whether a request will be refused only for its nonce. It is not carried out then,
 /// and the client has to send it again.
-pub(super) fn is_turned_away(world: &NetworkState, realm: Realm, headers: &HeaderMap) -> bool {
+pub(super) fn is_denied(world: &NetworkState, realm: Realm, headers: &HeaderMap) -> bool {
     let Some(proof) = headers.get("dpop").and_then(|it| Jwt::read(it.to_str().ok()?)) else { return false };
     !proof.text("nonce").is_some_and(|it| accepts(world, realm, it))
 }

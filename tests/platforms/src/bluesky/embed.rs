@@ -1,4 +1,4 @@
-//! What a post shows beside its text.
+//! Embeds of a post.
 
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;

@@ -43,7 +43,7 @@ impl<S: Send + Sync> FromRequest<S> for Input {
 }
 
 /// A body; `None` when it is longer than `limit` bytes. It is read to its end all
-/// the same, because a client that is still writing would not see the answer.
+/// first, because a client that is still writing would not see the response.
 pub(super) async fn read(body: Body, limit: usize) -> Option<Vec<u8>> {
     use futures::StreamExt;
 

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderName, StatusCode};
 use serde_json::{Value, json};
 
-/// A refusal, with the words of the real servers where they are known.
+/// An error, with the real servers' message where it is known.
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,

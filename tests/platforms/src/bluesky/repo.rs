@@ -70,7 +70,7 @@ async fn put(State(world): State<Shared>, caller: Caller, input: Input) -> Resul
         "cid": prepared.entry.cid,
         "validationStatus": status,
     });
-    // The same record again changes nothing, whatever `swapRecord` says.
+    // An equal record changes nothing, whatever `swapRecord` says.
     if current.as_ref() != Some(&prepared.entry.cid) {
         if !Swap::read(&input.0, "swapRecord").allows(current.as_deref()) {
             return Err(Refusal::bad("InvalidSwap", format!("Record was at {}", current.unwrap_or_default())));

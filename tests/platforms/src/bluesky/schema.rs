@@ -1,9 +1,9 @@
-//! What schemas of records have in common: types and lengths, and the words of
+//! What schemas of records have in common: types and lengths, and the messages of
 //! the server where a record does not keep to them.
 
 use serde_json::Value;
 
-/// The words of the server about what is wrong, and where.
+/// The server's message about an error and its position.
 pub(super) type Checked<T> = Result<T, String>;
 
 pub(super) fn string<'a>(value: &'a Value, path: &str) -> Checked<&'a str> {

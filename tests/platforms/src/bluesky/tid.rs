@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_from_other_words() {
+    fn timestamps_are_distinguished_from_other_texts() {
         assert!(is_tid("3jzfcijpj2z2a"));
         assert!(is_tid(&at(noon(), 7)));
         for other in ["", "self", "3jzfcijpj2z2", "3jzfcijpj2z2aa", "zzzzzzzzzzzzz", "3JZFCIJPJ2Z2A", "3jzf-cij-pj2z"] {

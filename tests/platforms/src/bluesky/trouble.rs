@@ -41,7 +41,7 @@ impl Front for Server {
     /// A request that is refused for its nonce is not counted as a call, because the
     /// client repeats it at once.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
-        classify(head, body).filter(|_| !dpop::is_turned_away(&self.world, self.realm, &head.headers))
+        classify(head, body).filter(|_| !dpop::is_denied(&self.world, self.realm, &head.headers))
     }
 
     fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
@@ -82,7 +82,7 @@ fn unwanted(call: Call) -> Refusal {
     }
 }
 
-/// What kind of call this is. The token endpoint says so in its form.
+/// What kind of call this is. For the token endpoint, the form tells.
 fn classify(head: &Parts, body: &[u8]) -> Option<Call> {
     let path = head.uri.path();
     let of_posts = || head.uri.query().is_some_and(|it| it.contains(&format!("collection={POST}")));

@@ -3,7 +3,7 @@
 //!
 //! Made from the documentation of API v10 and its `OpenAPI` description, and stricter: a
 //! nonce is known for two minutes, the least that "the past few minutes" can be, lists do
-//! not have it, and nobody else's words are told, as it is without the intent for that.
+//! not have it, and other users' texts are empty, as without the intent for that.
 
 mod channels;
 mod guilds;

@@ -81,7 +81,7 @@ impl<const APP: bool> Network for Discord<APP> {
         text.trim().to_owned()
     }
 
-    /// Webhooks that the app was given, or that of somebody else.
+    /// Webhooks that the app was given, or another user's.
     fn grants(&self) -> usize {
         let memory = self.here.memory();
         memory.webhooks.iter().filter(|it| !it.is_deleted && it.application_id.is_some() == APP).count()

@@ -63,7 +63,7 @@ impl Refusal {
         Self { status: StatusCode::TOO_MANY_REQUESTS, body, headers }
     }
 
-    /// The same with the standing of the limit.
+    /// Adds the rate limit headers.
     pub(super) fn with(mut self, standing: &Standing, now: DateTime<Utc>) -> Self {
         self.headers.extend(rate_headers(standing, now));
         self

@@ -21,7 +21,7 @@ use crate::fake::limits::{Begins, Limit};
 const PER_WEBHOOK: Limit =
     Limit { name: "webhook", most: 5, period: TimeDelta::seconds(2), begins: Begins::WithTheFirst };
 
-/// Sends a message. It is told only to who waits for it.
+/// Sends a message. Only a call with `wait` receives it.
 pub(super) async fn execute(
     State(here): State<Arc<Here>>,
     Path((id, token)): Path<(String, String)>,

@@ -30,7 +30,7 @@ impl Memory {
 }
 
 impl Webhook {
-    /// As whoever has its token is told.
+    /// The webhook resource, as callers with its token receive it.
     pub(super) fn told(&self, is_bare: bool) -> Value {
         let avatar = is_bare.then_some("a_bb71f469c158984e265093a81b3397fb");
         let mut told = json!({

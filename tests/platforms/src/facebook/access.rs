@@ -48,12 +48,12 @@ impl Page {
         }
     }
 
-    /// The same where it is in no list but a portfolio's.
+    /// A page that is only in a portfolio's list.
     pub(super) fn of_a_portfolio(self) -> Self {
         Self { portfolio: true, ..self }
     }
 
-    /// What a call is told of it that asks for these fields.
+    /// The response to a call that asks for these fields.
     pub(super) fn told(&self, fields: &str, token: Option<&str>) -> Result<Value, GraphError> {
         let mut told = json!({ "id": self.id });
         for field in fields.split(',') {
@@ -124,7 +124,7 @@ pub(super) async fn give(
 pub(super) async fn me(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
     here.accept_person(&headers, &mut fields, None)?;
     if fields.want("fields")? != "id" {
-        return Err(GraphError::param("Nothing but the id is told here"));
+        return Err(GraphError::param("Only the id is returned here"));
     }
     fields.end()?;
     Ok(Json(json!({ "id": PERSON_ID })))

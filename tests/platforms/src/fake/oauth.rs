@@ -39,7 +39,7 @@ pub struct Rules {
     pub separator: char,
     /// What is asked for when nothing is said; `None` where something has to be.
     pub default_scope: Option<&'static str>,
-    /// What the page has to be told beside the usual.
+    /// Additional parameters that the page requires.
     pub page: &'static [(&'static str, &'static str)],
     /// How long a code can be exchanged.
     pub code_lives: TimeDelta,
@@ -144,7 +144,6 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    /// One that nobody knows yet.
     pub fn new(rules: Rules) -> Self {
         Self { rules, apps: Vec::new(), codes: Vec::new(), grants: Vec::new() }
     }

@@ -20,7 +20,7 @@ pub const PAGE: &str = "/_arrived";
 /// The most of a body that is kept, in bytes.
 const MOST: usize = 4_000;
 
-/// A request, and what became of it.
+/// A request and its result.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
     /// `POST /api/v1/statuses?x=y`

@@ -16,7 +16,7 @@ use tower::ServiceExt;
 pub use super::cut::Cut;
 use super::exchanges;
 
-/// A client that goes where it is told and nowhere else: redirects are its
+/// A client that opens only the given URLs: redirects are its
 /// user's to follow.
 pub fn browser() -> reqwest::Client {
     // Another test of this process may have installed the same provider before.

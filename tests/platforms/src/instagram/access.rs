@@ -142,7 +142,7 @@ impl Here {
         }
     }
 
-    /// The same for a call below the account's id: that of another one is not seen.
+    /// Like `accept`, for a call below the account's id: other accounts are not visible.
     pub(super) fn accept_of_account(
         &self,
         headers: &HeaderMap,

@@ -46,7 +46,7 @@ impl Page {
         Self::new("108824017345866", Some((ID, HANDLE)), &["CREATE_CONTENT", "MANAGE"])
     }
 
-    /// What a call is told of it that asks for these fields.
+    /// The response to a call that asks for these fields.
     fn told(&self, fields: &str) -> Result<Value, GraphError> {
         let mut told = json!({ "id": self.id });
         // A list of fields of something else stands in brackets.
@@ -133,7 +133,7 @@ async fn give(
 async fn me(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
     here.accept_person(&headers, &mut fields, &[])?;
     if fields.want("fields")? != "id" {
-        return Err(GraphError::param("Nothing but the id is told here"));
+        return Err(GraphError::param("Only the id is returned here"));
     }
     fields.end()?;
     Ok(Json(json!({ "id": PERSON })))

@@ -26,7 +26,7 @@ pub(super) struct Content {
     pub(super) kind: Kind,
     pub(super) caption: String,
     pub(super) files: Vec<File>,
-    /// What it says beside that.
+    /// Its options.
     pub(super) said: Value,
     /// Whom its one file shows.
     pub(super) tags: Value,
@@ -352,7 +352,7 @@ pub(super) fn no_media() -> GraphError {
     GraphError::new(24, "The requested resource does not exist").subcode(2_207_008).for_people("Media Not Found", words)
 }
 
-/// The same of one that is worked on.
+/// Like `new`, for one that is still processed.
 pub(super) fn not_ready() -> GraphError {
     let words = "The media is not ready for publishing, please wait for a moment";
     GraphError::new(9_007, "Media ID is not available").subcode(2_207_027).for_people("Media is not ready", words)

@@ -60,7 +60,7 @@ fn public_post(post: &Post) -> PublicPost {
 }
 
 impl Post {
-    /// What it is, and what it says beside its text and its files.
+    /// Its type and options.
     pub(super) fn described(&self) -> Value {
         let kind = match self.content.kind {
             Kind::Reel => "reel",

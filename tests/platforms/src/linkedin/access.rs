@@ -61,7 +61,7 @@ impl Here {
         self.troubles().refusal(path).map(|(status, body)| Refusal::with(status, body))
     }
 
-    /// The same of a call of the versioned API.
+    /// Like `accept`, for a call of the versioned API.
     pub(super) fn accept_rest(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, Refusal> {
         let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
         let version = header("LinkedIn-Version").ok_or_else(|| {

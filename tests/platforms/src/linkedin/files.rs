@@ -21,7 +21,7 @@ use crate::fake::params::{bearer, essence};
 /// The most pixels of a picture.
 const MAX_PIXELS: u64 = 36_152_320;
 
-/// The largest video, as people are told. Its schema says 5 GB.
+/// The largest video according to the help page. The schema has 5 GB.
 const MAX_VIDEO_BYTES: u64 = 500 << 20;
 
 /// How long the address of an upload is good for. The documents say no number.

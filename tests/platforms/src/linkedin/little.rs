@@ -96,7 +96,7 @@ impl Read {
         shown
     }
 
-    /// As calls are told it: hashtags as templates.
+    /// As responses have it: hashtags as templates.
     pub(super) fn told(&self) -> String {
         let mut told = String::new();
         for element in &self.0 {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_as_it_can_be_read_again() {
+    fn little_text_round_trips() {
         let read = Read::of(r"\(#lamp\) @[Light](urn:li:organization:1)\_");
         assert_eq!(read.told(), r"\({hashtag|\#|lamp}\) @[Light](urn:li:organization:1)\_");
         assert_eq!(Read::of(&read.told()), read);

@@ -97,7 +97,7 @@ pub(crate) async fn revoke(State(here): Here, headers: HeaderMap, params: Params
     Ok(Json(json!({})))
 }
 
-/// The refusal of a call for tokens, in the words of this server.
+/// The error of a token call, with this server's message.
 pub(crate) fn worded(here: &Instance, refusal: Refusal) -> Refusal {
     if here.differences.hides_why_tokens_fail {
         Refusal::new(StatusCode::BAD_REQUEST, "Invalid credentials")

@@ -21,7 +21,7 @@ impl Refusal {
         Self::Json(status, json!({"error": error.into()}))
     }
 
-    /// 422 in the words of a model's validation.
+    /// 422 with the message of a model's validation.
     pub(crate) fn invalid(what: impl AsRef<str>) -> Self {
         Self::unprocessable(format!("Validation failed: {}", what.as_ref()))
     }

@@ -64,7 +64,7 @@ pub(crate) async fn publish(State(here): Here, headers: HeaderMap, params: Param
     Ok(Json(answer))
 }
 
-/// The words of a new status.
+/// The text of a new status.
 fn read(here: &Instance, params: &Params, default: Option<&str>, now: DateTime<Utc>) -> Result<Status, Refusal> {
     let text = params.text("status").unwrap_or_default();
     let mut spoiler_text = params.text("spoiler_text").unwrap_or_default();

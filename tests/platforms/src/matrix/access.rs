@@ -40,7 +40,7 @@ pub(super) async fn well_known(State(here): State<Arc<Here>>) -> Response {
     }
 }
 
-/// The same where its readers are moved.
+/// A room version with moved readers.
 pub(super) async fn well_known_elsewhere(State(here): State<Arc<Here>>) -> Response {
     match here.memory().well_known.clone() {
         Some(said) => Json(said).into_response(),

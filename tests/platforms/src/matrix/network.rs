@@ -83,7 +83,7 @@ impl<const OAUTH: bool> Network for Matrix<OAUTH> {
         self.says(text);
     }
 
-    /// The messages of a post are told by the beginning of their transactions, and are
+    /// The messages of a post are identified by the prefix of their transactions, and are
     /// one post here.
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();

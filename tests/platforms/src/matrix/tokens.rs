@@ -110,7 +110,7 @@ impl Memory {
             device.use_pair(at);
             if client.is_some() {
                 // Matrix Authentication Service ends what it gave for the same refresh token before, and the access
-                // token beside it.
+                // token next to it.
                 device.pairs[at].ends_at = Some(now);
                 for unused in device.pairs.iter_mut().skip(at + 1) {
                     unused.is_spent = true;

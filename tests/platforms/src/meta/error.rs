@@ -66,28 +66,28 @@ impl GraphError {
         self
     }
 
-    /// The same with another status.
+    /// With another status.
     #[must_use]
     pub fn status(mut self, status: StatusCode) -> Self {
         self.0.status = status;
         self
     }
 
-    /// The same of another `type`.
+    /// With another `type`.
     #[must_use]
     pub fn of_type(mut self, kind: &'static str) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// The same with words that may be shown to people.
+    /// With a message that may be shown to users.
     #[must_use]
     pub fn for_people(mut self, title: &'static str, words: impl Into<String>) -> Self {
         self.0.for_people = Some((title, words.into()));
         self
     }
 
-    /// The same, of what passes by itself.
+    /// Marked as transient.
     fn transient(mut self) -> Self {
         self.0.is_transient = true;
         self
@@ -140,7 +140,7 @@ impl GraphError {
         Self::new(10, words).status(StatusCode::FORBIDDEN)
     }
 
-    /// The same, of calls that are taken again after so many minutes.
+    /// A rate limit that ends after this many minutes.
     #[must_use]
     pub fn regained_in(mut self, minutes: i64) -> Self {
         self.0.regained_in = Some(minutes);

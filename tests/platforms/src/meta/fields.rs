@@ -144,7 +144,7 @@ impl Fields {
         match self.given.keys().chain(self.files.keys()).next() {
             None => Ok(()),
             Some(name) => {
-                Err(GraphError::param(&format!("Param {name} is unknown here, or not taken beside the rest")))
+                Err(GraphError::param(&format!("Param {name} is unknown here, or not accepted with the others")))
             }
         }
     }

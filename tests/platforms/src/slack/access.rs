@@ -27,7 +27,7 @@ pub(super) async fn give(
     let at = installed(&mut oauth, &headers, &params, now)?;
     let mut answer = answer(&oauth.grants[at], now);
     let mut memory = here.memory();
-    // Whoever installs the app invites its bot to the channels.
+    // The user who installs the app invites its bot to the channels.
     memory.is_invited |= params.text("code").is_some();
     for (name, value) in &memory.said_of_tokens {
         answer[name] = value.clone();
@@ -36,7 +36,7 @@ pub(super) async fn give(
 }
 
 /// Where the grant stands among all. Without rotation, a workspace has one bot token,
-/// whoever installs the app.
+/// the user who installs the app.
 fn installed(oauth: &mut OAuth, headers: &HeaderMap, params: &Params, now: DateTime<Utc>) -> Result<usize, Fault> {
     let is_code = params.text("grant_type").is_none_or(|it| it == "authorization_code");
     if oauth.rules.access_lives.is_some() || !is_code {

@@ -9,7 +9,7 @@ use url::form_urlencoded;
 use super::refusal::Refusal;
 use crate::fake::params::essence;
 
-/// The arguments of a call. Whoever takes one says of which type it is.
+/// The arguments of a call. The reader of an argument chooses its type.
 #[derive(Debug)]
 pub(super) struct Fields {
     values: Map<String, Value>,

@@ -30,14 +30,14 @@ const MAX_FILES: usize = 10;
 const TICKET_LIVES: TimeDelta = TimeDelta::minutes(30);
 
 /// How long files are looked through before the channel shows them, and `files.info`
-/// says so.
+/// confirms it.
 const TAKES: TimeDelta = TimeDelta::seconds(7);
 
 #[derive(Clone, Debug)]
 pub(super) struct File {
     name: String,
     length: u64,
-    /// What it shows, in words.
+    /// Alternative text.
     pub(super) description: Option<String>,
     ticket: String,
     announced_at: DateTime<Utc>,

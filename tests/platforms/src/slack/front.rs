@@ -14,7 +14,7 @@ impl Front for Here {
     /// Refusals are codes.
     const HAS_MESSAGES: bool = false;
 
-    /// The two calls for a file are told apart, so that each meets every trouble: the
+    /// The two calls for a file are distinguished, so that each meets every error: the
     /// one that announces it stands for processing, which there is none of.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();

@@ -21,7 +21,7 @@ impl Refusal {
         Self { status: StatusCode::OK, body: json!({ "ok": false, "error": code }), retry_after: None }
     }
 
-    /// The same with what is wrong, for developers.
+    /// With the error message for developers.
     pub(super) fn arguments(what: &str) -> Self {
         let mut refusal = Self::new("invalid_arguments");
         refusal.body["response_metadata"] = json!({ "messages": [format!("[ERROR] {what}")] });
@@ -44,7 +44,7 @@ impl Refusal {
     }
 }
 
-/// In the words of the Web API, also where tokens are given.
+/// In the format of the Web API, also for token calls.
 impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Self {
         Self::new(match &fault {

@@ -96,7 +96,7 @@ impl Here {
         }
     }
 
-    /// The same for a call below the profile's id: that of another one is not seen.
+    /// Like `accept`, for a call below the profile's id: other profiles are not visible.
     pub(super) fn accept_of_profile(
         &self,
         headers: &HeaderMap,

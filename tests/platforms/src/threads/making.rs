@@ -21,7 +21,7 @@ use crate::meta::fields::Fields;
 pub(super) struct Content {
     pub(super) text: String,
     pub(super) files: Vec<File>,
-    /// What it says beside that.
+    /// Its options.
     pub(super) said: Value,
     /// Whether it is only a part of another one.
     pub(super) is_item: bool,
@@ -97,7 +97,7 @@ fn of_text(mut fields: Fields) -> Result<Content, GraphError> {
     Ok(content)
 }
 
-/// The words of its status.
+/// The text of its status.
 fn video_fault(wrong: Wrong) -> &'static str {
     match wrong {
         Wrong::Ratio => "INVALID_ASPEC_RATIO",

@@ -22,7 +22,7 @@ struct Form {
     alt_text: String,
 }
 
-/// `GET /wp/v2/media`: whoever asks sees the files of their drafts, too.
+/// `GET /wp/v2/media`: callers see the files of their drafts, too.
 pub(super) fn list(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     if asked.parameter("status").is_some_and(|it| it != "inherit") {
         return Err(Refusal::invalid("status", "Status is forbidden."));

@@ -112,7 +112,7 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
     }
 }
 
-/// A post as people read it. Whoever reads the title again at the beginning of the text
+/// A post as people read it. A reader who finds the title again at the beginning of the text
 /// reads it once.
 fn public_post(memory: &Memory, post: &Post) -> PublicPost {
     let (mut paragraphs, mut media) = (Vec::new(), Vec::new());

@@ -11,7 +11,7 @@ const FIELDS: &[&str] = &["status", "slug", "title", "content", "excerpt", "cate
 
 const STATUSES: [&str; 4] = ["publish", "private", "pending", "draft"];
 
-/// `GET /wp/v2/posts`: of drafts, those of whoever asks.
+/// `GET /wp/v2/posts`: of drafts, only those of the caller.
 pub(super) fn list(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     let status = asked.parameter("status").unwrap_or("publish");
     if status != "publish" && !by.is_some_and(|it| it.role.can("edit_posts")) {

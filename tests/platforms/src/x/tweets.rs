@@ -23,7 +23,7 @@ pub(super) struct Tweet {
     pub(super) text: String,
     /// The ids of its files.
     pub(super) media: Vec<String>,
-    /// What it says beside that.
+    /// Its options.
     pub(super) fields: Value,
     at: DateTime<Utc>,
 }
@@ -81,7 +81,7 @@ fn ids(media: Option<Fields>) -> Result<Vec<String>, Refusal> {
     }
 }
 
-/// What a post says beside its text and its files.
+/// The options of a post.
 fn further(fields: &mut Fields, has_media: bool) -> Result<Value, Refusal> {
     let mut further = json!({});
     if let Some(who) = fields.text("reply_settings")? {

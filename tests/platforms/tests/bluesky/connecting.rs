@@ -59,7 +59,7 @@ async fn a_did_an_at_sign_and_the_server_lead_to_the_same_account() {
 }
 
 #[tokio::test]
-async fn who_is_nobody_is_told_what_to_type() {
+async fn unknown_handle_gets_a_hint() {
     let stage = Stage::<Bluesky>::new().await;
     for name in ["nobody.test", "alice", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"] {
         let refusal = stage.depart(&typed(&stage, name)).await.map(|(it, _)| it).unwrap_err();
@@ -80,7 +80,7 @@ async fn an_answer_of_another_server_is_not_taken() {
 }
 
 #[tokio::test]
-async fn tokens_of_another_account_are_given_back() {
+async fn tokens_of_another_account_are_revoked() {
     let stage = Stage::<Bluesky>::new().await;
     let callback = stage.decided(Decision::Allow).await;
     let memory = callback.adapter_state.clone().unwrap();

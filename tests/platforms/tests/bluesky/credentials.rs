@@ -29,11 +29,11 @@ async fn a_nonce_that_has_passed_costs_a_call_and_nothing_else() {
         stage.publish(&post).await.unwrap();
     }
     assert_eq!(stage.network.public().len(), 3);
-    assert_eq!(stage.network.calls(Call::Publish), 3, "a call that is turned away is none");
+    assert_eq!(stage.network.calls(Call::Publish), 3, "a denied call does not count");
 }
 
 #[tokio::test]
-async fn a_refresh_token_that_is_used_twice_ends_the_grant_and_is_told_so() {
+async fn reused_refresh_token_ends_the_grant_with_an_error() {
     let (stage, account) = connected().await;
     let renewed = stage.renew().await.unwrap();
     assert_eq!(
@@ -93,7 +93,7 @@ async fn an_account_that_is_not_active_any_more_wants_its_person() {
 }
 
 #[tokio::test]
-async fn an_account_that_moved_away_is_told_so() {
+async fn moved_account_gets_an_error() {
     let (stage, other) = Stage::<Bluesky>::beside_another().await;
     stage.connect().await;
     stage.network.move_to(other.pds());

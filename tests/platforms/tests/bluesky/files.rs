@@ -167,7 +167,7 @@ async fn a_day_without_videos_left_is_waited_out() {
 }
 
 #[tokio::test]
-async fn an_unconfirmed_address_is_told_with_what_to_do() {
+async fn unconfirmed_address_error_says_what_to_do() {
     let (stage, account) = connected().await;
     stage.network.unconfirm();
     let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);

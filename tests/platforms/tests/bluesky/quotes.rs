@@ -21,7 +21,7 @@ fn quote(address: &str) -> Options {
     options([("quote_url", OptionValue::Text(address.to_owned()))])
 }
 
-/// What a post shows beside its text.
+/// Embeds of a post.
 async fn embed(
     stage: &Stage<Bluesky>,
     account: &Account,
@@ -35,7 +35,7 @@ async fn embed(
     Ok(stage.network.record(&passage.published.platform_post_id).unwrap()["embed"].clone())
 }
 
-/// The link to a post of somebody else, in the official client.
+/// The link to another user's post, in the official client.
 fn link() -> String {
     format!("https://bsky.app/profile/{}/post/{KEY}", Bluesky::OTHER_HANDLE)
 }
@@ -77,7 +77,7 @@ async fn a_post_of_ones_own_is_quoted_by_its_address() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_quoted_is_told_where_it_was_asked_for() {
+async fn forbidden_quote_is_an_error_of_its_field() {
     let (stage, account) = connected().await;
     stage.network.others_post(KEY, false);
     let missing = link().replace(KEY, "3m5xkqh2v4k2b");

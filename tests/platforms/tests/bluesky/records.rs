@@ -97,7 +97,7 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
     stage.prepare_all(&mut limited, &mut Vec::new()).await.unwrap();
     assert_eq!(created_at(stage.publish(&limited).await.unwrap()), shown(stage.clock.now()));
 
-    // Tried in time, and what came of it is not known: every attempt puts the same.
+    // The outcome of the first attempt is unknown: every attempt puts an equal record.
     let tried = stage.due(&account, "tried", Vec::new()).await;
     stage.network.trouble(Call::Publish, InjectedFault::Unavailable, 1);
     stage.publish(&tried).await.unwrap_err();
@@ -124,7 +124,7 @@ async fn a_repeat_changes_nothing_even_days_later() {
 }
 
 #[tokio::test]
-async fn what_an_earlier_attempt_put_in_other_words_is_the_post() {
+async fn record_of_an_earlier_attempt_with_another_text_is_the_post() {
     let (stage, account) = connected().await;
     let mut post = stage.due(&account, "see #this", Vec::new()).await;
     stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
@@ -139,7 +139,7 @@ async fn what_an_earlier_attempt_put_in_other_words_is_the_post() {
 }
 
 #[tokio::test]
-async fn another_post_under_the_key_is_not_taken_for_this_one() {
+async fn another_post_with_the_key_is_not_this_one() {
     let (stage, account) = connected().await;
     let mut post = stage.due(&account, "one", Vec::new()).await;
     let since = stage.clock.now();

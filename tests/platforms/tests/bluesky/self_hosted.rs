@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
 
-/// The same network without a video service, and a page.
+/// A network without a video service, and a page.
 struct SelfHosted {
     bluesky: Bluesky,
     page: SocketAddr,
@@ -184,7 +184,7 @@ async fn without_a_picture_there_is_a_card_and_without_a_title_none() {
 }
 
 #[tokio::test]
-async fn a_link_beside_a_picture_has_no_card() {
+async fn link_with_an_image_has_no_card() {
     let stage = Stage::<SelfHosted>::new().await;
     let account = stage.connect().await;
     let text = format!("http://{}/about/tea", stage.network.page);

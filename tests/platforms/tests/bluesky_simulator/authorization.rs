@@ -129,7 +129,7 @@ async fn a_refresh_token_works_once_and_its_second_use_ends_the_grant() {
 }
 
 #[tokio::test]
-async fn tokens_have_their_time_and_can_be_given_back() {
+async fn tokens_expire_and_can_be_revoked() {
     let client = Client::new().await;
     let first = client.connect().await;
     client.clock.advance(TimeDelta::minutes(60));

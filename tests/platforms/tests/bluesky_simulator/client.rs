@@ -1,4 +1,4 @@
-//! A client of Bluesky that does as it is told, right or wrong.
+//! A client of Bluesky that sends what a test chooses, valid or not.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -61,7 +61,7 @@ async fn each_trouble_looks_like_itself() {
 }
 
 #[tokio::test]
-async fn calls_are_told_apart() {
+async fn calls_are_classified() {
     let client = Client::new().await;
     let first = client.connect().await;
     client.network.trouble(Call::Refresh, InjectedFault::Broken, 1);

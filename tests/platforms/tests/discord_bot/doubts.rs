@@ -1,4 +1,4 @@
-//! What became of a call whose answer was lost.
+//! The look-up of a call whose response was lost.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};

@@ -98,7 +98,7 @@ async fn without_portfolios_the_others_are_there() {
 }
 
 #[tokio::test]
-async fn who_may_not_comment_is_told_when_the_post_is_scheduled() {
+async fn missing_comment_permission_is_a_validation_error() {
     let stage = Stage::<Facebook>::new().await;
     stage.network.declines(&["pages_manage_engagement"]);
     let account = connected(&stage).await.unwrap().remove(0);

@@ -1,4 +1,4 @@
-//! What became of a public call whose answer was lost.
+//! The look-up of a publish call whose response was lost.
 
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
@@ -106,7 +106,7 @@ async fn many_posts_since_are_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn what_was_there_long_before_is_not_taken_for_it() {
+async fn older_post_is_not_mistaken_for_it() {
     let (stage, account) = stage().await;
     stage.network.posts_by_hand("good morning");
     stage.network.posts_by_hand("good night");

@@ -1,4 +1,4 @@
-//! What is told before: each limit, when a post is scheduled.
+//! Validation of each limit when a post is scheduled.
 
 use domain::media::{Attachment, MimeType};
 use domain::text::PostText;

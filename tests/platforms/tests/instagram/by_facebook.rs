@@ -49,7 +49,7 @@ async fn an_account_is_posted_for_by_its_page_and_every_call_is_proven() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_account_there_is_told_what_to_do() {
+async fn missing_account_error_says_what_to_do() {
     for (pages, expected) in [
         (&[][..], "you have no Page on Facebook"),
         (&[("1", None, &["CREATE_CONTENT"][..])][..], "has a professional Instagram account: link the account"),

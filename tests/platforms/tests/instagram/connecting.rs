@@ -48,7 +48,7 @@ async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
 }
 
 #[tokio::test]
-async fn whoever_cannot_be_posted_for_is_told_why() {
+async fn unsupported_account_error_has_the_reason() {
     let stage = Stage::<Instagram>::new().await;
     stage.network.account_is("Personal");
     let refusal = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();

@@ -73,14 +73,14 @@ async fn failures_to_fetch_are_no_verdict_on_the_post() {
 #[tokio::test]
 async fn an_error_without_a_reason_is_no_verdict_on_the_post() {
     let (stage, account) = stage().await;
-    stage.network.spoils_in_words(Some("Error: An unknown error occurred"));
+    stage.network.spoils_with_message(Some("Error: An unknown error occurred"));
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let end = stage.clock.now() + TimeDelta::hours(3);
 
     let setbacks = stage.prepared_until(&mut post, end).await;
 
     assert!(5 < busy_reasons(&setbacks).len(), "{setbacks:?}");
-    stage.network.spoils_in_words(None);
+    stage.network.spoils_with_message(None);
     stage.deliver(&mut post).await.unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! The public call, what became of it, and what follows it.
+//! The publish call, its look-up, and its follow-ups.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};

@@ -1,4 +1,4 @@
-//! What is told when a post is scheduled.
+//! Validation when a post is scheduled.
 
 use std::slice::from_ref;
 
@@ -29,7 +29,7 @@ fn told(rules: &Rules, words: &str, media: &[Attachment], given: &[(&str, Option
 }
 
 #[tokio::test]
-async fn every_limit_is_told_with_its_figure() {
+async fn validation_errors_name_the_limit() {
     let (_, account) = stage().await;
     let rules = &account.rules;
     let none = Vec::<String>::new();
@@ -86,7 +86,7 @@ async fn every_limit_is_told_with_its_figure() {
 }
 
 #[tokio::test]
-async fn kinds_and_options_go_together_or_it_is_told() {
+async fn mismatched_kinds_and_options_are_validation_errors() {
     let (_, account) = stage().await;
     let told = |media: &[Attachment], given: &[(&str, OptionValue)]| told(&account.rules, "a", media, given);
     let (story, reel) = (("kind", text("story")), ("kind", text("reel")));

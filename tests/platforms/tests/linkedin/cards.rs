@@ -32,7 +32,7 @@ async fn website() -> SocketAddr {
     wire::serve(router).await
 }
 
-/// What a post shows beside its words.
+/// Cards of a post.
 async fn shown(stage: &Stage<LinkedIn>, text: &str, options: &[(&str, OptionValue)]) -> Value {
     let account = stage.connect().await;
     let mut post = stage.post(&account, text, Vec::new());

@@ -47,7 +47,7 @@ async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
 
 /// The scopes for comments come with "Community Management API" alone.
 #[tokio::test]
-async fn an_app_that_may_not_comment_says_so() {
+async fn app_without_comment_permission_gets_an_error() {
     may_not_comment::<SelfServe>().await;
     may_not_comment::<Advertising>().await;
 }

@@ -25,7 +25,7 @@ async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
     assert!(!stage.can_renew());
     let (now, credentials) = (stage.clock.now(), &account.credentials);
     assert_eq!(credentials.expires_at, Some(now + TimeDelta::days(60)));
-    // A week before, the user is told.
+    // A week before, the user is notified.
     let late = now + TimeDelta::days(50);
     assert_eq!(
         stage.publishing().refresh_policy().due_at(credentials, late),
@@ -79,7 +79,7 @@ async fn the_token_to_renew_with_stays_the_same_and_ends_a_year_after_the_consen
 }
 
 #[tokio::test]
-async fn a_page_whose_roles_were_taken_away_says_so() {
+async fn page_without_roles_gets_an_error() {
     let (stage, account) = of::<Community>().await;
     stage.network.takes_roles_away();
     let post = stage.post(&account, "nobody reads", Vec::new());

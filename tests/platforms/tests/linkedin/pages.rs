@@ -1,4 +1,4 @@
-//! What became of a page's post whose answer was lost.
+//! The look-up of a page's post whose response was lost.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
@@ -33,7 +33,7 @@ async fn a_lost_post_is_found_among_the_others_of_its_page() {
 }
 
 #[tokio::test]
-async fn the_same_words_of_somebody_else_before_the_call_are_not_taken_for_it() {
+async fn another_users_equal_text_before_the_call_is_not_it() {
     let (stage, account) = of::<Community>().await;
     stage.network.posts(PAGE_URN, "good morning");
     let post = stage.due(&account, "good morning", Vec::new()).await;
@@ -169,7 +169,7 @@ async fn a_page_of_an_intermediary_leaves_open_whether_the_post_is_public() {
 }
 
 #[tokio::test]
-async fn a_list_behind_a_firewall_is_not_taken_for_one_that_may_not_be_read() {
+async fn firewall_error_of_a_list_is_not_a_missing_permission() {
     let (stage, account) = of::<Community>().await;
     let post = stage.post(&account, "later", Vec::<Sample>::new());
     stage.clock.skip_to(post.publish_at);

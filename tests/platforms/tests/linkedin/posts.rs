@@ -65,7 +65,7 @@ async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
 }
 
 #[tokio::test]
-async fn the_same_words_again_are_refused_and_are_not_taken_for_ours() {
+async fn equal_text_is_refused_and_not_mistaken_for_ours() {
     let (stage, account) = stage().await;
     for expected in [true, false] {
         let mut post = stage.post(&account, "good morning", Vec::new());
@@ -161,7 +161,7 @@ async fn a_member_has_so_many_calls_in_a_day() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_in_linkedins_words() {
+async fn refusals_quote_linkedins_message() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "hello", Vec::new()).await;
     for (status, code, message, outcome) in [

@@ -94,7 +94,7 @@ async fn post_is_sent_again_only_within_a_minute_after_its_call_has_ended() {
 }
 
 #[tokio::test]
-async fn the_duplicate_of_another_post_is_not_taken_for_it() {
+async fn duplicate_of_another_post_is_not_it() {
     let (stage, account) = of::<Replaying>().await;
     let mut first = stage.post(&account, "once (more)", Vec::new());
     stage.deliver(&mut first).await.unwrap();

@@ -65,7 +65,7 @@ async fn a_renewal_that_an_unknown_app_asks_for_says_that_the_grant_is_gone() {
 }
 
 #[tokio::test]
-async fn a_server_that_limits_registrations_says_so_and_what_to_do() {
+async fn registration_limit_error_says_what_to_do() {
     let stage = Stage::<Server<Stock>>::new().await;
     for _ in 0..5 {
         departure(&stage).await;
@@ -118,7 +118,7 @@ async fn a_dead_app_is_known_by_the_page_or_by_what_the_token_endpoint_says() {
 }
 
 #[tokio::test]
-async fn an_app_that_is_removed_while_the_person_decides_is_registered_again_and_the_person_is_told() {
+async fn app_removed_during_consent_is_registered_again_with_an_error() {
     let stage = Stage::<Server<Stock>>::new().await;
     let callback = stage.decided(Decision::Allow).await;
 

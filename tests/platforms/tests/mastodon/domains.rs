@@ -17,7 +17,7 @@ fn typed(words: impl Into<String>) -> FieldValues {
     FieldValues::from([("server".to_owned(), words.into().into())])
 }
 
-/// Where the person is sent who typed this, or what they are told.
+/// The URL that this input redirects to, or its error message.
 async fn sent<K: Known>(stage: &Stage<Server<K>>, words: String) -> Result<String, String> {
     match stage.depart(&typed(words)).await {
         Ok((AuthorizeStep::Redirect { url, .. }, _)) => Ok(Url::parse(&url).unwrap().origin().ascii_serialization()),

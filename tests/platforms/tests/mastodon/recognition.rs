@@ -1,4 +1,4 @@
-//! What became of a call whose answer was lost: by the listing, by the words, by
+//! The look-up of a call whose response was lost: by the listing, by the text, by
 //! the key.
 
 use chrono::TimeDelta;
@@ -12,7 +12,7 @@ use super::{picture, stage};
 const SETTLED: TimeDelta = TimeDelta::seconds(100);
 
 #[tokio::test]
-async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
+async fn equal_text_from_before_the_call_is_not_it() {
     let (stage, account) = stage::<GoToSocial>().await;
     let before = stage.due(&account, "Good morning", Vec::new()).await;
     stage.publish(&before).await.unwrap();
@@ -25,7 +25,7 @@ async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
     assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
 }
 
-/// What is said so long after a call with the text "Ours" that never arrived,
+/// The result at this time after a call with the text "Ours" that never arrived,
 /// when another program has published this since.
 async fn asked_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usize) {
     let (stage, account) = stage::<K>().await;

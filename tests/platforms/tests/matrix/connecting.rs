@@ -1,4 +1,4 @@
-//! Finding a homeserver, and what comes of a password or a token.
+//! Finding a homeserver, and the result of a password or a token.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -84,7 +84,7 @@ async fn whatever_a_domain_says_leads_to_no_address_that_only_we_can_reach() {
 }
 
 #[tokio::test]
-async fn what_was_typed_wrongly_is_told_field_by_field() {
+async fn invalid_input_is_an_error_of_its_field() {
     let stage = Stage::<Matrix>::new().await;
     let here = stage.network.base_url();
     let token = stage.network.own_token();
@@ -194,7 +194,7 @@ async fn a_person_may_sign_in_on_the_page_of_a_homeserver_that_the_operator_name
     let callback = signs_in(&stage).await;
     let account = stage.complete(&callback).await.unwrap().remove(0);
 
-    assert!(callback.query.contains_key("state"), "who comes back is told by it");
+    assert!(callback.query.contains_key("state"), "it identifies the flow");
     assert_eq!(account.profile.account_id, USER);
     stage.keep(&account.credentials);
     let mut post = stage.post(&account, "from the page", Vec::new());

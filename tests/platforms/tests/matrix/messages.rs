@@ -64,7 +64,7 @@ async fn a_notice_and_a_thread_are_as_the_post_says() {
 }
 
 #[tokio::test]
-async fn a_room_that_takes_no_post_is_told_with_what_to_do() {
+async fn closed_room_error_says_what_to_do() {
     let (stage, account) = stage().await;
     for (room, advice) in [
         (ENCRYPTED, "cannot encrypt: choose another one"),
@@ -85,7 +85,7 @@ async fn a_room_that_takes_no_post_is_told_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_message_is_found_by_whoever_is_connected_by_then() {
+async fn message_is_found_by_a_later_connection() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "found by another device", Vec::new()).await;
     let since = stage.clock.now();

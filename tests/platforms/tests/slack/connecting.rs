@@ -94,7 +94,7 @@ async fn tokens_of_twelve_hours_are_renewed() {
     let account = stage.connect().await;
     assert_eq!(account.credentials.expires_at, Some(stage.clock.now() + TimeDelta::hours(12)));
 
-    // Somebody else of the same workspace goes on posting when the first one leaves.
+    // Another user of the workspace continues posting when the first one leaves.
     let colleague = stage.connect().await;
     assert!(!colleague.credentials.share_a_token(&account.credentials));
     stage.disconnect(&account, &[&colleague]).await;

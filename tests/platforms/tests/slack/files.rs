@@ -207,7 +207,7 @@ async fn only_pictures_are_described_or_nothing_would_be_shown() {
 }
 
 #[tokio::test]
-async fn what_a_workspace_does_not_take_is_told_of_the_file() {
+async fn workspace_limit_is_an_error_of_the_file() {
     let (stage, account) = stage().await;
     for (code, words) in [
         ("file_uploads_disabled", "file 1 of 2: the workspace takes no files"),

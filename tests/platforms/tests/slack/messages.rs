@@ -52,7 +52,7 @@ async fn previews_of_links_are_as_the_post_says() {
 }
 
 #[tokio::test]
-async fn a_channel_that_takes_no_post_is_told_with_what_to_do() {
+async fn closed_channel_error_says_what_to_do() {
     let (stage, account) = stage().await;
     for (channel, advice) in [
         (ELSEWHERE, "invite it there with /invite"),
@@ -95,7 +95,7 @@ async fn a_second_message_within_a_second_waits() {
     assert_eq!(at, stage.clock.now() + TimeDelta::seconds(1));
 }
 
-/// A post of which nobody knows whether it arrived: the answer was lost.
+/// A post with an unknown outcome: the response was lost.
 async fn lost<'a>(
     stage: &platforms::conformance::stage::Stage<networks::slack::Slack>,
     account: &'a platforms::Account,

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{list, options, stage, text};
 
 #[tokio::test]
-async fn options_are_said_in_the_words_of_threads() {
+async fn options_become_fields_of_threads() {
     let (stage, account) = stage().await;
     for (given, expected) in [
         (options(&[]), json!({})),

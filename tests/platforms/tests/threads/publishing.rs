@@ -1,4 +1,4 @@
-//! The public call, and what became of it.
+//! The publish call and its look-up.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
@@ -13,7 +13,7 @@ fn not_there() -> GraphError {
     GraphError::new(24, "The requested resource does not exist").subcode(4_279_009)
 }
 
-/// The same answer is given of a container that is not ready, and of one that is gone.
+/// A container that is not ready and one that is gone get equal responses.
 #[tokio::test]
 async fn a_container_that_is_not_found_and_is_there_is_published_a_little_later() {
     let (stage, account) = stage().await;
@@ -86,7 +86,7 @@ async fn a_lost_answer_is_found_with_its_link_although_white_space_was_cut() {
     assert_eq!(stage.network.calls(Call::Publish), 1);
 }
 
-/// It is told when it is used up, between the look at it and the call.
+/// The error comes when the quota is used up between its check and the call.
 #[tokio::test]
 async fn a_quota_that_is_used_up_meanwhile_gives_a_time() {
     let (stage, account) = stage().await;

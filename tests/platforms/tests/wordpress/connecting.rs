@@ -44,7 +44,7 @@ async fn a_site_that_names_its_api_nowhere_is_found_all_the_same() {
 }
 
 #[tokio::test]
-async fn what_is_no_wordpress_is_told_so() {
+async fn site_without_wordpress_gets_an_error() {
     let stage = Stage::<Wordpress<true>>::new().await;
     let elsewhere = stage.network.home().replace("/blog", "/elsewhere");
     let refusal = stage.depart(&FieldValues::from([("site".to_owned(), elsewhere.into())])).await.unwrap_err();
@@ -54,7 +54,7 @@ async fn what_is_no_wordpress_is_told_so() {
 }
 
 #[tokio::test]
-async fn each_application_password_has_a_name_of_its_own_and_goes_when_it_is_given_back() {
+async fn application_passwords_have_unique_names_and_are_revoked() {
     let (stage, first) = stage().await;
     let second = stage.connect().await;
     let names = stage.network.passwords();

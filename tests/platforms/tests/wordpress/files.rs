@@ -53,7 +53,7 @@ async fn a_featured_picture_is_not_in_the_post_and_keeps_its_words() {
 }
 
 #[tokio::test]
-async fn the_words_of_a_video_are_in_the_library() {
+async fn alt_text_of_a_video_is_in_the_library() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "a video", vec![described(MimeType::Mp4, "It turns.")]);
 

@@ -95,7 +95,7 @@ async fn two_posts_of_one_title_have_addresses_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_holds_a_post_back_is_told() {
+async fn plugin_that_holds_a_post_back_is_reported() {
     let (stage, account) = stage().await;
     stage.network.is_odd(Oddity::ReviewsEverything);
     let mut post = stage.post(&account, "held back", Vec::new());

@@ -71,7 +71,7 @@ async fn a_draft_that_somebody_deleted_is_made_anew() {
 #[tokio::test]
 async fn a_post_that_was_deleted_after_a_lost_call_is_not_made_again() {
     let (stage, account) = stage().await;
-    let post = stage.due(&account, "in doubt, and deleted", Vec::new()).await;
+    let post = stage.due(&account, "unknown outcome, and deleted", Vec::new()).await;
     let since = stage.clock.now();
     stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
     stage.publish(&post).await.unwrap_err();

@@ -34,7 +34,7 @@ fn long_video() -> Sample {
 }
 
 #[tokio::test]
-async fn an_account_is_known_by_its_number_and_whoever_pays_may_write_more() {
+async fn account_has_its_numeric_id_and_premium_text_limit() {
     let (stage, account) = stage().await;
     assert_eq!((account.profile.account_id.as_str(), account.profile.username.as_deref()), (ID, Some(HANDLE)));
     assert_eq!(account.profile.avatar.as_deref(), Some("https://pbs.twimg.com/profile_images/1/a.jpg"));
@@ -51,7 +51,7 @@ async fn an_account_is_known_by_its_number_and_whoever_pays_may_write_more() {
 }
 
 #[tokio::test]
-async fn options_are_said_in_the_words_of_x() {
+async fn options_become_fields_of_x() {
     let (stage, account) = stage().await;
     for (given, expected) in [
         (options(&[("reply_settings", text("everyone"))]), json!({})),
@@ -175,7 +175,7 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_film_that_cannot_be_processed_is_refused_in_the_words_of_x() {
+async fn unprocessable_video_error_quotes_x() {
     let (stage, account) = stage().await;
     stage.network.spoils_files();
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
@@ -242,9 +242,9 @@ async fn a_lost_answer_costs_one_read_of_what_was_posted_since() {
     assert!(stage.network.calls(Call::LookUp) <= 2);
 }
 
-/// Each look is paid: what cannot be told is not asked for a day.
+/// Each look-up is paid: an undeterminable outcome is not looked up for a day.
 #[tokio::test]
-async fn what_one_look_cannot_tell_is_told_to_the_user() {
+async fn undeterminable_look_up_is_reported_to_the_user() {
     let (stage, account) = stage().await;
     stage.network.renames_files();
     let post = stage.due(&account, "a lighthouse", vec![sample(MimeType::Jpeg, 1)]).await;

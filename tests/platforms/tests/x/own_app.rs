@@ -80,7 +80,7 @@ async fn half_an_app_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_wrong_is_told_and_one_that_was_changed_wants_its_user() {
+async fn wrong_secret_is_an_error_and_a_changed_one_needs_reconnection() {
     let stage = Stage::<X>::new().await;
     let (id, secret) = stage.network.another_app();
     let refused = connected(&stage, &answers(&id, "wrong")).await.unwrap_err();

@@ -1,9 +1,8 @@
-//! The flows in which processes are killed. Each is small, so that every place
-//! can be tried.
+//! The flows in which processes are killed. Each is small, so that every place can be tried.
 
 use chrono::TimeDelta;
 
-use crate::network::PlatformFate;
+use crate::network::PlatformFault;
 use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
 
 #[derive(Clone, Debug)]
@@ -35,37 +34,37 @@ pub(super) fn all() -> Vec<Flow> {
         flow("plan", &["listed"], created(at(400))).until(460),
         flow("prepare", &["listed-in-steps"], created(at(100))).until(160),
         flow("prepare, blind", &["blind-in-steps"], created(at(100))).until(160),
-        flow("prepare anew", &["listed-in-steps"], created(at(100))).with([PlatformFate::Forgotten]).until(160),
+        flow("prepare again", &["listed-in-steps"], created(at(100))).with([PlatformFault::Forgotten]).until(160),
         flow("publish, listed", &["listed"], soon()).in_pairs(),
         flow("publish, keyed", &["keyed"], soon()).in_pairs(),
         flow("publish, blind", &["blind"], soon()).in_pairs(),
-        flow("resolve, answer lost", &["listed"], soon()).with([PlatformFate::AnswerLost]).in_pairs(),
-        flow("resolve, call lost", &["keyed"], soon()).with([PlatformFate::CallLost]),
-        flow("resolve, done later", &["listed"], soon()).with([PlatformFate::DoneLater]),
-        flow("resolve, blind", &["blind"], soon()).with([PlatformFate::AnswerLost]),
-        flow("resolve, listed late", &["lagging"], soon()).with([PlatformFate::AnswerLost]),
-        flow("resolve, listed late, second call lost", &["lagging"], soon())
-            .with([PlatformFate::AnswerLost, PlatformFate::CallLost]),
-        flow("publish, recognised", &["recognised"], created(at(100))).until(160).in_pairs(),
-        flow("resolve, recognised", &["recognised"], created(at(100))).with([PlatformFate::AnswerLost]).until(160),
-        flow("resolve, recognised, call lost", &["recognised"], created(at(100)))
-            .with([PlatformFate::CallLost])
+        flow("look up, response lost", &["listed"], soon()).with([PlatformFault::ResponseLost]).in_pairs(),
+        flow("look up, call lost", &["keyed"], soon()).with([PlatformFault::CallLost]),
+        flow("look up, done later", &["listed"], soon()).with([PlatformFault::DoneLater]),
+        flow("look up, blind", &["blind"], soon()).with([PlatformFault::ResponseLost]),
+        flow("look up, listed late", &["lagging"], soon()).with([PlatformFault::ResponseLost]),
+        flow("look up, listed late, second call lost", &["lagging"], soon())
+            .with([PlatformFault::ResponseLost, PlatformFault::CallLost]),
+        flow("publish, recognized", &["recognized"], created(at(100))).until(160).in_pairs(),
+        flow("look up, recognized", &["recognized"], created(at(100))).with([PlatformFault::ResponseLost]).until(160),
+        flow("look up, recognized, call lost", &["recognized"], created(at(100)))
+            .with([PlatformFault::CallLost])
             .until(160),
-        flow("two that look the same, one lost and one cut off", &["recognised"], created(at(100)))
+        flow("two similar posts, one response and one call lost", &["recognized"], created(at(100)))
             .twice()
-            .with([PlatformFate::AnswerLost, PlatformFate::CallLost])
+            .with([PlatformFault::ResponseLost, PlatformFault::CallLost])
             .until(160),
-        flow("two that look the same, both lost", &["recognised"], created(at(100)))
+        flow("two similar posts, both responses lost", &["recognized"], created(at(100)))
             .twice()
-            .with([PlatformFate::AnswerLost, PlatformFate::AnswerLost])
+            .with([PlatformFault::ResponseLost, PlatformFault::ResponseLost])
             .until(160),
-        flow("retry, limited", &["listed"], soon()).with([PlatformFate::Limited]),
-        flow("retry, limited for a day", &["rationing"], soon()).with([PlatformFate::Limited]),
-        flow("what follows", &["following"], soon()),
-        flow("what follows, answer lost", &["following"], soon()).with([PlatformFate::AnswerLost]),
-        flow("taken and looked at", &["reviewing"], soon()),
-        flow("taken, refused later and given a new time", &["reviewing"], soon()).with([PlatformFate::RefusedLater]),
-        flow("retry, refused and given a new time", &["listed"], soon()).with([PlatformFate::Refused]),
+        flow("retry, limited", &["listed"], soon()).with([PlatformFault::Limited]),
+        flow("retry, limited for a day", &["rationing"], soon()).with([PlatformFault::Limited]),
+        flow("follow-ups", &["following"], soon()),
+        flow("follow-ups, response lost", &["following"], soon()).with([PlatformFault::ResponseLost]),
+        flow("accepted and reviewed", &["reviewing"], soon()),
+        flow("accepted, refused later and rescheduled", &["reviewing"], soon()).with([PlatformFault::RefusedLater]),
+        flow("retry, refused and rescheduled", &["listed"], soon()).with([PlatformFault::Refused]),
         flow("roll-up of three", &["listed", "keyed", "blind"], soon()),
         flow("refresh, rotating", &["keyed"], created(at(560))).until(640),
         flow("refresh, extending", &["listed"], created(at(560))).until(640),
@@ -77,8 +76,8 @@ pub(super) fn all() -> Vec<Flow> {
         flow("reschedule at the last moment", &["keyed"], and(PostAct::Reschedule(at(40)), just_before)),
         flow("revoke and reconnect", &["listed"], soon()).owner(&[(10, AccountAct::Revoke), (60, AccountAct::Connect)]),
         flow("disconnect", &["listed"], soon()).owner(&[(50, AccountAct::Disconnect)]),
-        flow("an endpoint is told", &["listed"], soon()).telling(),
-        flow("an endpoint is told of a disconnection", &["listed"], soon())
+        flow("an endpoint receives events", &["listed"], soon()).telling(),
+        flow("an endpoint receives a disconnection event", &["listed"], soon())
             .owner(&[(50, AccountAct::Disconnect)])
             .telling(),
     ]
@@ -94,18 +93,18 @@ impl Flow {
         self
     }
 
-    /// The same flow with a second post at the same time.
+    /// Adds a second post at the same time.
     fn twice(mut self) -> Self {
         self.plot.posts.extend(self.plot.posts.clone());
         self
     }
 
-    fn with<const N: usize>(mut self, fates: [PlatformFate; N]) -> Self {
-        self.plot.public_calls = fates.to_vec();
+    fn with<const N: usize>(mut self, faults: [PlatformFault; N]) -> Self {
+        self.plot.public_calls = faults.to_vec();
         self
     }
 
-    /// The same flow, of a user with an endpoint.
+    /// Gives the user a webhook endpoint.
     fn telling(mut self) -> Self {
         self.plot.webhooks = true;
         self
@@ -126,5 +125,5 @@ fn created(due: TimeDelta) -> Vec<(TimeDelta, PostAct)> {
 }
 
 fn account(platform: &'static str) -> AccountPlot {
-    AccountPlot { platform, acts: Vec::new(), minded: true }
+    AccountPlot { platform, acts: Vec::new(), reconnects: true }
 }

@@ -1,13 +1,13 @@
-//! Once a change or a cancellation is answered, it holds.
+//! A confirmed change or cancellation takes effect.
 
 use domain::post::TargetStatus;
 
 use super::{Broken, History, Kind};
 use crate::users::Said;
 
-/// After the answer nothing of an older revision becomes public. What was
-/// public before it, the answer must have shown as published.
-pub(super) fn an_answered_change_is_respected(history: &History<'_>) -> Vec<Broken> {
+/// After the response nothing of an older revision becomes public. The response must have shown as
+/// published what was public before it.
+pub(super) fn confirmed_changes_take_effect(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for answer in &history.answers {
         let (post, now_revision) = match &answer.said {

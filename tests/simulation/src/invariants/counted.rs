@@ -5,8 +5,8 @@ use domain::post::{Post, PostStatus};
 
 use super::{Broken, History, Kind};
 
-/// The counters per status equal the number of posts with that status.
-pub(super) async fn the_counts_are_the_posts(history: &History<'_>) -> Vec<Broken> {
+/// The counter of each status equals the number of posts with that status.
+pub(super) async fn post_counts_match_the_posts(history: &History<'_>) -> Vec<Broken> {
     let publishing = &history.people.deployment.publishing;
     let user = history.people.user.user_id;
     let around = publishing.store.surroundings(user, [], [], None, publishing.clock.now()).await;
@@ -27,9 +27,8 @@ pub(super) async fn the_counts_are_the_posts(history: &History<'_>) -> Vec<Broke
     vec![Broken::new(Kind::Other, None, format!("the store counts {kept:?}, there are {counted:?}"))]
 }
 
-/// A connection's counter equals the number of posts that keep it from being
-/// disconnected.
-pub(super) fn the_marks_are_the_pending_targets(history: &History<'_>) -> Vec<Broken> {
+/// A connection's counter equals the number of posts that prevent disconnecting it.
+pub(super) fn pending_marks_match_the_pending_targets(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for connection in history.journal.connections() {
         let id = connection.connection_id;
@@ -48,7 +47,7 @@ pub(super) fn the_marks_are_the_pending_targets(history: &History<'_>) -> Vec<Br
 }
 
 /// At the end of a run the due index is empty, and every delivery has its post.
-pub(super) fn nothing_that_ended_is_due(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn ended_deliveries_are_not_due(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for delivery in history.journal.deliveries() {
         let post: Option<&Post> = history.journal.post(delivery.post_id);

@@ -1,9 +1,9 @@
-//! No post goes out early, and each goes out with its own words.
+//! No post is published early, and each is published with its own text.
 
 use super::{Broken, History, Kind};
 
-/// No public call comes before its revision is due, and none has the words of
-/// another revision or goes to another account than its target's.
+/// No publish call is made before its revision is due, and none has the text of another revision or
+/// the account of another target.
 pub(super) fn nothing_is_early(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for begun in &history.timeline.begun {

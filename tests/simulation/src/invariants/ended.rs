@@ -1,4 +1,4 @@
-//! Every post has ended, and its status agrees with what its platform shows.
+//! Every post has ended, and its status agrees with its platform.
 
 use domain::delivery::FailureClass;
 use domain::post::{Post, PostStatus, Target, TargetStatus};
@@ -6,9 +6,9 @@ use domain::post::{Post, PostStatus, Target, TargetStatus};
 use super::{Broken, History, Kind};
 use crate::network::{Public, Reference};
 
-/// No target is left pending. One that is published is public on its platform,
-/// one that failed is not, and the reason for which it failed existed.
-pub(super) fn every_post_says_what_its_platform_says(history: &History<'_>) -> Vec<Broken> {
+/// No target is pending. A published one is public on its platform, a failed one is not, and the
+/// reason of its failure existed.
+pub(super) fn post_status_matches_the_platform(history: &History<'_>) -> Vec<Broken> {
     let by_target = history.public_by_target();
     let mut broken = Vec::new();
     for (post, target) in history.targets() {
@@ -36,21 +36,20 @@ fn contradiction(history: &History<'_>, post: &Post, target: &Target, public: &[
         (_, TargetStatus::Failed) => failed(history, target, reference, here),
         (PostStatus::Draft, _) if !here => None,
         (PostStatus::Draft, _) => Some("is public, and its post is a draft".to_owned()),
-        // The target was added to a failed post, which was never scheduled
-        // again.
+        // The target was added to a failed post, which was never scheduled again.
         (PostStatus::Failed, TargetStatus::Pending) if public.is_empty() => None,
         (_, status) => Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str())),
     }
 }
 
-/// What is wrong with a failure, if anything.
+/// The contradiction in a failure, if any.
 fn failed(history: &History<'_>, target: &Target, reference: Reference, here: bool) -> Option<String> {
     let account = history.people.accounts.iter().find(|it| it.spec.name == target.provider);
     let certain = account.is_some_and(|it| it.spec.is_certain());
     let proves_absence = account.is_some_and(|it| it.spec.proves_absence());
     let connection = history.journal.connection(target.connection_id);
     let usable = connection.is_some_and(|it| !it.needs_reconnection);
-    // A failed post whose words are changed stays failed, for its old reason.
+    // A failed post whose text is changed stays failed, for its old reason.
     let earlier = || (1..=reference.revision).map(|revision| Reference { revision, ..reference });
     let words = target.error_message.as_deref().unwrap_or_default();
     let was_refused = earlier().any(|it| history.timeline.refused.contains(&it));
@@ -70,9 +69,9 @@ fn failed(history: &History<'_>, target: &Target, reference: Reference, here: bo
     }
 }
 
-/// There were no two simultaneous calls for one target, no public call before
-/// its preparation, and no two renewals of the same credentials.
-pub(super) fn no_platform_was_called_wrongly(history: &History<'_>) -> Vec<Broken> {
+/// There were no two simultaneous calls for one target, no publish call before its preparation, and
+/// no two simultaneous refreshes of the same credentials.
+pub(super) fn platform_calls_are_valid(history: &History<'_>) -> Vec<Broken> {
     let of_posts = history.timeline.mistakes.iter().map(|(reference, mistake)| {
         let what = format!("r{} of post {}: {mistake}", reference.revision, reference.post);
         Broken::new(Kind::Other, reference.post, what)

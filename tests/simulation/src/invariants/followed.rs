@@ -1,4 +1,4 @@
-//! What follows a publication is best effort, but neither doubled nor forgotten.
+//! Follow-ups of a publication are best effort, but neither doubled nor forgotten.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use domain::id::ConnectionId;
 use super::{Broken, History, Kind};
 use crate::network::{FOLLOW_UPS, PlatformBehavior, Reference, Spec};
 
-/// Nothing follows the same post twice, whatever became of the calls.
+/// No follow-up of a post exists twice, whatever the outcome of the calls.
 pub(super) fn nothing_follows_twice(history: &History<'_>) -> Vec<Broken> {
     let mut seen = BTreeSet::new();
     let again = history.timeline.followers.iter().filter(|it| !seen.insert((it.reference, &it.name)));
@@ -20,9 +20,9 @@ pub(super) fn nothing_follows_twice(history: &History<'_>) -> Vec<Broken> {
         .collect()
 }
 
-/// Whatever was to follow a published post was at least tried, unless its account
-/// was lost; and where nothing goes wrong, it is there.
-pub(super) fn nothing_that_follows_is_forgotten(history: &History<'_>) -> Vec<Broken> {
+/// Every follow-up of a published post was at least tried, unless its account was lost; and in a
+/// run without faults it exists.
+pub(super) fn follow_ups_are_completed(history: &History<'_>) -> Vec<Broken> {
     let lost: BTreeSet<ConnectionId> = history.journal.lost_grants().map(|it| it.connection_id).collect();
     let is_calm = history.people.deployment.world.faults() == 0;
     let mut broken = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn nothing_that_follows_is_forgotten(history: &History<'_>) -> Vec<Br
         if !is_public || !is_kept || lost.contains(&delivery.connection_id) {
             continue;
         }
-        if Spec::named(&delivery.provider).habit != PlatformBehavior::Following {
+        if Spec::named(&delivery.provider).behavior != PlatformBehavior::Following {
             continue;
         }
         let (post, reference) = (delivery.post_id, Reference::of(delivery));

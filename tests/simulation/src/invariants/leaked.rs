@@ -1,17 +1,17 @@
-//! What must never be seen: credentials in a log line, one request as two posts.
+//! Credentials never appear in a log line, and one request never becomes two posts.
 
 use super::{Broken, History, Kind};
 use crate::network::MARK;
 use crate::world::lock;
 
-/// No access or refresh token in any log line or event.
-pub(super) fn no_credentials_are_logged(history: &History<'_>) -> Vec<Broken> {
+/// No access or refresh token is in any log line or event.
+pub(super) fn credentials_are_not_logged(history: &History<'_>) -> Vec<Broken> {
     let events = history.told.iter().map(|it| it.event.detail.to_string()).filter(|it| it.contains(MARK));
     let lines = history.leaks.iter().cloned().chain(events);
-    lines.map(|it| Broken::new(Kind::Other, None, format!("credentials are told: {it}"))).collect()
+    lines.map(|it| Broken::new(Kind::Other, None, format!("credentials are logged: {it}"))).collect()
 }
 
-/// A request that is sent again with its idempotency key makes no second post.
-pub(super) fn one_request_makes_one_post(history: &History<'_>) -> Vec<Broken> {
+/// A request that is repeated with its idempotency key creates no second post.
+pub(super) fn each_request_creates_one_post(history: &History<'_>) -> Vec<Broken> {
     lock(&history.people.twice_created).iter().map(|it| Broken::new(Kind::Doubled, None, it.clone())).collect()
 }

@@ -1,6 +1,6 @@
-//! A post's status moves forward: once it has ended it stays as it ended, until
-//! its writer changes it. It goes back in one way only: a post whose calls are
-//! known to have had no effect waits to go out again.
+//! A post's status moves forward: a final status does not change until its writer changes the post.
+//! The one exception is a post whose calls are known to have had no effect: it waits to be
+//! published again.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,9 @@ use domain::post::{Post, PostStatus, Target, TargetStatus};
 use super::{Broken, History, Kind};
 use crate::users::{Answer, Said};
 
-/// Within a revision a post never returns to an earlier status, unless to wait
-/// with nothing in doubt, and a target that is published stays published for
-/// good.
-pub(super) fn what_has_ended_stays_ended(history: &History<'_>) -> Vec<Broken> {
+/// Within a revision a post never returns to an earlier status, except to wait without an unknown
+/// outcome, and a published target stays published.
+pub(super) fn final_states_do_not_change(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     let mut last: BTreeMap<PostId, &Post> = BTreeMap::new();
     for version in history.journal.all_versions() {
@@ -55,11 +54,10 @@ const fn rank(status: PostStatus) -> u8 {
     }
 }
 
-/// A change that was refused had no effect: no version of the post has its
-/// words. An exception is a change whose answer was lost and whose post was
-/// deleted before the change was sent again: the answer then is "there is no
-/// such post", and that is true.
-pub(super) fn what_was_refused_did_not_happen(history: &History<'_>) -> Vec<Broken> {
+/// A refused change had no effect: no version of the post has its text. An exception is a change
+/// whose response was lost and whose post was deleted before the change was repeated: the response
+/// then is "there is no such post", and that is true.
+pub(super) fn refused_requests_change_nothing(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for answer in history.answers.iter().filter(|it| matches!(it.said, Said::Refused)) {
         let Some(text) = &answer.text else { continue };
@@ -69,7 +67,7 @@ pub(super) fn what_was_refused_did_not_happen(history: &History<'_>) -> Vec<Brok
             continue;
         }
         if history.journal.versions(answer.post).any(|it| it.post.text.as_str() == text) {
-            let what = format!("post {} has the words {text:?}, which were refused at {}", answer.post, answer.at);
+            let what = format!("post {} has the text {text:?}, which was refused at {}", answer.post, answer.at);
             broken.push(Broken::new(Kind::Other, answer.post, what));
         }
     }

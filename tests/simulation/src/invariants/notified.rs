@@ -1,4 +1,4 @@
-//! Endpoints are told everything at least once, and nothing that is another's.
+//! Endpoints receive every event of their user at least once, and no other event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,9 @@ use domain::webhook::MessageId;
 use super::{Broken, History, Kind};
 use crate::users::{MINE, THEIRS};
 
-/// Every event that was put on the bus came to the endpoint of its user, signed,
-/// and the same each time.
-pub(super) fn every_event_comes_to_its_endpoint(history: &History<'_>) -> Vec<Broken> {
+/// Every event that was put on the bus reached the endpoint of its user, signed, and equal each
+/// time.
+pub(super) fn every_event_reaches_its_endpoint(history: &History<'_>) -> Vec<Broken> {
     if history.people.secret(MINE).is_none() {
         return Vec::new();
     }
@@ -20,21 +20,23 @@ pub(super) fn every_event_comes_to_its_endpoint(history: &History<'_>) -> Vec<Br
     }
     let untold = told.iter().filter(|it| !bodies.contains_key(it.0));
     let mut broken: Vec<_> =
-        untold.map(|(_, it)| Broken::new(Kind::Lost, None, format!("no endpoint was told: {it}"))).collect();
+        untold.map(|(_, it)| Broken::new(Kind::Lost, None, format!("no endpoint received: {it}"))).collect();
     let made_up = bodies.keys().filter(|it| !told.contains_key(**it));
-    broken.extend(made_up.map(|it| Broken::new(Kind::Other, None, format!("an endpoint was told of nothing: {it}"))));
+    broken.extend(
+        made_up.map(|it| Broken::new(Kind::Other, None, format!("an endpoint received an unknown event: {it}"))),
+    );
     let differing = bodies.iter().filter(|it| 1 < it.1.len());
     broken.extend(differing.map(|it| Broken::new(Kind::Other, None, format!("told in two ways: {it:?}"))));
     broken
 }
 
-/// Whoever has nothing that happened is told nothing, and all signatures are good.
-pub(super) fn nobody_is_told_what_is_of_another(history: &History<'_>) -> Vec<Broken> {
+/// An endpoint of a user without events receives nothing, and all signatures are valid.
+pub(super) fn endpoints_receive_only_events_of_their_user(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for got in &history.notified {
         let (url, request) = (got.request.url.to_string(), &got.request);
         if url == THEIRS {
-            broken.push(Broken::new(Kind::Other, None, format!("another user was told {}", request.body)));
+            broken.push(Broken::new(Kind::Other, None, format!("another user received {}", request.body)));
         }
         let content = format!("{}.{}.{}", request.id, request.at.timestamp(), request.body);
         let signed = history.people.secret(&url).map(|it| it.sign(&content));

@@ -1,16 +1,15 @@
-//! Where questions are paid, few are asked.
+//! Paid look-ups are few.
 
 use std::collections::BTreeMap;
 
 use super::{Broken, History, Kind};
 
-/// What a doubt may cost: a look, and another one once the call that was in doubt can
-/// take effect no more.
+/// Look-ups of one unknown outcome: one, and another once the call can have no effect any more.
 const LOOKS: u64 = 2;
 
-/// Each public call is asked about twice at most, and once more where whoever asked has
-/// died before the answer was stored.
-pub(super) fn little_is_paid_for_doubts(history: &History<'_>) -> Vec<Broken> {
+/// Each publish call is looked up at most twice, and once more if the worker died before it stored
+/// the result.
+pub(super) fn paid_look_ups_are_limited(history: &History<'_>) -> Vec<Broken> {
     let count = |of: Vec<_>| {
         let mut counted: BTreeMap<_, u64> = BTreeMap::new();
         for it in of {

@@ -1,4 +1,4 @@
-//! No platform is called again and again without a pause, or without a reason.
+//! No platform is called repeatedly without a pause or a reason.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,12 @@ use chrono::TimeDelta;
 
 use super::{Broken, History, Kind};
 
-/// This many public calls of one revision within [`WHILE`] are too many. The
-/// back-off between attempts doubles, beginning with five seconds, and so does
-/// the one between questions to the platform.
+/// This many publish calls of one revision within [`WHILE`] are too many. The back-off between
+/// attempts doubles, beginning with five seconds, and so does the one between look-ups.
 const MANY: usize = 12;
 const WHILE: TimeDelta = TimeDelta::minutes(1);
 
-/// Attempts back off.
-pub(super) fn no_platform_is_hammered(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn retries_respect_the_backoff(history: &History<'_>) -> Vec<Broken> {
     let mut calls: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for begun in &history.timeline.begun {
         calls.entry(begun.reference).or_default().push(begun.at);
@@ -28,9 +26,9 @@ pub(super) fn no_platform_is_hammered(history: &History<'_>) -> Vec<Broken> {
     broken
 }
 
-/// What a platform has refused as a duplicate is looked up and not sent again, unless the
-/// process that read the refusal has died before it was stored.
-pub(super) fn no_duplicate_is_sent_again(history: &History<'_>) -> Vec<Broken> {
+/// A post that a platform has refused as a duplicate is looked up and not sent again, unless the
+/// process that read the refusal died before it was stored.
+pub(super) fn duplicate_refusals_are_not_retried(history: &History<'_>) -> Vec<Broken> {
     let mut refusals: BTreeMap<_, u64> = BTreeMap::new();
     for reference in &history.timeline.duplicates {
         *refusals.entry(*reference).or_default() += 1;

@@ -1,4 +1,4 @@
-//! Nothing is stuck: whatever is due is looked at again and again.
+//! No delivery is stuck: a due delivery is processed repeatedly until it ends.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use super::{Broken, Kind};
 use crate::deployment::{Deployment, TICK};
 use crate::world::lock;
 
-/// How long a delivery may be due without making progress: a worker that died
-/// holds it until its lease ends, and the second tick after that finds it.
+/// How long a delivery may be due without progress: a worker that died holds it until its lease
+/// expires, and the second tick after that finds it.
 fn patience() -> TimeDelta {
     LEASE_DURATION + TICK * 2
 }
 
-/// Looks at a run from time to time.
+/// Inspects a run periodically.
 #[derive(Default)]
 pub(crate) struct Watch {
     seen: BTreeSet<(PostId, TargetId)>,
@@ -24,8 +24,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Looks for deliveries that have been due for too long. While things still
-    /// go wrong, and for a while after a process died, being late is excused.
+    /// Looks for deliveries that have been due for too long. During faults, and for a while after a
+    /// process died, lateness is excused.
     pub(crate) fn look(&mut self, deployment: &Deployment) {
         let world = &deployment.world;
         let now = world.now();

@@ -1,5 +1,4 @@
-//! Listeners on the event bus hear of every end, and only of ends that
-//! happened.
+//! The event bus has an event for every outcome, and only for outcomes that happened.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +6,8 @@ use domain::post::{PostStatus, TargetStatus};
 
 use super::{Broken, History, Kind};
 
-/// For every post or target that ended, an event was put at least once.
-pub(super) fn every_end_is_told(history: &History<'_>) -> Vec<Broken> {
+/// Every post or target that ended has at least one event.
+pub(super) fn every_outcome_has_an_event(history: &History<'_>) -> Vec<Broken> {
     let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let mut ends = BTreeSet::new();
     let mut seen = BTreeMap::new();
@@ -34,23 +33,22 @@ pub(super) fn every_end_is_told(history: &History<'_>) -> Vec<Broken> {
         };
     }
     let untold = ends.into_iter().filter(|(_, id)| !told.contains(id.as_str()));
-    untold.map(|(post, id)| Broken::new(Kind::Other, post, format!("nobody was told: {id}"))).collect()
+    untold.map(|(post, id)| Broken::new(Kind::Other, post, format!("no event: {id}"))).collect()
 }
 
-/// Whenever a connection began to need reconnection, an event said so.
-pub(super) fn every_lost_grant_is_told(history: &History<'_>) -> Vec<Broken> {
+/// Every connection that began to need reconnection has an event.
+pub(super) fn every_lost_grant_has_an_event(history: &History<'_>) -> Vec<Broken> {
     let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let lost = history
         .journal
         .lost_grants()
         .map(|it| format!("connection.needs_reconnection:{}:{}", it.connection_id, it.generation));
     let untold = lost.filter(|it| !told.contains(it.as_str()));
-    untold.map(|it| Broken::new(Kind::Other, None, format!("nobody was told: {it}"))).collect()
+    untold.map(|it| Broken::new(Kind::Other, None, format!("no event: {it}"))).collect()
 }
 
-/// Whenever a post was scheduled, for the first time or again, an event said so,
-/// and none says it of a post that was not.
-pub(super) fn every_scheduling_is_told_and_no_other(history: &History<'_>) -> Vec<Broken> {
+/// Every scheduling of a post, first or repeated, has an event, and no other post has one.
+pub(super) fn every_scheduling_has_exactly_one_event(history: &History<'_>) -> Vec<Broken> {
     let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let mut scheduled = BTreeMap::new();
     let mut seen = BTreeMap::new();
@@ -65,15 +63,14 @@ pub(super) fn every_scheduling_is_told_and_no_other(history: &History<'_>) -> Ve
     }
     let untold = scheduled.iter().filter(|it| !told.contains(it.0.as_str()));
     let mut broken: Vec<_> =
-        untold.map(|(id, post)| Broken::new(Kind::Other, *post, format!("nobody was told: {id}"))).collect();
+        untold.map(|(id, post)| Broken::new(Kind::Other, *post, format!("no event: {id}"))).collect();
     let made_up = told.iter().filter(|it| it.starts_with("post.scheduled:") && !scheduled.contains_key(**it));
     broken.extend(made_up.map(|it| Broken::new(Kind::Other, None, format!("told, but not so: {it}"))));
     broken
 }
 
-/// Whenever an account was connected or disconnected, an event said so, and none
-/// says it of another.
-pub(super) fn every_account_that_comes_or_goes_is_told(history: &History<'_>) -> Vec<Broken> {
+/// Every connected or disconnected account has an event, and no other account has one.
+pub(super) fn every_connect_and_disconnect_has_an_event(history: &History<'_>) -> Vec<Broken> {
     let (made, removed) = history.journal.made_and_removed();
     let mut broken = Vec::new();
     for (kind, connections) in [("connection.created", made), ("connection.deleted", removed)] {
@@ -86,8 +83,8 @@ pub(super) fn every_account_that_comes_or_goes_is_told(history: &History<'_>) ->
     broken
 }
 
-/// No event says that something is public which was not.
-pub(super) fn nothing_is_told_that_is_not_so(history: &History<'_>) -> Vec<Broken> {
+/// No event reports a publication that did not happen.
+pub(super) fn every_event_matches_a_change(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for told in history.told.iter().filter(|it| it.event.detail_type == "target.published") {
         let id = &told.event.detail["platform_post_id"];

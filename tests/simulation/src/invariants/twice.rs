@@ -1,12 +1,11 @@
-//! Each target is public at most once, and each public post belongs to only one
-//! target.
+//! Each target is public at most once, and each public post belongs to only one target.
 
 use std::collections::BTreeMap;
 
 use super::{Broken, History, Kind};
 
-/// No two targets claim the same post on the platform as theirs.
-pub(super) fn no_two_deliveries_have_one_id(history: &History<'_>) -> Vec<Broken> {
+/// No two targets claim the same post on the platform.
+pub(super) fn deliveries_claim_different_platform_posts(history: &History<'_>) -> Vec<Broken> {
     let mut holders: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (post, target) in history.targets() {
         if let Some(id) = &target.platform_post_id {
@@ -23,9 +22,9 @@ pub(super) fn no_two_deliveries_have_one_id(history: &History<'_>) -> Vec<Broken
         .collect()
 }
 
-/// A target must not be public twice. The exception: the user was told that the
-/// first one may be public, and sent it again nevertheless.
-pub(super) fn each_target_is_public_at_most_once(history: &History<'_>) -> Vec<Broken> {
+/// A target must not be public twice. The exception: the user was shown that the first one may be
+/// public, and sent it again nevertheless.
+pub(super) fn targets_are_published_at_most_once(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for ((post, target), public) in history.public_by_target() {
         for pair in public.windows(2) {

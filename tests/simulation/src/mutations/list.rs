@@ -1,26 +1,24 @@
-//! The ways in which the protocol is broken.
+//! The mutations of the protocol.
 
-/// One way: an expression of the sources and what is evaluated in its place.
+/// An expression of the sources and its replacement.
 #[derive(Clone, Copy, Debug)]
 pub struct Mutation {
-    /// What is broken, for the table.
+    /// The defect, for the printed table.
     pub name: &'static str,
-    /// Where, from the top of the sources.
+    /// Relative to the top of the sources.
     pub file: &'static str,
-    /// What stands immediately before the expression; with it, the expression is
-    /// found exactly once.
+    /// The text immediately before the expression; together they are found exactly once.
     pub before: &'static str,
-    /// The expression.
     pub from: &'static str,
-    /// Another one of the same type.
+    /// The replacement, of the same type.
     pub to: &'static str,
-    /// The platform that alone shows it, so that runs elsewhere are left out.
+    /// The only platform that shows the defect; runs on other platforms are skipped.
     pub on: Option<&'static str>,
 }
 
 pub const ALL: &[Mutation] = &[
     Mutation {
-        name: "the intent is written whatever is there",
+        name: "the intent is written without a condition",
         file: "libs/storage/src/deliveries.rs",
         before: ".set_item(Some(delivery_item(after, self.due_shards)?))\n            .condition_expression(",
         from: "AS_READ",
@@ -36,7 +34,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "what was taken and then refused is sent again",
+        name: "a post that was accepted and later refused is sent again",
         file: "libs/domain/src/delivery/transitions.rs",
         before: "self.settle_call();\n                ",
         from: "self.failed(reason, FailureClass::Refused)",
@@ -44,7 +42,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "a quota that opens after a day is not waited for",
+        name: "a quota that resets after a day is not waited for",
         file: "libs/domain/src/delivery/transitions.rs",
         before: "retry_at.filter(|it| ",
         from: "self.opens_late(*it)",
@@ -52,7 +50,7 @@ pub const ALL: &[Mutation] = &[
         on: Some("rationing"),
     },
     Mutation {
-        name: "what follows is done again after a death",
+        name: "a follow-up is repeated after a crash",
         file: "libs/domain/src/delivery/follow_up.rs",
         before: "if ",
         from: "self.call_begun_at.is_some()",
@@ -60,7 +58,7 @@ pub const ALL: &[Mutation] = &[
         on: Some("following"),
     },
     Mutation {
-        name: "what follows is done again when it is done or in doubt",
+        name: "a follow-up is repeated when it is done or has an unknown outcome",
         file: "libs/domain/src/delivery/follow_up.rs",
         before: "_ => ",
         from: "return self.end_follow_up(now)",
@@ -68,7 +66,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "nobody looks for what is overdue",
+        name: "the sweep ignores overdue deliveries",
         file: "libs/publishing/src/plan.rs",
         before: "for _ in 0..",
         from: "MAX_OVERDUE_PAGES",
@@ -76,7 +74,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "a post is marked as public before it is sent",
+        name: "a post is marked as published before it is sent",
         file: "libs/publishing/src/deliver.rs",
         before: "NextStep::Publish => ",
         from: "delivery.clone().open_intent(now)",
@@ -85,7 +83,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "not there is believed while the call may take effect",
+        name: "an early look-up without a result is trusted",
         file: "libs/domain/src/delivery/transitions.rs",
         before: "Resolution::NotFound if ",
         from: "certain_at <= now",
@@ -93,7 +91,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "a post is looked up from its latest call on",
+        name: "a look-up starts at the latest call",
         file: "libs/publishing/src/deliver.rs",
         before: "let Some(since) = ",
         from: "held.delivery.unknown_outcome_since()",
@@ -101,7 +99,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "a duplicate that is not listed is sent again",
+        name: "an unlisted duplicate is sent again",
         file: "libs/domain/src/delivery/transitions.rs",
         before: "Resolution::NotFound if ",
         from: "intent.is_duplicate",
@@ -109,7 +107,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "a post is changed while it is being sent",
+        name: "a post is changed while it is published",
         file: "libs/storage/src/post_write.rs",
         before: ".condition_expression(\n                        ",
         from: "\"attribute_not_exists(delivery) OR \\\n                         (attribute_not_exists(intent) AND #state.#is <> :published)\"",
@@ -117,7 +115,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "a roll-up forgets the counts",
+        name: "a roll-up does not update the counts",
         file: "libs/storage/src/post_write.rs",
         before: "*changes.entry(before.status).or_default() -= ",
         from: "1",
@@ -125,7 +123,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "an event that the bus did not take is forgotten",
+        name: "an event that the bus rejected is lost",
         file: "libs/publishing/src/roll_up.rs",
         before: "if !events.is_empty() {\n                ",
         from: "self.events.put(&events).await?",
@@ -133,7 +131,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "what is told of a change is not written with it",
+        name: "events are not written with their change",
         file: "libs/storage/src/post_write.rs",
         before: "if let Some(event) = ",
         from: "write.event",
@@ -141,7 +139,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "an event leaves the outbox that the bus did not take",
+        name: "an event that the bus rejected leaves the outbox",
         file: "libs/publishing/src/outbox.rs",
         before: "-> Result<(), PublishingError> {\n    ",
         from: "events.put(std::slice::from_ref(event)).await?",
@@ -149,7 +147,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "a webhook delivery that was not accepted is not due any more",
+        name: "a failed webhook delivery is not due again",
         file: "libs/domain/src/webhook/delivery.rs",
         before: "Self { next_step_at, due_at: ",
         from: "Some(due_at)",
@@ -165,7 +163,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "many renew the same credentials at once",
+        name: "credentials are refreshed concurrently",
         file: "libs/storage/src/credentials/refresh.rs",
         before: ".condition_expression(\n                ",
         from: "\"generation = :generation AND is_gone = :no AND \\\n                 (attribute_not_exists(refresh_lease) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
@@ -174,7 +172,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "what a platform has forgotten is not prepared anew",
+        name: "an expired preparation is not repeated",
         file: "libs/domain/src/delivery/transitions.rs",
         before: "Err(AttemptError::PreparationExpired { reason }) => {\n                self.intent = None;\n                ",
         from: "self.is_prepared = false",
@@ -182,7 +180,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "nobody claims what it made",
+        name: "platform posts are not claimed",
         file: "libs/publishing/src/claims.rs",
         before: "published: &Published,\n    ) -> Result<Claim, PublishingError> {\n        if ",
         from: "!platform.recognizes_own_posts()",
@@ -190,7 +188,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "the posts of other deliveries are taken for ours",
+        name: "posts of other deliveries are mistaken for ours",
         file: "libs/platforms/src/recognition.rs",
         before: "let unclaimed: Vec<_> = posts.iter().rev().filter(|it| ",
         from: "claim(it).is_none()",
@@ -198,7 +196,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "what was there before is taken for ours",
+        name: "earlier posts are mistaken for ours",
         file: "libs/platforms/src/recognition.rs",
         before: "let is_known = |post: &T::Post| ",
         from: "before.iter().any(|it| it == post.id())",
@@ -206,7 +204,7 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "what is paid is asked as often as anything",
+        name: "paid look-ups are made as often as free ones",
         file: "libs/domain/src/delivery/transitions.rs",
         before: "Resolution::NotFound => self.wait_until(\n                if ",
         from: "are_paid",

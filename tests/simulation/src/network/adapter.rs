@@ -1,4 +1,4 @@
-//! An adapter: the service calls it in place of one that speaks HTTP.
+//! An adapter that the service calls in place of one that speaks HTTP.
 
 mod connecting;
 mod following;
@@ -17,7 +17,7 @@ use platforms::{
 };
 
 use self::overlap::{Renewing, UnderWay};
-use super::fates::{PlatformFate, chances, renewal_chances};
+use super::faults::{PlatformFault, chances, refresh_probabilities};
 use super::grants::Rejected;
 use super::reference::Reference;
 use super::reviews::Verdict;
@@ -29,8 +29,7 @@ use crate::faults::When;
 use crate::port::Port;
 use crate::world::Call;
 
-/// How likely the account's owner publishes something by hand just before a
-/// public call.
+/// The probability that the account's owner publishes a post by hand just before a publish call.
 const BY_HAND: f64 = 0.3;
 
 pub(super) struct Adapter {
@@ -43,8 +42,8 @@ impl Adapter {
         Self { network, spec }
     }
 
-    pub(super) fn call(&self, what: String, fates: &[(f64, PlatformFate)]) -> (Call, PlatformFate) {
-        self.network.world.call(Port::Platform, what, fates)
+    pub(super) fn call(&self, what: String, faults: &[(f64, PlatformFault)]) -> (Call, PlatformFault) {
+        self.network.world.call(Port::Platform, what, faults)
     }
 
     pub(super) fn now(&self) -> DateTime<Utc> {
@@ -60,29 +59,28 @@ impl Adapter {
     }
 
     pub(super) fn limit(&self) -> AttemptError {
-        let least = if self.spec.habit == PlatformBehavior::Rationing { RATIONED_FOR } else { Duration::ZERO };
+        let least = if self.spec.behavior == PlatformBehavior::Rationing { RATIONED_FOR } else { Duration::ZERO };
         let wait = least + self.network.world.up_to(Duration::from_mins(3));
         let retry_at = Some(self.now() + TimeDelta::from_std(wait).unwrap_or_default());
         AttemptError::RetryLater { retry_at, reason: "too many posts".to_owned() }
     }
 
-    /// The fate that the scenario has for this public call; otherwise the one
-    /// that was drawn.
-    fn fated(&self, thrown: PlatformFate) -> PlatformFate {
-        self.network.lock().fates.pop().unwrap_or(thrown)
+    /// The scripted outcome of this publish call, if there is one; otherwise the random one.
+    fn scripted(&self, thrown: PlatformFault) -> PlatformFault {
+        self.network.lock().faults.pop().unwrap_or(thrown)
     }
 
-    /// Sends a post. It takes effect now, later, or never, and the adapter may
-    /// hear something else than what happened.
+    /// Sends a post. It takes effect now, later, or never, and the adapter may return something
+    /// else than what happened.
     async fn send(&self, job: &PublishRequest<'_>, what: &str) -> Result<Published, AttemptError> {
         let reference = Reference::read(job.reference);
         let named = job.progress.map(Progress::read);
-        let chances = chances(&self.network.world.weather, named.is_some());
-        let (call, fate) = self.call(format!("{what} {} {}", self.spec.name, job.reference), &chances);
-        let fate = if call.dies == Some(When::Before) { fate } else { self.fated(fate) };
+        let chances = chances(&self.network.world.probabilities, named.is_some());
+        let (call, fault) = self.call(format!("{what} {} {}", self.spec.name, job.reference), &chances);
+        let fault = if call.dies == Some(When::Before) { fault } else { self.scripted(fault) };
         let _under_way = UnderWay::enter(&self.network, reference);
         let begun_at = self.now();
-        if self.spec.certainty == Certainty::Recognised && self.network.world.befalls(BY_HAND) {
+        if self.spec.certainty == Certainty::Recognized && self.network.world.happens(BY_HAND) {
             self.network.lock().timeline.show(&job.profile.account_id, true, begun_at);
         }
         let public = Public {
@@ -94,8 +92,8 @@ impl Adapter {
             begun_at,
             at: begun_at,
         };
-        if call.dies == Some(When::Before) && self.network.world.befalls(0.5) {
-            // The request was already on the wire when its process died.
+        if call.dies == Some(When::Before) && self.network.world.happens(0.5) {
+            // The request was already sent when its process died.
             self.network.world.note(format!("{what} {} was sent by a process that died", job.reference));
             self.begin(reference, named, begun_at);
             self.publish_later(public.clone(), named, job.credentials);
@@ -107,35 +105,35 @@ impl Adapter {
         let unknown = |may_still_run, reason: &str| {
             Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: reason.to_owned() })
         };
-        let answer = match (fate, self.account(job.credentials)) {
-            (PlatformFate::Unsent, _) => {
+        let answer = match (fault, self.account(job.credentials)) {
+            (PlatformFault::Unsent, _) => {
                 Err(AttemptError::RetryLater { retry_at: None, reason: "it could not be reached".to_owned() })
             }
-            (PlatformFate::CallLost, _) => unknown(true, "it did not answer in time"),
-            (PlatformFate::Revoked, account) => {
+            (PlatformFault::CallLost, _) => unknown(true, "it did not answer in time"),
+            (PlatformFault::Revoked, account) => {
                 if account.is_ok() {
                     self.network.lock().grants.revoke(job.credentials);
                 }
                 Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
             }
             (_, Err(setback)) => Err(setback),
-            (PlatformFate::DoneLater, _) => {
+            (PlatformFault::DoneLater, _) => {
                 self.publish_later(public, named, job.credentials);
                 self.network.world.sleep_until(begun_at + TIMEOUT).await;
                 unknown(true, "it did not answer in time")
             }
-            (PlatformFate::Limited, _) => Err(self.limit()),
-            (PlatformFate::Error, _) => unknown(false, "it answered 500"),
-            (fate, Ok(account)) => self.decide(fate, reference, named, Public { account, ..public }),
+            (PlatformFault::Limited, _) => Err(self.limit()),
+            (PlatformFault::Error, _) => unknown(false, "it answered 500"),
+            (fault, Ok(account)) => self.decide(fault, reference, named, Public { account, ..public }),
         };
         call.come_back().await;
         answer
     }
 
-    /// What the platform does with a post that has arrived.
+    /// The platform's decision about a post that has arrived.
     fn decide(
         &self,
-        fate: PlatformFate,
+        fault: PlatformFault,
         reference: Reference,
         named: Option<Progress>,
         public: Public,
@@ -143,23 +141,23 @@ impl Adapter {
         let now = self.now();
         let mut inner = self.network.lock();
         let known = inner.timeline.find(reference).is_some();
-        if (fate == PlatformFate::Refused && !known) || inner.timeline.refused.contains(&reference) {
+        if (fault == PlatformFault::Refused && !known) || inner.timeline.refused.contains(&reference) {
             inner.timeline.refused.insert(reference);
             return Err(AttemptError::Refused { reason: "it is not wanted here".to_owned() });
         }
-        if self.spec.habit == PlatformBehavior::Lagging && known {
+        if self.spec.behavior == PlatformBehavior::Lagging && known {
             inner.timeline.duplicates.push(reference);
             return Err(AttemptError::Duplicate { reason: "it is here already".to_owned() });
         }
-        if let (PlatformFate::Forgotten, Some(named)) = (fate, named) {
+        if let (PlatformFault::Forgotten, Some(named)) = (fault, named) {
             inner.uploads.forget(named);
         }
         if !inner.has_what_it_names(self.spec, reference, named) {
             return Err(forgotten());
         }
-        if self.spec.habit == PlatformBehavior::Reviewing {
+        if self.spec.behavior == PlatformBehavior::Reviewing {
             drop(inner);
-            return Err(self.take_for_review(fate, public));
+            return Err(self.accept_for_review(fault, public));
         }
         let is_published = |it: &Public| it.reference == reference && it.named == named;
         if self.spec.certainty == Certainty::Contained && inner.timeline.public.iter().any(is_published) {
@@ -175,13 +173,13 @@ impl Adapter {
             "public on {}: {} r{} of {}",
             self.spec.name, reference.target, reference.revision, reference.post
         ));
-        match fate {
-            PlatformFate::AnswerLost => Err(AttemptError::Unknown {
+        match fault {
+            PlatformFault::ResponseLost => Err(AttemptError::Unknown {
                 may_still_run: true,
                 retry_at: None,
                 reason: "its answer was cut off".to_owned(),
             }),
-            PlatformFate::ErrorAfter => Err(AttemptError::Unknown {
+            PlatformFault::ErrorAfter => Err(AttemptError::Unknown {
                 may_still_run: false,
                 retry_at: None,
                 reason: "it answered 500".to_owned(),
@@ -190,44 +188,46 @@ impl Adapter {
         }
     }
 
-    /// When the account may publish again, where it may not now. A call before that time,
-    /// once it was told, is a mistake; but whoever dies may forget what it was told.
+    /// When the account may publish again, if it may not now. An earlier call is a mistake once the
+    /// platform has returned this time; but a process that dies may forget it.
     fn opens_at(&self, inner: &mut Inner, reference: Reference, account: &str) -> Option<DateTime<Utc>> {
-        if self.spec.habit != PlatformBehavior::Counting {
+        if self.spec.behavior != PlatformBehavior::Counting {
             return None;
         }
         let now = self.now();
         let told = inner.timeline.not_before.get(&reference).is_some_and(|it| now < *it);
         if told && self.network.world.faults() == 0 {
-            inner.timeline.mistakes.push((reference, "sent before the time that was told".to_owned()));
+            inner.timeline.mistakes.push((reference, "sent before the time that the platform returned".to_owned()));
         }
         let opens_at = inner.timeline.opens_at(account, now)?;
         inner.timeline.not_before.insert(reference, opens_at);
         Some(opens_at)
     }
 
-    /// What the platform does with a step that has arrived.
+    /// The platform's decision about a step that has arrived.
     fn take_step(
         &self,
-        fate: PlatformFate,
+        fault: PlatformFault,
         reference: Reference,
         reached: Option<Progress>,
     ) -> Result<Step, AttemptError> {
         let mut inner = self.network.lock();
-        if let (PlatformFate::Forgotten, Some(reached)) = (fate, reached) {
+        if let (PlatformFault::Forgotten, Some(reached)) = (fault, reached) {
             inner.uploads.forget(reached);
         }
         if reached.is_some_and(|it| !inner.uploads.keeps(it)) {
             return Err(forgotten());
         }
-        // Now and then a picture is still being made, and the platform is not asked.
-        let is_awaited = matches!(fate, PlatformFate::Fine) && self.network.world.dice().u32(0..4) == 0;
+        // Sometimes an image is still being processed, and the platform is not called.
+        let is_awaited = matches!(fault, PlatformFault::Fine) && self.network.world.dice().u32(0..4) == 0;
         let awaited = reached.filter(|_| is_awaited);
         let done = awaited.unwrap_or_else(|| inner.uploads.step(reference, reached));
         drop(inner);
-        match fate {
-            PlatformFate::Fine if done.steps == self.spec.steps => Ok(Step::Ready { progress: Some(done.to_string()) }),
-            PlatformFate::Fine => {
+        match fault {
+            PlatformFault::Fine if done.steps == self.spec.steps => {
+                Ok(Step::Ready { progress: Some(done.to_string()) })
+            }
+            PlatformFault::Fine => {
                 let wait = self.network.world.up_to(Duration::from_secs(8));
                 let at = self.now() + TimeDelta::from_std(wait).unwrap_or_default();
                 Ok(Step::Again { progress: done.to_string(), at })
@@ -263,8 +263,8 @@ impl Adapter {
             let is_wanted = !inner.timeline.refused.contains(&reference);
             let is_granted = inner.grants.account(&credentials, at).is_ok();
             let is_full =
-                spec.habit == PlatformBehavior::Counting && inner.timeline.opens_at(&public.account, at).is_some();
-            let is_duplicate = spec.habit == PlatformBehavior::Lagging && inner.timeline.find(reference).is_some();
+                spec.behavior == PlatformBehavior::Counting && inner.timeline.opens_at(&public.account, at).is_some();
+            let is_duplicate = spec.behavior == PlatformBehavior::Lagging && inner.timeline.find(reference).is_some();
             if is_wanted && is_granted && !is_full && !is_duplicate && inner.has_what_it_names(spec, reference, named) {
                 inner.timeline.publish(Public { at, ..public }, spec.certainty);
                 network.world.note(format!(
@@ -290,26 +290,26 @@ impl Platform for Adapter {
         self.spec.renewal
     }
 
-    /// As if users had named those of which steps are needed.
+    /// As if users had named the hosts of platforms with preparation.
     fn host(&self, _: &Credentials) -> Option<String> {
         (0 < self.spec.steps).then(|| format!("{}.example", self.spec.name))
     }
 
     async fn refresh(&self, old: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        let (call, fate) =
-            self.call(format!("renew {}", self.spec.name), &renewal_chances(&self.network.world.weather));
+        let (call, fault) =
+            self.call(format!("renew {}", self.spec.name), &refresh_probabilities(&self.network.world.probabilities));
         call.die(When::Before).await;
         let _renewing = Renewing::enter(&self.network, old);
         call.go().await;
         let unreachable = |reason: &str| Err(RefreshError::Unreachable(reason.to_owned()));
-        let answer = match fate {
-            PlatformFate::Unsent => unreachable("it could not be reached"),
-            PlatformFate::CallLost => unreachable("it did not answer"),
-            PlatformFate::Error => unreachable("it answered 500"),
-            fate => {
+        let answer = match fault {
+            PlatformFault::Unsent => unreachable("it could not be reached"),
+            PlatformFault::CallLost => unreachable("it did not answer"),
+            PlatformFault::Error => unreachable("it answered 500"),
+            fault => {
                 let lasts = self.network.lasts();
                 let mut inner = self.network.lock();
-                if fate == PlatformFate::Revoked {
+                if fault == PlatformFault::Revoked {
                     inner.grants.revoke(old);
                 }
                 let renewed = inner.grants.renew(old, self.spec, lasts, self.now());
@@ -317,15 +317,14 @@ impl Platform for Adapter {
                 if renewed.as_ref().is_err_and(|it| *it == Rejected::Reused) {
                     let mistake = format!("a refresh token of {} was used twice", self.spec.name);
                     self.network.world.note(&mistake);
-                    // A worker that dies before it has stored its new tokens
-                    // leaves the spent ones behind, so a second use is only
-                    // wrong in a run without faults.
+                    // A worker that dies before it has stored its new tokens leaves the used ones
+                    // behind, so a second use is only wrong in a run without faults.
                     if self.network.world.faults() == 0 {
                         self.network.lock().mistakes.push(mistake);
                     }
                 }
                 match renewed {
-                    Ok(_) if fate == PlatformFate::AnswerLost => unreachable("its answer was cut off"),
+                    Ok(_) if fault == PlatformFault::ResponseLost => unreachable("its answer was cut off"),
                     Ok(new) => Ok(new),
                     Err(rejected) => Err(RefreshError::Gone(format!("{rejected:?}"))),
                 }
@@ -346,39 +345,39 @@ impl Publish for Adapter {
             return Ok(Step::Ready { progress: job.progress.map(str::to_owned) });
         }
         let what = format!("prepare {} {} step {}", self.spec.name, job.reference, done + 1);
-        let (call, fate) = self.call(what, &chances(&self.network.world.weather, reached.is_some()));
+        let (call, fault) = self.call(what, &chances(&self.network.world.probabilities, reached.is_some()));
         call.die(When::Before).await;
         let _under_way = UnderWay::enter(&self.network, reference);
         call.go().await;
         let account = self.account(job.credentials);
-        let answer = match (fate, account) {
-            (PlatformFate::Unsent, _) => {
+        let answer = match (fault, account) {
+            (PlatformFault::Unsent, _) => {
                 Err(AttemptError::RetryLater { retry_at: None, reason: "it could not be reached".to_owned() })
             }
-            (PlatformFate::CallLost | PlatformFate::DoneLater, _) => Err(AttemptError::Unknown {
+            (PlatformFault::CallLost | PlatformFault::DoneLater, _) => Err(AttemptError::Unknown {
                 may_still_run: true,
                 retry_at: None,
                 reason: "it did not answer in time".to_owned(),
             }),
             (_, Err(setback)) => Err(setback),
-            (PlatformFate::Limited, _) => Err(self.limit()),
-            (PlatformFate::Error, _) => Err(AttemptError::Unknown {
+            (PlatformFault::Limited, _) => Err(self.limit()),
+            (PlatformFault::Error, _) => Err(AttemptError::Unknown {
                 may_still_run: false,
                 retry_at: None,
                 reason: "it answered 500".to_owned(),
             }),
-            (PlatformFate::Revoked, Ok(_)) => {
+            (PlatformFault::Revoked, Ok(_)) => {
                 self.network.lock().grants.revoke(job.credentials);
                 Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
             }
-            (PlatformFate::Refused, Ok(_)) => {
+            (PlatformFault::Refused, Ok(_)) => {
                 self.network.lock().timeline.refused.insert(reference);
                 Err(AttemptError::Refused { reason: "the file is not wanted here".to_owned() })
             }
-            (fate, Ok(_)) => self.take_step(fate, reference, reached),
+            (fault, Ok(_)) => self.take_step(fault, reference, reached),
         };
         let answer = match answer {
-            Ok(Step::Ready { progress: Some(reached) }) if self.spec.certainty == Certainty::Recognised => {
+            Ok(Step::Ready { progress: Some(reached) }) if self.spec.certainty == Certainty::Recognized => {
                 Ok(Step::Ready { progress: Some(looks::with_what_is_there(self, job, &reached)) })
             }
             answer => answer,
@@ -396,7 +395,7 @@ impl Publish for Adapter {
     }
 
     fn follow_ups(&self, _: &PublishRequest<'_>) -> Vec<&'static str> {
-        if self.spec.habit == PlatformBehavior::Following { FOLLOW_UPS.to_vec() } else { Vec::new() }
+        if self.spec.behavior == PlatformBehavior::Following { FOLLOW_UPS.to_vec() } else { Vec::new() }
     }
 
     async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
@@ -404,7 +403,7 @@ impl Publish for Adapter {
     }
 
     fn recognizes_own_posts(&self) -> bool {
-        self.spec.certainty == Certainty::Recognised
+        self.spec.certainty == Certainty::Recognized
     }
 
     fn settle_time(&self) -> TimeDelta {
@@ -412,6 +411,6 @@ impl Publish for Adapter {
     }
 
     fn look_up_policy(&self) -> LookUpPolicy {
-        LookUpPolicy { settle_time: SETTLES, is_billed: self.spec.habit == PlatformBehavior::Charging }
+        LookUpPolicy { settle_time: SETTLES, is_billed: self.spec.behavior == PlatformBehavior::Charging }
     }
 }

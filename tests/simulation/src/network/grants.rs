@@ -1,4 +1,4 @@
-//! Who may act for an account: grants and the tokens that stand for them.
+//! Grants and their tokens.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,12 @@ use secrecy::ExposeSecret;
 
 use super::spec::Spec;
 
-/// Part of every token, so that a token can be found wherever it must not be.
+/// Part of every token, so that a token can be found anywhere.
 pub(crate) const MARK: &str = "s3cr3t";
 
 /// Why a token is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rejected {
-    /// The grant is gone.
     Gone,
     /// The refresh token was used before, which has ended the grant.
     Reused,
@@ -23,7 +22,6 @@ pub(crate) enum Rejected {
     Ended,
 }
 
-/// Who may act for which account.
 #[derive(Debug, Default)]
 pub(crate) struct Grants {
     grants: Vec<Grant>,
@@ -44,8 +42,7 @@ struct Token {
 }
 
 impl Grants {
-    /// The person grants access. Where access tokens expire, they last this
-    /// long.
+    /// The user grants access. Access tokens that expire are valid for `lasts`.
     pub(crate) fn give(&mut self, account: &str, spec: Spec, lasts: TimeDelta, now: DateTime<Utc>) -> Credentials {
         self.grants.push(Grant { account: account.to_owned(), alive: true });
         let grant = self.grants.len() - 1;
@@ -60,14 +57,14 @@ impl Grants {
         Credentials { refresh_token, expires_at, ..Credentials::new(access_token) }
     }
 
-    /// The person revokes every grant of an account.
+    /// The user revokes every grant of an account.
     pub(crate) fn revoke_account(&mut self, account: &str) {
         for grant in self.grants.iter_mut().filter(|it| it.account == account) {
             grant.alive = false;
         }
     }
 
-    /// The grant of these credentials ends.
+    /// Ends the grant of these credentials.
     pub(crate) fn revoke(&mut self, credentials: &Credentials) {
         if let Some(token) = self.tokens.get(credentials.access_token.expose_secret()) {
             self.grants[token.grant].alive = false;
@@ -87,7 +84,7 @@ impl Grants {
         Ok(&grant.account)
     }
 
-    /// New credentials for old ones.
+    /// Refreshes credentials.
     pub(crate) fn renew(
         &mut self,
         old: &Credentials,
@@ -107,8 +104,7 @@ impl Grants {
             return Err(Rejected::Gone);
         }
         if reused {
-            // A second use means that the token was stolen, so the whole grant
-            // ends.
+            // A second use means that the token was stolen, so the whole grant ends.
             self.grants[grant].alive = false;
             return Err(Rejected::Reused);
         }
@@ -116,7 +112,7 @@ impl Grants {
             return Err(Rejected::Ended);
         }
         if spec.renewal == RefreshPolicy::Rotating {
-            // All earlier tokens of the grant end at once.
+            // All earlier tokens of the grant become invalid immediately.
             for token in self.tokens.values_mut().filter(|it| it.grant == grant) {
                 token.spent = true;
             }
@@ -138,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refresh_token_that_is_used_twice_ends_the_grant() {
+    fn reused_refresh_token_ends_the_grant() {
         let mut grants = Grants::default();
         let (spec, lasts) = (Spec::named("keyed"), TimeDelta::minutes(5));
         let first = grants.give("1", spec, lasts, noon());

@@ -1,9 +1,8 @@
-//! By what a platform is told which post a call is about.
+//! The reference of a post in calls to a platform.
 
 use domain::delivery::Delivery;
 use domain::id::{PostId, TargetId};
 
-/// What a reference names: the post, the target and the revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Reference {
     pub(crate) post: PostId,
@@ -12,12 +11,12 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// What a delivery's calls name.
+    /// The reference in a delivery's calls.
     pub(crate) fn of(delivery: &Delivery) -> Self {
         Self { post: delivery.post_id, target: delivery.target_id, revision: delivery.revision }
     }
 
-    /// Reads `post-target-revision`.
+    /// Parses `post-target-revision`.
     pub(crate) fn read(text: &str) -> Self {
         let mut parts = text.split('-');
         let mut next = || parts.next().unwrap_or_else(|| panic!("a reference {text}"));

@@ -1,5 +1,5 @@
-//! What is public on the platforms, and every call that was made to them. A run
-//! is judged by comparing this with the store's journal.
+//! The public posts on the platforms, and every call that was made to them. A run is judged by
+//! comparing this with the store's journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,43 +9,39 @@ use super::reference::Reference;
 use super::spec::{Certainty, DAY, QUOTA};
 use super::uploads::Progress;
 
-/// Something that became public.
+/// A public post.
 #[derive(Clone, Debug)]
 pub(crate) struct Public {
     pub(crate) reference: Reference,
-    /// What was prepared for it.
+    /// The upload that it was prepared with.
     pub(crate) named: Option<Progress>,
-    /// Whose timeline it is on.
     pub(crate) account: String,
     pub(crate) text: String,
-    /// The platform's id of it.
     pub(crate) id: String,
-    /// When the call was begun.
+    /// When the call began.
     pub(crate) begun_at: DateTime<Utc>,
     /// When it became public.
     pub(crate) at: DateTime<Utc>,
 }
 
-/// A post on an account where posts can only be told apart by their looks.
+/// A post on an account whose posts can only be distinguished by comparing them.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
-    /// The platform's id of it.
     pub(crate) id: String,
     pub(crate) account: String,
-    /// Whether the account's owner published it by hand, with other words than
-    /// ours.
+    /// Whether the account's owner published it by hand, with another text than ours.
     pub(crate) by_hand: bool,
     pub(crate) at: DateTime<Utc>,
 }
 
-/// A public call as it was begun.
+/// A publish call that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     pub(crate) reference: Reference,
     pub(crate) at: DateTime<Utc>,
 }
 
-/// Something that followed a public post.
+/// A follow-up of a public post.
 #[derive(Clone, Debug)]
 pub(crate) struct Follower {
     pub(crate) reference: Reference,
@@ -53,48 +49,45 @@ pub(crate) struct Follower {
     pub(crate) at: DateTime<Utc>,
 }
 
-/// What is public, and what was asked.
+/// The public posts and the calls.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     pub(crate) public: Vec<Public>,
     pub(crate) begun: Vec<Begun>,
-    /// Questions about public posts that a platform has answered, and charged for.
+    /// Look-ups that a platform has answered and charged for.
     pub(crate) paid: Vec<Reference>,
-    /// Before when an account's post is not to be sent again, as its platform has said.
+    /// The earliest time for the next attempt of a post, as its platform has returned it.
     pub(crate) not_before: BTreeMap<Reference, DateTime<Utc>>,
-    /// Calls that a platform has refused because it had the post.
+    /// Calls that a platform has refused as duplicates.
     pub(crate) duplicates: Vec<Reference>,
-    /// What followed public posts.
     pub(crate) followers: Vec<Follower>,
-    /// Posts that a platform has refused for good.
+    /// Posts that a platform has refused permanently.
     pub(crate) refused: BTreeSet<Reference>,
-    /// Wrong calls by the service: two calls at once for the same target, or a
-    /// public call before its preparation.
+    /// Invalid calls by the service: two calls at once for the same target, or a publish call
+    /// before its preparation.
     pub(crate) mistakes: Vec<(Reference, String)>,
-    /// The posts of accounts where posts are known by their looks, oldest
-    /// first.
+    /// The posts of accounts whose posts are recognized by comparing them, oldest first.
     pub(crate) shown: Vec<Shown>,
-    /// Calls under way.
     under_way: BTreeSet<Reference>,
 }
 
 impl Timeline {
-    /// A call for a target begins; no other one for it may be under way.
+    /// Begins a call for a target; no other one for it may be under way.
     pub(crate) fn enter(&mut self, reference: Reference) {
         if !self.under_way.insert(reference) {
             self.mistakes.push((reference, "two calls at the same time".to_owned()));
         }
     }
 
-    /// The call has ended, or its process has died.
+    /// Ends the call, also when its process has died.
     pub(crate) fn leave(&mut self, reference: Reference) {
         self.under_way.remove(&reference);
     }
 
-    /// Makes a post public and returns it. When the platform knows its
-    /// idempotency key, it returns the first post instead.
+    /// Makes a post public and returns it. If the platform knows its idempotency key, it returns
+    /// the first post instead.
     pub(crate) fn publish(&mut self, public: Public, certainty: Certainty) -> Public {
-        // Another draft or container is another post, whoever it is for.
+        // Another draft or container is another post, also for the same target.
         let is_it = |it: &Public| {
             it.reference == public.reference && (!certainty.is_of_what_was_prepared() || it.named == public.named)
         };
@@ -103,7 +96,7 @@ impl Timeline {
         {
             return first.clone();
         }
-        if certainty == Certainty::Recognised {
+        if certainty == Certainty::Recognized {
             let id = self.show(&public.account, false, public.at);
             let public = Public { id, ..public };
             self.public.push(public.clone());
@@ -113,7 +106,7 @@ impl Timeline {
         public
     }
 
-    /// Something follows the post with this id.
+    /// Adds a follow-up of the post with this id.
     pub(crate) fn follow(&mut self, reference: Reference, id: &str, name: String, at: DateTime<Utc>) {
         if !self.public.iter().any(|it| it.reference == reference && it.id == id && it.at <= at) {
             self.mistakes.push((reference, format!("{name} follows {id}, which is not there")));
@@ -121,7 +114,7 @@ impl Timeline {
         self.followers.push(Follower { reference, name, at });
     }
 
-    /// Puts a post on an account and returns its id.
+    /// Adds a post to an account and returns its id.
     pub(crate) fn show(&mut self, account: &str, by_hand: bool, at: DateTime<Utc>) -> String {
         let id = format!("s{}", self.shown.len());
         self.shown.push(Shown { id: id.clone(), account: account.to_owned(), by_hand, at });
@@ -135,12 +128,11 @@ impl Timeline {
         older.skip(usize::from(after.is_some())).take(length).cloned().collect()
     }
 
-    /// Gives each public post to the target that holds its id. When several
-    /// posts look the same and their answers were lost, the service may take
-    /// one target's post for another's, and then sends the other one again.
-    /// Nobody can tell the difference, and nothing is wrong as long as each
-    /// target has one post. `holders` says which target of which revision holds
-    /// which id, and its text.
+    /// Assigns each public post to the target that claims its id. When several posts look alike and
+    /// their responses were lost, the service may mistake one target's post for another's, and then
+    /// sends the other one again. The difference is invisible, and nothing is wrong as long as each
+    /// target has one post. `holders` lists which target of which revision claims which id, and its
+    /// text.
     pub(crate) fn give_each_its_own(&mut self, holders: &[(Reference, String, String)]) {
         for (reference, id, text) in holders {
             let Some(held) = self.public.iter_mut().find(|it| it.id == *id) else { continue };
@@ -151,8 +143,7 @@ impl Timeline {
         }
     }
 
-    /// When an account that has published as much as it may may publish again; `None` when
-    /// that is now.
+    /// When an account that has reached its quota may publish again; `None` if it may publish now.
     pub(crate) fn opens_at(&self, account: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let mut counted: Vec<_> = self.public.iter().filter(|it| it.account == account).map(|it| it.at + DAY).collect();
         counted.retain(|it| now < *it);

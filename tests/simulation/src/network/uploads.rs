@@ -1,12 +1,10 @@
-//! What was prepared on the platforms: files that they keep until the public
-//! call, or forget.
+//! Prepared files on the platforms, which keep them until the publish call, or forget them.
 
 use std::fmt;
 
 use super::reference::Reference;
 
-/// The progress of a preparation: which upload, and how many of its steps are
-/// done.
+/// The progress of a preparation: the upload, and the number of completed steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
     upload: usize,
@@ -14,7 +12,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Reads `upload-steps`; what follows after a space belongs to other code.
+    /// Parses `upload-steps`; the text after a space belongs to other code.
     pub(crate) fn read(text: &str) -> Self {
         let mut parts = text.split(' ').next().unwrap_or_default().split('-').map(|it| it.parse().expect("a number"));
         let mut next = || parts.next().unwrap_or_else(|| panic!("a progress {text}"));
@@ -28,7 +26,7 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Everything that was ever uploaded, by its number.
+/// Every upload, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads(Vec<Upload>);
 
@@ -40,8 +38,8 @@ struct Upload {
 }
 
 impl Uploads {
-    /// Does one more step. The first step begins a new upload. A step may be
-    /// done twice, because its first answer may have been lost.
+    /// Does one more step. The first step begins a new upload. A step may be done twice, because
+    /// its first response may have been lost.
     pub(crate) fn step(&mut self, reference: Reference, reached: Option<Progress>) -> Progress {
         let Progress { upload, steps } = reached.unwrap_or_else(|| {
             self.0.push(Upload { reference, steps: 0, is_kept: true });
@@ -52,19 +50,18 @@ impl Uploads {
         done
     }
 
-    /// How many steps were done of the upload that a call for this target
-    /// names.
+    /// The number of completed steps of the upload that a call for this target names.
     pub(crate) fn steps(&self, reference: Reference, named: Option<Progress>) -> usize {
         let upload = named.and_then(|it| self.0.get(it.upload)).filter(|it| it.reference == reference);
         upload.map_or(0, |it| it.steps)
     }
 
-    /// Whether the platform still keeps this upload.
+    /// Whether the platform still has this upload.
     pub(crate) fn keeps(&self, named: Progress) -> bool {
         self.0.get(named.upload).is_some_and(|it| it.is_kept)
     }
 
-    /// The platform forgets this upload for good.
+    /// Forgets this upload.
     pub(crate) fn forget(&mut self, named: Progress) {
         if let Some(upload) = self.0.get_mut(named.upload) {
             upload.is_kept = false;
@@ -79,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_prepared_anew_is_known_again() {
+    fn upload_ids_are_new_after_preparing_again() {
         let reference = Reference { post: PostId::new(1).unwrap(), target: TargetId::new(2).unwrap(), revision: 1 };
         let mut uploads = Uploads::default();
         let first = uploads.step(reference, None);

@@ -11,7 +11,7 @@ pub(super) struct Message {
     /// How often it was received so far.
     pub(super) receives: u8,
     /// Whether it puts the roll-up of its post off until later.
-    pub(super) put_off: bool,
+    pub(super) deferred: bool,
     /// Whether it has to ask for a place before the call.
     pub(super) needs_permit: bool,
     /// Whether it was received before and not deleted.
@@ -48,7 +48,7 @@ pub(super) enum Event {
         post: u32,
         attempt: u32,
     },
-    /// The tick moves the next overdue entry of a shard's page, or goes on to
+    /// The tick moves the next overdue entry of a shard's page, or continues to
     /// the next page.
     MoveNext {
         tick: u32,

@@ -35,7 +35,7 @@ impl DueIndex {
         self.shards[shard as usize].get(places).unwrap_or_default()
     }
 
-    /// Removes the entries of posts that were told how they ended, and puts
+    /// Removes the entries of rolled-up posts, and puts
     /// those that were moved at this time last: nothing in the shard is due
     /// after them.
     pub(super) fn tidy(&mut self, shard: u32, moved_at: Ms, posts: &[Post]) {

@@ -65,14 +65,14 @@ pub struct Scale {
     pub begun_s: f64,
     /// Half of the public calls were begun no later than this after their second.
     pub late_p50_ms: Ms,
-    /// The same of 99 in 100.
+    /// Of 99 in 100.
     pub late_p99_ms: Ms,
-    /// The same of the users whose platforms are not slow.
+    /// Of the users whose platforms are not slow.
     pub others_late_p99_ms: Ms,
     pub late_most_ms: Ms,
     /// Half of the posts were public no later than this after their second.
     pub public_p50_ms: Ms,
-    /// The same of 99 in 100.
+    /// Of 99 in 100.
     pub public_p99_ms: Ms,
     /// Write units per post meanwhile, without telling posts how they ended.
     pub write_units_per_post: f64,
@@ -91,8 +91,8 @@ pub struct Scale {
     /// Deliveries given up, until the end, because the store throttled one call
     /// three times. The queue or the sweep brought them again.
     pub deliveries_cut_off: u32,
-    /// Deliveries put off because their user held a share of the environments.
-    pub put_off: u32,
+    /// Deliveries deferred because their user held a share of the environments.
+    pub deferred: u32,
     /// Messages that went to the dead-letter queue after they were received too
     /// often. The sweep finds their posts.
     pub put_aside: u32,
@@ -111,7 +111,7 @@ pub struct Scale {
     pub in_flight: u32,
     /// Posts told how they ended meanwhile.
     pub told_meanwhile: u32,
-    /// When the last post was told how it ended.
+    /// When the last post was rolled up.
     pub told_s: f64,
     /// Write units per post for telling posts how they ended, moves by the
     /// sweep included.
@@ -162,7 +162,7 @@ impl Scale {
             hottest_table: hot.table,
             throttled: hot.throttled,
             deliveries_cut_off: tally.deliveries_cut_off,
-            put_off: tally.put_off,
+            deferred: tally.deferred,
             put_aside: tally.put_aside,
             ticks_cut_off: tally.ticks_cut_off,
             longest_tick_s: seconds(tally.longest_tick_ms),
@@ -205,7 +205,7 @@ impl Scale {
             ("hottest table", self.hottest_table.to_string()),
             ("throttled calls", throttled.to_string()),
             ("deliveries cut off", self.deliveries_cut_off.to_string()),
-            ("deliveries put off", self.put_off.to_string()),
+            ("deliveries deferred", self.deferred.to_string()),
             ("messages put aside", self.put_aside.to_string()),
             ("longest tick, s", format!("{:.1}", self.longest_tick_s)),
             ("ticks cut off", self.ticks_cut_off.to_string()),

@@ -26,7 +26,7 @@ pub const STORE_ATTEMPTS: u32 = 3;
 
 /// The back-off after the first throttled call is a random part of this, after
 /// the second of twice as much. Source: the same; the 50 ms of the SDK's newer
-/// behaviour are for other failures than throttling.
+/// behavior are for other failures than throttling.
 pub const THROTTLED_BACK_OFF_MS: Ms = 1_000;
 
 /// The longest back-off. Source: the same.

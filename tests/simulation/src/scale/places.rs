@@ -31,7 +31,7 @@ pub(super) enum Leave {
     Shared,
     /// It has taken a place, which was written.
     Taken,
-    /// Places may be given back soon.
+    /// Permits may be released soon.
     Wait,
     /// All are held by slow calls.
     None,

@@ -32,7 +32,7 @@ pub(super) struct Post {
     pub(super) due_at: Ms,
     /// When the lease ends with which a worker holds it.
     pub(super) lease_expires_at: Ms,
-    /// From when on the post may be told how it ended, if the plan put that
+    /// From when on the post may be rolled up, if the plan set that
     /// off.
     pub(super) told_from: Option<Ms>,
     pub(super) state: State,

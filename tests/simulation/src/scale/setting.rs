@@ -117,7 +117,7 @@ pub(super) mod copied {
 /// The numbers that the model runs with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// The same seed gives the same figures.
+    /// Equal seeds give equal figures.
     pub seed: u64,
     /// Posts with one target each, due at the sixty seconds of one minute.
     pub posts: u32,
@@ -162,11 +162,11 @@ pub struct Setting {
     pub overdue_pages: u32,
     /// Overdue entries of a shard that it moves at the same time.
     pub moves_at_once: u32,
-    /// A tick with more posts than this puts off telling them how they ended,
+    /// A tick with more posts than this defers their roll-ups,
     /// shard by shard. The number of posts is guessed from the first page of
     /// each shard.
     pub full: u32,
-    /// How many posts a second are told then, once everything that the tick
+    /// How many posts a second are rolled up then, once everything that the tick
     /// plans is due.
     pub roll_ups_per_s: u32,
     /// How many posts one environment tells at the same time.

@@ -29,7 +29,7 @@ fn everything_adds_up() {
     assert_nothing_lost(&scale);
     // One call in a thousand is slow, and is counted with two writes more.
     assert!((3.0..3.01).contains(&scale.write_units_per_post), "\n{scale}");
-    // It is read twice: before the public call, and before the post is told how
+    // It is read twice: before the publish call, and before the roll-up of how
     // that ended.
     assert!((scale.read_units_per_post - 8.0).abs() < 0.1, "\n{scale}");
     // 10,000 entries of 130 bytes are 159 units; pages are rounded up.
@@ -47,7 +47,7 @@ fn with_everything_ready_posts_are_on_the_second() {
 }
 
 #[test]
-fn a_full_minute_is_told_after_it_and_slowly() {
+fn full_minute_is_rolled_up_later_and_slowly() {
     let slow = run(&Setting { roll_ups_per_s: 10, ..small() });
 
     assert_nothing_lost(&slow);
@@ -56,7 +56,7 @@ fn a_full_minute_is_told_after_it_and_slowly() {
 }
 
 #[test]
-fn a_minute_that_is_not_full_is_told_at_once() {
+fn ordinary_minute_is_rolled_up_immediately() {
     let scale = run(&Setting { full: 20_000, page: 10_000, ..small() });
 
     assert_nothing_lost(&scale);
@@ -72,13 +72,13 @@ fn whether_a_minute_is_full_is_guessed_from_the_first_page_of_a_shard() {
 }
 
 #[test]
-fn a_post_that_is_told_after_the_longest_delay_is_sent_on_until_then() {
+fn roll_up_after_the_longest_delay_is_forwarded_until_then() {
     // A post every 0.2 s, so 4,500 in the longest delay of 900 s.
     let scale = run(&Setting { roll_ups_per_s: 5, ..small() });
 
     assert_nothing_lost(&scale);
     // Each post has one message from the plan, and one more for each 900 s, or
-    // part of them, that it waits to be told: 10,000 and 10,000 and 5,500 and
+    // part of them, that it waits for the roll-up: 10,000 and 10,000 and 5,500 and
     // 1,000.
     assert!((26_300..26_700).contains(&scale.messages), "\n{scale}");
     assert!(scale.told_s < 2_200.0, "\n{scale}");
@@ -193,7 +193,7 @@ fn what_goes_wrong_with_overdue_posts_does_not_hold_up_the_plan() {
 }
 
 #[test]
-fn overdue_posts_that_cannot_be_moved_are_told_in_the_end() {
+fn unmovable_overdue_posts_are_rolled_up_eventually() {
     let narrow = Tables { write_units: 100.0, ..small().tables };
     let scale = run(&Setting { tables: narrow, receives: 1, moves_at_once: 100, ..small() });
 

@@ -1,4 +1,4 @@
-//! The whole model, from the first tick until the last post is told how it
+//! The whole model, from the first tick until the roll-up records how the last post
 //! ended.
 
 mod deliver;
@@ -46,7 +46,7 @@ pub(super) struct Tally {
     pub(super) ticks_cut_off: u32,
     pub(super) longest_tick_ms: Ms,
     pub(super) deliveries_cut_off: u32,
-    pub(super) put_off: u32,
+    pub(super) deferred: u32,
     pub(super) calls_begun: u32,
     pub(super) settled: u32,
     pub(super) last_settled: Ms,

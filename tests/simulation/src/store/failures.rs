@@ -1,4 +1,4 @@
-//! How the store fails, on the wire.
+//! The ways in which the store fails, on the wire.
 
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -7,28 +7,26 @@ use aws_smithy_types::body::SdkBody;
 use crate::faults::FaultProbabilities;
 use crate::world::InjectedFault;
 
-/// What becomes of a request to the store.
+/// The outcome of a request to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoreFate {
+pub(crate) enum StoreFault {
     Fine,
     /// The connection breaks before the request has arrived.
     Unsent,
-    /// The connection breaks before the answer has arrived.
-    AnswerLost,
-    /// The store answers with an error of its own, and did nothing.
+    /// The connection breaks before the response has arrived.
+    ResponseLost,
+    /// The store returns an internal error, and the request had no effect.
     Error,
-    /// The store answers with an error of its own although it did what was
-    /// asked.
+    /// The store returns an internal error although the request took effect.
     ErrorAfter,
     /// The request is throttled: the partition has no units left.
     Throttled,
-    /// The request is throttled by the front end, which words that differently.
+    /// The request is throttled by the front end, which returns another error.
     Busy,
-    /// Another transaction is writing the item.
     Conflict,
 }
 
-impl InjectedFault for StoreFate {
+impl InjectedFault for StoreFault {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 
@@ -36,7 +34,7 @@ impl InjectedFault for StoreFate {
         match self {
             Self::Fine => "",
             Self::Unsent => "not sent",
-            Self::AnswerLost => "answer lost",
+            Self::ResponseLost => "response lost",
             Self::Error => "error, nothing done",
             Self::ErrorAfter => "error, done",
             Self::Throttled => "throttled",
@@ -46,54 +44,54 @@ impl InjectedFault for StoreFate {
     }
 }
 
-impl StoreFate {
-    /// Whether the request takes effect, whatever its caller hears.
+impl StoreFault {
+    /// Whether the request takes effect, whatever its caller receives.
     pub(crate) const fn is_done(self) -> bool {
-        matches!(self, Self::Fine | Self::AnswerLost | Self::ErrorAfter)
+        matches!(self, Self::Fine | Self::ResponseLost | Self::ErrorAfter)
     }
 }
 
-/// The chances for a request. Only writes to items that transactions write as
-/// well can conflict.
-pub(crate) fn chances(weather: &FaultProbabilities, contended: bool) -> [(f64, StoreFate); 7] {
-    let conflicting = if contended { weather.conflicting } else { 0.0 };
+/// The probabilities for a request. Only writes to items that transactions write as well can
+/// conflict.
+pub(crate) fn chances(probabilities: &FaultProbabilities, contended: bool) -> [(f64, StoreFault); 7] {
+    let conflicting = if contended { probabilities.transaction_conflict_probability } else { 0.0 };
     [
-        (weather.failing / 4.0, StoreFate::Unsent),
-        (weather.failing / 4.0, StoreFate::AnswerLost),
-        (weather.failing / 4.0, StoreFate::Error),
-        (weather.failing / 4.0, StoreFate::ErrorAfter),
-        (weather.throttled / 2.0, StoreFate::Throttled),
-        (weather.throttled / 2.0, StoreFate::Busy),
-        (conflicting, StoreFate::Conflict),
+        (probabilities.call_failure_probability / 4.0, StoreFault::Unsent),
+        (probabilities.call_failure_probability / 4.0, StoreFault::ResponseLost),
+        (probabilities.call_failure_probability / 4.0, StoreFault::Error),
+        (probabilities.call_failure_probability / 4.0, StoreFault::ErrorAfter),
+        (probabilities.store_throttle_probability / 2.0, StoreFault::Throttled),
+        (probabilities.store_throttle_probability / 2.0, StoreFault::Busy),
+        (conflicting, StoreFault::Conflict),
     ]
 }
 
 const MODEL: &str = "com.amazonaws.dynamodb.v20120810";
 
-/// The answer to a request that failed; `None` for one that did not.
-/// `transaction_items` is 0 for a request that is no transaction.
-pub(crate) fn answer(fate: StoreFate, transaction_items: usize) -> Option<Result<HttpResponse, ConnectorError>> {
+/// The response to a failed request; `None` for a successful one. `transaction_items` is 0 for a
+/// request that is no transaction.
+pub(crate) fn answer(fault: StoreFault, transaction_items: usize) -> Option<Result<HttpResponse, ConnectorError>> {
     let broken = |what: &str| ConnectorError::io(what.into());
-    Some(match fate {
-        StoreFate::Fine => return None,
-        StoreFate::Unsent => Err(broken("the connection was refused")),
-        StoreFate::AnswerLost => Err(broken("the connection was reset")),
-        StoreFate::Error | StoreFate::ErrorAfter => {
+    Some(match fault {
+        StoreFault::Fine => return None,
+        StoreFault::Unsent => Err(broken("the connection was refused")),
+        StoreFault::ResponseLost => Err(broken("the connection was reset")),
+        StoreFault::Error | StoreFault::ErrorAfter => {
             Ok(response(500, format!(r#"{{"__type":"{MODEL}#InternalServerError","message":"internal"}}"#)))
         }
-        StoreFate::Throttled => Ok(response(
+        StoreFault::Throttled => Ok(response(
             400,
             format!(r#"{{"__type":"{MODEL}#ProvisionedThroughputExceededException","message":"too much"}}"#),
         )),
-        StoreFate::Busy => Ok(response(
+        StoreFault::Busy => Ok(response(
             400,
             r#"{"__type":"com.amazon.coral.availability#ThrottlingException","message":"too much"}"#.to_owned(),
         )),
-        StoreFate::Conflict if transaction_items == 0 => Ok(response(
+        StoreFault::Conflict if transaction_items == 0 => Ok(response(
             400,
             format!(r#"{{"__type":"{MODEL}#TransactionConflictException","message":"a transaction is at it"}}"#),
         )),
-        StoreFate::Conflict => {
+        StoreFault::Conflict => {
             let mut reasons = vec![r#"{"Code":"None"}"#; transaction_items];
             reasons[0] = r#"{"Code":"TransactionConflict","Message":"a transaction is at it"}"#;
             let reasons = reasons.join(",");
@@ -107,7 +105,6 @@ pub(crate) fn answer(fate: StoreFate, transaction_items: usize) -> Option<Result
     })
 }
 
-/// An answer on the wire.
 pub(crate) fn response(status: u16, body: String) -> HttpResponse {
     let mut response = HttpResponse::new(status.try_into().expect("a status"), SdkBody::from(body));
     response.headers_mut().insert("content-type", "application/x-amz-json-1.0");

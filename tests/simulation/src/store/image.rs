@@ -1,5 +1,4 @@
-//! An earlier version of an item, as the database has it and as the service
-//! reads it.
+//! An earlier version of an item, as the database stores it and as the service reads it.
 
 use domain::connection::Connection;
 use domain::delivery::Delivery;
@@ -11,7 +10,6 @@ use storage::Table;
 
 use super::schema::Attributes;
 
-/// One version of an item.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Image {
     pub(crate) raw: Attributes,
@@ -24,7 +22,7 @@ pub(crate) enum StoredItem {
     Post(Box<Post>),
     Delivery(Box<Delivery>),
     Connection(Box<Connection>),
-    /// Counts, markers and the like.
+    /// Counters, markers and the like.
     Other,
 }
 

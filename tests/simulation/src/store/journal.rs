@@ -1,5 +1,5 @@
-//! Everything that was ever written to the store. A run is judged by comparing
-//! this with the platforms' timeline.
+//! Everything that was ever written to the store. A run is judged by comparing this with the
+//! platforms' timeline.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,19 +19,18 @@ use super::schema::Attributes;
 use super::tables::Tables;
 use crate::network::Reference;
 
-/// Every write to posts, deliveries, connections, credentials, notices and the outbox.
+/// Every write to posts, deliveries, connections, credentials, webhook deliveries and the outbox.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     now: BTreeMap<Place, Arc<Image>>,
     changes: Vec<Change>,
-    /// What each request cost, while costs are recorded.
+    /// The cost of each request, while costs are recorded.
     meter: Option<Vec<Vec<Charge>>>,
 }
 
 /// A table and the key of an item, as text.
 pub(crate) type Place = (Table, String);
 
-/// How a write changed an item.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) at: DateTime<Utc>,
@@ -40,7 +39,7 @@ pub(crate) struct Change {
     pub(crate) after: Option<Arc<Image>>,
 }
 
-/// A version of a post, and the time from which on it was so.
+/// A version of a post, and the time of its write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Version<'a> {
     pub(crate) at: DateTime<Utc>,
@@ -58,7 +57,6 @@ impl Journal {
         self.meter.take().unwrap_or_default()
     }
 
-    /// Whether costs are recorded.
     pub(super) fn is_metered(&self) -> bool {
         self.meter.is_some()
     }
@@ -67,7 +65,7 @@ impl Journal {
         self.meter.get_or_insert_default().push(charges);
     }
 
-    /// Records what a request wrote.
+    /// Records the writes of a request.
     pub(crate) fn record(&mut self, at: DateTime<Utc>, written: Vec<Written>, tables: &Tables) {
         for Written { how, table, key, after } in written {
             if !is_followed(table) {
@@ -106,19 +104,19 @@ impl Journal {
         })
     }
 
-    /// Every post as it is now.
+    /// The current version of every post.
     pub(crate) fn posts(&self) -> impl Iterator<Item = &Post> {
         self.now
             .values()
             .filter_map(|it| if let StoredItem::Post(post) = &it.kept { Some(post.as_ref()) } else { None })
     }
 
-    /// A post as it is now.
+    /// The current version of a post.
     pub(crate) fn post(&self, id: PostId) -> Option<&Post> {
         self.posts().find(|it| it.post_id == id)
     }
 
-    /// Every delivery as it is now.
+    /// The current version of every delivery.
     pub(crate) fn deliveries(&self) -> impl Iterator<Item = &Delivery> {
         self.now.values().filter_map(|it| match &it.kept {
             StoredItem::Delivery(delivery) => Some(delivery.as_ref()),
@@ -126,8 +124,7 @@ impl Journal {
         })
     }
 
-    /// When a delivery last made progress. Being moved in the due index by the
-    /// sweep is none.
+    /// When a delivery last made progress. A move in the due index by the sweep does not count.
     pub(crate) fn last_step(&self, delivery: &Delivery) -> Option<DateTime<Utc>> {
         let of = |image: &'_ Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
             Some(StoredItem::Delivery(it)) if it.target_id == delivery.target_id && it.post_id == delivery.post_id => {
@@ -139,7 +136,7 @@ impl Journal {
         self.backwards().find(step).map(|it| it.at)
     }
 
-    /// Every connection as it is now.
+    /// The current version of every connection.
     pub(crate) fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.now.values().filter_map(|it| match &it.kept {
             StoredItem::Connection(connection) => Some(connection.as_ref()),
@@ -160,22 +157,22 @@ impl Journal {
         })
     }
 
-    /// When credentials are due for renewal.
+    /// When credentials are due for a refresh.
     pub(crate) fn renewals(&self) -> impl Iterator<Item = DateTime<Utc>> {
         self.instants(Table::Credentials, "refresh_at")
     }
 
-    /// When the tick may take events out of the outbox.
+    /// When the tick may publish events of the outbox.
     pub(crate) fn left_behind(&self) -> impl Iterator<Item = DateTime<Utc>> {
         self.instants(Table::Outbox, "due_at")
     }
 
-    /// When notices that have not ended want to be looked at.
+    /// When webhook deliveries that have not ended are due.
     pub(crate) fn webhook_deliveries_due(&self) -> impl Iterator<Item = DateTime<Utc>> {
         self.instants(Table::WebhookDeliveries, "due_at")
     }
 
-    /// The instants that the items of a table have under this name.
+    /// The instants in this attribute of a table's items.
     fn instants(&self, table: Table, name: &'static str) -> impl Iterator<Item = DateTime<Utc>> {
         let items = self.now.iter().filter(move |it| it.0.0 == table).map(|it| it.1);
         items.filter_map(move |it| match it.raw.get(name)? {
@@ -184,7 +181,7 @@ impl Journal {
         })
     }
 
-    /// The ids of connections that were made and of those that were removed.
+    /// The ids of created and of deleted connections.
     pub(crate) fn made_and_removed(&self) -> (Vec<ConnectionId>, Vec<ConnectionId>) {
         let of = |image: &Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
             Some(StoredItem::Connection(it)) => Some(it.connection_id),
@@ -196,7 +193,7 @@ impl Journal {
         (made.collect(), removed.collect())
     }
 
-    /// Whether the intent of a public call was ever written for this delivery.
+    /// Whether the intent of a publish call was ever written for this delivery.
     pub(crate) fn was_intended(&self, reference: Reference) -> bool {
         let of = |it: &Delivery| Reference::of(it) == reference;
         self.changes
@@ -205,7 +202,7 @@ impl Journal {
             .any(|it| matches!(&it.kept, StoredItem::Delivery(delivery) if delivery.intent.is_some() && of(delivery)))
     }
 
-    /// What was about to follow this delivery's post.
+    /// The follow-ups of this delivery's post that were begun.
     pub(crate) fn followed(&self, reference: Reference) -> BTreeSet<&str> {
         let begun = self.changes.iter().filter_map(|it| match &it.after.as_deref()?.kept {
             StoredItem::Delivery(it) if Reference::of(it) == reference => it.follow_ups.as_ref(),
@@ -214,7 +211,7 @@ impl Journal {
         begun.filter(|it| it.call_begun_at.is_some()).map(FollowUps::first_name).collect()
     }
 
-    /// The account on the platform that a connection is for, or was for.
+    /// The account on the platform of a current or former connection.
     pub(crate) fn account_of(&self, id: Option<ConnectionId>) -> Option<&str> {
         self.changes.iter().find_map(|it| match &it.after.as_deref()?.kept {
             StoredItem::Connection(connection) if Some(connection.connection_id) == id => {
@@ -224,7 +221,7 @@ impl Journal {
         })
     }
 
-    /// A connection as it is now.
+    /// The current version of a connection.
     pub(crate) fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.connections().find(|it| it.connection_id == id)
     }

@@ -1,10 +1,10 @@
-//! What requests cost in each table and index, as the database reports it.
+//! The cost of requests in each table and index, as the database reports it.
 
 use serde_json::Value;
 
 use super::request::Request;
 
-/// What one request costs in one table or index.
+/// The cost of one request in one table or index.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Charge {
     /// The table, or table/index, without the deployment's prefix.
@@ -13,7 +13,7 @@ pub(crate) struct Charge {
     pub(crate) write_units: f64,
 }
 
-/// Asks for the request's cost to be part of its answer.
+/// Requests the cost in the response.
 pub(crate) fn ask(request: &mut Request) {
     let wanted = Some("INDEXES".to_owned());
     match request {
@@ -27,7 +27,7 @@ pub(crate) fn ask(request: &mut Request) {
     }
 }
 
-/// The cost of a request, read from its answer.
+/// The cost of a request, read from its response.
 pub(crate) fn charges(answer: &str, writes: bool, prefix: &str) -> Vec<Charge> {
     let answer: Value = serde_json::from_str(answer).expect("an answer in JSON");
     let tables = match &answer["ConsumedCapacity"] {

@@ -1,4 +1,4 @@
-//! Requests to the store, as they are read from the wire.
+//! Requests to the store, parsed from the wire.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,6 @@ use storage::Table;
 
 use super::schema::{Attributes, PREFIX, schema};
 
-/// A request to the store.
 pub(crate) enum Request {
     Get(GetItemRequest),
     BatchGet(BatchGetItemRequest),
@@ -25,17 +24,16 @@ pub(crate) enum Request {
     Transact(TransactWriteItemsRequest),
 }
 
-/// An item that a request writes.
 pub(crate) struct Written {
     pub(crate) how: &'static str,
     pub(crate) table: Table,
     pub(crate) key: Attributes,
-    /// The item after the write, where the request contains it in full.
+    /// The item after the write, if the request contains it in full.
     pub(crate) after: Option<Attributes>,
 }
 
 impl Request {
-    /// Reads a request by the operation's name in `x-amz-target` and its body.
+    /// Parses a request from the operation's name in `x-amz-target` and the body.
     pub(crate) fn read(operation: &str, body: &[u8]) -> Self {
         fn parse<T: serde::de::DeserializeOwned>(body: &[u8]) -> T {
             serde_json::from_slice(body).expect("the SDK writes what the database reads")
@@ -52,7 +50,7 @@ impl Request {
         }
     }
 
-    /// The items that it writes, in order.
+    /// The written items, in order.
     pub(crate) fn writes(&self) -> Vec<Written> {
         match self {
             Self::Get(_) | Self::BatchGet(_) | Self::Query(_) => Vec::new(),
@@ -71,18 +69,17 @@ impl Request {
         }
     }
 
-    /// The idempotency token by which a repeated transaction is recognised.
+    /// The idempotency token by which a repeated transaction is recognized.
     pub(crate) fn token(&self) -> Option<&str> {
         if let Self::Transact(it) = self { it.client_request_token.as_deref() } else { None }
     }
 
-    /// How many items a transaction has; 0 for a request that is none.
+    /// The number of items of a transaction; 0 for other requests.
     pub(crate) fn transaction_items(&self) -> usize {
         if let Self::Transact(it) = self { it.transact_items.len() } else { 0 }
     }
 
-    /// Whether it reads a table (not an index) without asking for a consistent
-    /// read.
+    /// Whether it reads a table (not an index) without a consistent read.
     pub(crate) fn reads_eventually(&self) -> bool {
         match self {
             Self::Get(it) => it.consistent_read != Some(true),
@@ -92,7 +89,7 @@ impl Request {
         }
     }
 
-    /// What is read or written, with its ids, for the trace.
+    /// The operation with its ids, for the trace.
     pub(crate) fn describe(&self) -> String {
         let mut text = String::new();
         match self {

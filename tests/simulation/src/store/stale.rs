@@ -1,5 +1,5 @@
-//! Index queries that do not show the writes of the last seconds, because an
-//! index follows its table with a delay.
+//! Index queries that do not show the writes of the last seconds, because an index is updated after
+//! its table.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::journal::{Journal, is_followed, text_of};
 use super::request::table_named;
 use super::schema::{Attributes, schema};
 
-/// What a query asks an index for: one partition and a range in it.
+/// A query of an index: one partition and a range in it.
 pub(crate) struct Question {
     table: TableSchema,
     index: Index,
@@ -24,8 +24,8 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// `None` for queries that the simulator does not need to make stale: later
-    /// pages, other orders, indexes of tables that the journal does not follow.
+    /// `None` for queries that the simulator does not need to make stale: later pages, other
+    /// orders, indexes of tables that the journal does not record.
     pub(crate) fn of(request: &QueryRequest) -> Option<Self> {
         if request.exclusive_start_key_raw.is_some() || !request.scan_index_forward {
             return None;
@@ -48,16 +48,15 @@ impl Question {
         Some(Self { table, index, hash: value(hash)?, least, most, limit: request.limit.unwrap_or(usize::MAX) })
     }
 
-    /// The answer that the index would have given at an earlier time: the
-    /// current one with the changes since then undone. `None` when nothing has
-    /// changed since.
+    /// The earlier response of the index: the current one with the changes since then undone.
+    /// `None` if nothing has changed since.
     pub(crate) fn as_of(
         &self,
         then: DateTime<Utc>,
         answered: &[Attributes],
         journal: &Journal,
     ) -> Option<Vec<Attributes>> {
-        // The oldest change since then knows the item as it was before.
+        // The oldest change since then has the item as it was before.
         let mut earlier = BTreeMap::new();
         let since = journal.backwards().take_while(|it| then < it.at);
         for change in since.filter(|it| it.place.0 == self.table.table) {
@@ -100,7 +99,7 @@ fn projected(item: &Attributes, table: &TableSchema, index: &Index) -> Attribute
     item.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(n, v)| (n.clone(), v.clone())).collect()
 }
 
-/// Compares instants: numbers of up to 13 digits, which a float holds exactly.
+/// Compares instants: numbers of up to 13 digits, which a float represents exactly.
 fn compare(one: &AttributeValue, two: &AttributeValue) -> Ordering {
     let number = |it: &AttributeValue| match it {
         AttributeValue::N(number) => number.parse::<i64>().ok(),
@@ -126,7 +125,7 @@ mod tests {
 
     /// A delivery is written, and moved in the index 2 s later.
     #[tokio::test(start_paused = true)]
-    async fn an_index_that_is_behind_shows_what_was_there_then() {
+    async fn stale_index_shows_old_items() {
         let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::zero()));
         let (store, journal) = store(&world, 1);
         let user = a_user();

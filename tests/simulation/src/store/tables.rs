@@ -11,7 +11,6 @@ thread_local! {
     static TABLES: Tables = Tables::create();
 }
 
-/// The tables of this thread.
 #[derive(Clone)]
 pub(crate) struct Tables {
     database: Database,
@@ -20,15 +19,14 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Makes the tables of this thread.
     pub(crate) fn prepare() {
         TABLES.with(|_| ());
     }
 
-    /// Empty tables: the ones of the previous run on this thread, emptied.
+    /// The tables of the previous run on this thread, emptied.
     pub(crate) fn empty() -> Self {
         let tables = TABLES.with(Clone::clone);
-        // This also forgets the idempotency tokens of transactions.
+        // This also removes the idempotency tokens of transactions.
         tables.database.restore_from(&tables.empty.to_string_lossy()).expect("the snapshot is there");
         tables
     }
@@ -39,8 +37,8 @@ impl Tables {
             let request = serde_json::from_value(creation(&table)).expect("a request for a table");
             database.create_table(request).expect("a table");
         }
-        // Temporary names are drawn from the generator that a run seeds, so
-        // without the thread's id two threads would draw the same name.
+        // Temporary names are drawn from the generator that a run seeds, so without the thread's id
+        // two threads would draw the same name.
         let prefix = format!("simulation-{:?}-", std::thread::current().id());
         let empty = tempfile::Builder::new()
             .prefix(&prefix)
@@ -48,14 +46,13 @@ impl Tables {
             .tempfile()
             .expect("a file for the snapshot")
             .into_temp_path();
-        // The database writes the snapshot itself, and fails when the file
-        // exists.
+        // The database writes the snapshot itself, and fails if the file exists.
         std::fs::remove_file(&empty).expect("an empty file can be removed");
         database.vacuum_into(&empty.to_string_lossy()).expect("a snapshot");
         Self { database, empty: std::sync::Arc::new(empty) }
     }
 
-    /// The answer's body.
+    /// The response body.
     pub(crate) fn answer(&self, request: Request) -> Result<String, DynoxideError> {
         let database = &self.database;
         Ok(match request {
@@ -69,12 +66,11 @@ impl Tables {
         })
     }
 
-    /// The answer of a query.
     pub(crate) fn query(&self, request: QueryRequest) -> Result<QueryResponse, DynoxideError> {
         self.database.query(request)
     }
 
-    /// One item as it is now.
+    /// The current version of an item.
     pub(crate) fn item(&self, table: Table, key: Attributes) -> Option<Attributes> {
         let request = dynoxide::actions::get_item::GetItemRequest {
             table_name: table.name(PREFIX),
@@ -89,7 +85,7 @@ impl Tables {
     }
 }
 
-/// An answer's body.
+/// The body of a response.
 pub(super) fn body(answer: &impl serde::Serialize) -> String {
     serde_json::to_string(answer).expect("an answer in JSON")
 }

@@ -1,5 +1,5 @@
-//! The owner of an account: connects it, revokes the grant, disconnects it, and
-//! connects it again when the service asks for that.
+//! The owner of an account: connects it, revokes the grant, disconnects it, and reconnects it when
+//! the service asks for that.
 
 use std::sync::Arc;
 
@@ -16,8 +16,7 @@ use crate::deployment::REQUEST_LIMIT;
 use crate::network::Spec;
 use crate::scenario::{AccountAct, AccountPlot};
 
-/// How long owners still look after their accounts once nothing goes wrong any
-/// more.
+/// How long owners continue to maintain their accounts after the last fault.
 const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
 
 /// An account on a platform, connected or not.
@@ -32,7 +31,7 @@ impl Account {
         Self { spec: Spec::named(platform), id: format!("account-{place}") }
     }
 
-    /// Whether a connection is of this account.
+    /// Whether a connection is for this account.
     pub(crate) fn is(&self, connection: &Connection) -> bool {
         connection.provider == self.spec.name && connection.profile.account_id == self.id
     }
@@ -113,7 +112,7 @@ impl Owner {
         Self { people, account, plot }
     }
 
-    /// Does what the plot says, and looks after the account in between.
+    /// Follows the plot, and maintains the account in between.
     pub(super) async fn live(self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut acts = self.plot.acts.iter();
@@ -132,7 +131,7 @@ impl Owner {
                 return;
             }
             world.sleep_until(next_step_at).await;
-            if self.plot.minded && self.is_asked_to_connect() {
+            if self.plot.reconnects && self.is_asked_to_connect() {
                 self.act(AccountAct::Connect).await;
             }
         }
@@ -162,7 +161,7 @@ impl Owner {
         }
     }
 
-    /// Disconnects as the connections function does; returns whether it worked.
+    /// Disconnects like the connections function; returns whether it succeeded.
     async fn disconnect(&self, connection: &Connection) -> Result<bool, PublishingError> {
         let publishing = self.people.deployment.started();
         let (user, id, now) = (connection.user_id, connection.connection_id, publishing.clock.now());

@@ -1,5 +1,4 @@
-//! The writer of a post: writes it, changes it at the worst moments, and tries
-//! again what failed.
+//! The writer of a post: writes it, changes it at the worst moments, and retries it when it failed.
 
 use std::sync::Arc;
 
@@ -17,11 +16,10 @@ use crate::deployment::REQUEST_LIMIT;
 use crate::scenario::{PostAct, PostPlot};
 use crate::world::lock;
 
-/// How often a request is sent again when no answer came.
+/// How often a request without a response is repeated.
 const REPEATS: usize = 3;
 
-/// How long writers still look after their posts once nothing goes wrong any
-/// more.
+/// How long writers continue to maintain their posts after the last fault.
 const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
 
 /// The writer of a post, on one device or several.
@@ -30,9 +28,9 @@ pub(super) struct Writer {
     people: Arc<People>,
     label: usize,
     plot: PostPlot,
-    /// Known as soon as the request that creates it is answered.
+    /// Known from the response to the request that creates it.
     post: Option<PostId>,
-    /// How many different texts the post has had.
+    /// The number of different texts the post has had.
     texts: usize,
 }
 
@@ -41,8 +39,7 @@ impl Writer {
         Self { people, label, plot, post: None, texts: 0 }
     }
 
-    /// Does what the plot says, each act at its time, whether the previous one
-    /// was answered or not.
+    /// Follows the plot, each action at its time, even if the previous one has no response.
     pub(super) async fn live(mut self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut asked = JoinSet::new();
@@ -55,7 +52,7 @@ impl Writer {
                     let writer = self.clone();
                     asked.spawn(async move { writer.change(post, act, request).await });
                 }
-                // No answer came, so the writer does not know the post's id.
+                // No response arrived, so the writer does not know the post's id.
                 _ => return,
             }
         }
@@ -74,7 +71,7 @@ impl Writer {
         domain::testing::text(&format!("post {} version {}", self.label, self.texts))
     }
 
-    /// Those of these accounts that are connected, as targets.
+    /// Targets for those of these accounts that are connected.
     fn targets(&self, places: impl IntoIterator<Item = usize>) -> Vec<NewTarget> {
         let people = &self.people;
         let connections = places.into_iter().filter_map(|it| people.connection(people.accounts.get(it)?));
@@ -118,7 +115,7 @@ impl Writer {
         self.check_one_post();
     }
 
-    /// Checks that the request made only one post, however often it was sent.
+    /// Checks that the request created only one post, however often it was sent.
     fn check_one_post(&self) {
         let journal = lock(&self.people.deployment.journal);
         let start = format!("post {} version 1", self.label);
@@ -131,7 +128,7 @@ impl Writer {
         }
     }
 
-    /// The body of a request for this act.
+    /// The body of a request for this action.
     fn request(&mut self, act: PostAct) -> ChangePost {
         let now = self.people.deployment.world.now();
         let unchanged = ChangePost::default();
@@ -148,7 +145,6 @@ impl Writer {
         }
     }
 
-    /// Sends a change.
     async fn change(&self, post: PostId, act: PostAct, request: ChangePost) {
         let people = &self.people;
         let world = &people.deployment.world;
@@ -157,7 +153,7 @@ impl Writer {
         let user = people.user.user_id;
         let text = request.text.as_ref().map(|it| it.as_str().to_owned());
         let work = async {
-            // The same steps as in the posts function.
+            // These are the steps of the posts function.
             let Some(read) = publishing.store.post(user, post).await? else { return Ok(Changed::NotThere) };
             match act {
                 PostAct::Delete => publishing.delete_post(read, Authority::Posts, None).await,
@@ -188,7 +184,7 @@ impl Writer {
         lock(&self.people.answers).push(Answer { at: world.now(), post, act, text, said });
     }
 
-    /// Schedules a failed post again, now and then.
+    /// Periodically schedules a failed post again.
     async fn try_again(&mut self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut retries = self.plot.retries;
@@ -213,7 +209,7 @@ impl Writer {
     }
 }
 
-/// An internal error, as the API treats it: logged once and answered with 500.
+/// An internal error, handled like in the API: logged once and returned as 500.
 fn failed(error: &PublishingError) {
     tracing::error!(%error, ?error, "a request failed");
 }

@@ -1,6 +1,5 @@
-//! Size, start and latency of the functions as they are deployed. A function
-//! that does nothing is measured beside them: what it takes as well is not
-//! ours.
+//! Size, start and latency of the deployed functions, compared with a function that does nothing:
+//! what that one needs as well is not our cost.
 
 mod dynamodb;
 mod latency;
@@ -18,7 +17,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tests::{
     ensure,
-    fault::Result,
+    error::Result,
     functions::{self, HELLO},
     lambda::environment,
     report::say,
@@ -28,60 +27,56 @@ use tests::{
 use crate::percentile::percentile;
 use start::Start;
 
-/// The most bytes of a function's binary. Its size costs little at a start;
-/// what it does then costs more.
+/// Limit of the binary size. Size costs little at a start; the work at start costs more.
 const BOOTSTRAP_BYTES: u64 = 12_000_000;
 
-/// The most bytes of its zip file, which Lambda fetches. `delivery` has 5.0 MB with ten
-/// platforms, of which each adds less than 0.1.
+/// Limit of the zip file that Lambda fetches. `delivery` has 5.0 MB with ten platforms, of which
+/// each adds less than 0.1 MB.
 const ZIP_BYTES: u64 = 5_500_000;
 
-/// The most instructions until it asks for its first event. The store is called
-/// without TLS here: a handshake takes about 2.3 million more.
+/// Limit of instructions until the function asks for its first event. The store is called without
+/// TLS here: a handshake takes about 2.3 million more.
 const INSTRUCTIONS: u64 = 6_000_000;
 
-/// The same limit for functions that need only DynamoDB: each further client of
-/// AWS adds some hundred thousand.
+/// Like `INSTRUCTIONS`, for functions that need only DynamoDB: each further AWS client adds some
+/// hundred thousand.
 const INSTRUCTIONS_FOR_DYNAMODB: u64 = 2_700_000;
 
-/// The functions that need only DynamoDB.
 const DYNAMODB_ONLY: [&str; 1] = ["auth"];
 
-/// The most memory until it asks for its first event.
+/// Limit of memory until the function asks for its first event.
 const PEAK_BYTES: u64 = 12_000_000;
 
-/// The longest cold start, as a multiple of the one of the function that does
-/// nothing.
+/// Limit of the cold start, as a multiple of the cold start of the function that does nothing.
 const COLD_STARTS: f64 = 3.0;
 
-/// Figures of the functions.
+/// Measures the functions
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Starts of each, of which the median counts.
+    /// Starts of each function; the median counts
     #[arg(long, default_value_t = 25)]
     starts: usize,
-    /// Requests to each of the two whose latency is measured.
+    /// Requests to each of the two functions whose latency is measured
     #[arg(long, default_value_t = 2000)]
     requests: usize,
-    /// Write the figures here.
+    /// Write the figures to this file
     #[arg(long)]
     json: Option<PathBuf>,
 }
 
-/// What is known of one binary.
 struct Figures {
     name: &'static str,
     binary: PathBuf,
     environment: BTreeMap<String, String>,
     bootstrap_bytes: u64,
     zip_bytes: u64,
-    /// Counted several times, because random hashes and addresses make a
-    /// difference of a few thousand.
+    /// Counted several times, because random hashes and addresses make a difference of a few
+    /// thousand.
     instructions: Vec<u64>,
     starts: Vec<Start>,
 }
 
-/// Builds and measures all functions; a fault when one is above a limit.
+/// Builds and measures all functions. Fails if one exceeds a limit.
 pub(crate) async fn run(options: &Options) -> Result {
     let names: Vec<_> = [HELLO].into_iter().chain(FUNCTIONS).collect();
     let built = functions::build()?;
@@ -93,7 +88,7 @@ pub(crate) async fn run(options: &Options) -> Result {
             figures.instructions.push(start::instructions(&figures.binary, &figures.environment).await?);
         }
     }
-    // In turns, so that a busy moment of the machine affects all of them.
+    // Interleaved, so that a busy moment of the machine affects all of them.
     for _ in 0..options.starts {
         for figures in &mut all {
             figures.starts.push(start::start(&figures.binary, &figures.environment).await?);
@@ -190,7 +185,7 @@ impl Figures {
         })
     }
 
-    /// The limits that it exceeds, in words.
+    /// Messages about the limits that it exceeds.
     fn exceeded(&self, cold_starts: f64) -> Vec<String> {
         let needs_little = DYNAMODB_ONLY.contains(&self.name);
         let instructions = if needs_little { INSTRUCTIONS_FOR_DYNAMODB } else { INSTRUCTIONS };

@@ -1,4 +1,4 @@
-//! The local stack: speed, punctuality, memory, cost in store calls.
+//! The local stack: speed, punctuality, memory, and cost in store calls.
 
 mod punctuality;
 mod speed;
@@ -9,58 +9,57 @@ use std::{fs, path::PathBuf, time::Duration};
 use clap::Args;
 use serde_json::{Value, json};
 use tests::{
-    fault::Result,
+    deployment::Deployment,
+    error::Result,
     harness::{Harness, LIFTED},
     report::say,
-    world::Deployment,
 };
 
 use punctuality::punctuality;
 use speed::speed;
 use store_calls::{large_account, store_calls};
 
-/// Figures of the local stack.
+/// Measures the local stack
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Seconds for each figure of requests per second.
+    /// Seconds for each figure of requests per second
     #[arg(long, default_value_t = 5)]
     seconds: u64,
-    /// Posts that are due in the same second.
+    /// Posts that are due in the same second
     #[arg(long, default_value_t = 1000)]
     due: u64,
-    /// Posts that are due one after the other within a minute.
+    /// Posts that are due one after the other within a minute
     #[arg(long, default_value_t = 600)]
     spread: u64,
-    /// Posts of the large account; 0 leaves it out.
+    /// Posts of the large account; 0 skips it
     #[arg(long, default_value_t = 100_000)]
     large: u64,
-    /// Write the figures here.
+    /// Write the figures to this file
     #[arg(long)]
     json: Option<PathBuf>,
 }
 
-/// Measures them all.
 pub(crate) async fn run(options: &Options) -> Result {
     let local = Harness::start(&LIFTED).await?;
-    let world = Deployment::new(local.ready().clone()).await?;
+    let deployment = Deployment::new(local.ready().clone()).await?;
     let start = json!({ "ready_ms": millis(local.took()), "resident_mb": resident_mb(&local)? });
     say(&format!("Ready after {} ms with {} MB.\n", start["ready_ms"], start["resident_mb"]));
 
-    let speed = speed(&world, options.seconds).await?;
-    let together = punctuality(&world, options.due, 1).await?;
-    let spread = punctuality(&world, options.spread, 60).await?;
+    let speed = speed(&deployment, options.seconds).await?;
+    let together = punctuality(&deployment, options.due, 1).await?;
+    let spread = punctuality(&deployment, options.spread, 60).await?;
     let end = resident_mb(&local)?;
     say(&format!("\nMemory at the end: {end} MB.\n"));
     drop(local);
 
-    // Recording each call of the store takes time, so it happens in another
-    // process than the measurements.
+    // Recording every store call takes time, so this happens in another process than the
+    // measurements.
     let mut arguments = vec!["--meter"];
     arguments.extend(LIFTED);
     let metered = Harness::start(&arguments).await?;
-    let world = Deployment::new(metered.ready().clone()).await?;
-    let cost = store_calls(&world).await?;
-    let large = if options.large > 0 { large_account(&world, options.large).await? } else { Value::Null };
+    let deployment = Deployment::new(metered.ready().clone()).await?;
+    let cost = store_calls(&deployment).await?;
+    let large = if options.large > 0 { large_account(&deployment, options.large).await? } else { Value::Null };
 
     let figures = json!({
         "start": start,

@@ -1,5 +1,4 @@
-//! Figures: of the local stack, of the functions as they are deployed, and of
-//! what a large file costs.
+//! Measures the local stack, the deployed functions, and the memory that a large file needs.
 
 mod binaries;
 mod local;
@@ -11,10 +10,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use tests::program;
 
-/// Figures of the local stack, which is started for it; or of the functions.
+/// Measures the local stack, which it starts, or the functions.
 ///
-/// Client and service share this machine, so the requests per second are to be
-/// read beside those of the bare server in the same run.
+/// Client and service share this machine: compare the requests per second with those of the bare
+/// server in the same run.
 #[derive(Parser)]
 #[command(name = "bench", args_conflicts_with_subcommands = true)]
 struct Bench {
@@ -26,11 +25,11 @@ struct Bench {
 
 #[derive(Subcommand)]
 enum What {
-    /// Size, start and latency of the functions as they are deployed, beside
-    /// a function that does nothing. Fails when one is above its limit.
+    /// Size, start and latency of the deployed functions, compared with a function that does
+    /// nothing. Fails if one exceeds its limit
     Binaries(binaries::Options),
-    /// The memory that a large video takes from our store to a platform. Fails
-    /// above its limit.
+    /// The memory that a large video needs on its way from our store to a platform. Fails above its
+    /// limit
     Streaming(streaming::Options),
 }
 

@@ -1,4 +1,4 @@
-//! The memory that a large video takes on its way from our store to a platform.
+//! The memory that a large video needs on its way from our store to a platform.
 
 use std::{
     fs,
@@ -14,34 +14,33 @@ use platforms::conformance::network::Network;
 use serde_json::{Value, json};
 use tests::{
     answer::{integer, text},
+    deployment::{Deployment, fresh, targets},
     ensure,
-    fault::Result,
+    error::Result,
     harness::{Harness, LIFTED},
     moment,
     platforms::connecting::connect,
     report::say,
-    world::targets,
-    world::{Deployment, fresh},
 };
 
-/// The most that the process may grow by, in megabytes.
+/// Limit of the growth of the process, in megabytes.
 const LIMIT_MB: u64 = 64;
 
 const PIECE: usize = 1 << 16;
 
-/// A large video from our store to a Mastodon server.
+/// Publishes a large video from our store to a Mastodon server
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The size of the video.
+    /// Size of the video in megabytes
     #[arg(long, default_value_t = 1024)]
     megabytes: u64,
-    /// Write the figures here.
+    /// Write the figures to this file
     #[arg(long)]
     json: Option<PathBuf>,
 }
 
-/// Uploads a video, publishes it, and looks at the memory of the whole local
-/// stack: service, store and all.
+/// Uploads a video, publishes it, and measures the memory of the whole local stack: service, store
+/// and all.
 pub(crate) async fn run(options: &Options) -> Result {
     let server = Server::start_as(Flavour::Roomy, Clock::System).await;
     let settings = json!({ "mastodon": server.settings() }).to_string();
@@ -50,13 +49,13 @@ pub(crate) async fn run(options: &Options) -> Result {
     arguments.extend(addresses.iter().flat_map(|it| ["--allow-fetch-from", it.as_str()]));
     arguments.extend(LIFTED);
     let local = Harness::start(&arguments).await?;
-    let world = Deployment::new(local.ready().clone()).await?;
-    let user = world.new_user().await?;
+    let deployment = Deployment::new(local.ready().clone()).await?;
+    let user = deployment.new_user().await?;
     let connection = connect(&user, &server).await?;
 
     let size = options.megabytes << 20;
     let target = user.api.post("/media", &json!({ "mime_type": "video/mp4" })).await?.ok(201)?;
-    upload(&world, &target, size).await?;
+    upload(&deployment, &target, size).await?;
     let words = fresh("streamed");
     let body = json!({
         "content": words,
@@ -95,24 +94,23 @@ pub(crate) async fn run(options: &Options) -> Result {
     Ok(())
 }
 
-/// Sends a file with a video's signature, piece by piece.
-async fn upload(world: &Deployment, target: &Value, size: u64) -> Result {
+/// Sends a file with a video's signature in pieces.
+async fn upload(deployment: &Deployment, target: &Value, size: u64) -> Result {
     let mut first = vec![0; PIECE];
     first[..16].copy_from_slice(b"\0\0\0\x10ftypisom\0\0\x02\0");
     let pieces = usize::try_from(size)? / PIECE;
     let pieces = (0..pieces).map(move |it| if it == 0 { first.clone() } else { vec![it.to_le_bytes()[0]; PIECE] });
     let body = reqwest::Body::wrap_stream(stream::iter(pieces.map(Ok::<_, std::io::Error>)));
-    let mut request = world.http().put(text(target, "upload_url")?).timeout(Duration::from_mins(10));
+    let mut request = deployment.http().put(text(target, "upload_url")?).timeout(Duration::from_mins(10));
     for (name, value) in target["upload_headers"].as_object().into_iter().flatten() {
         request = request.header(name, value.as_str().unwrap_or_default());
     }
     let answer = request.header("content-length", size).body(body).send().await?;
-    ensure!(answer.status().is_success(), "the store answered {}: {}", answer.status(), answer.text().await?);
+    ensure!(answer.status().is_success(), "the store responded {}: {}", answer.status(), answer.text().await?);
     Ok(())
 }
 
-/// Resets the recorded peak of memory, so that it counts from now on (proc(5),
-/// `clear_refs`).
+/// Resets the recorded memory peak (proc(5), `clear_refs`).
 fn forget_peak(local: &Harness) -> Result {
     fs::write(format!("/proc/{}/clear_refs", local.id()), "5")?;
     Ok(())

@@ -1,4 +1,4 @@
-//! What is removed: uploads that nobody can use, the access of a user, and everything of a user.
+//! Removal: uploads that nothing uses, the access of a user, and everything of a user.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use super::{RECOVERED, Stack, item, set_number};
 use crate::{
     answer::{integer, list, text},
+    deployment::{Deployment, fresh},
     ensure,
-    fault::{Result, same},
+    error::{Result, same},
     moment, picture,
-    world::{Deployment, fresh},
 };
 
-/// An upload that nobody named for a day is looked at, and kept if it is good.
-/// The time in the table is changed so that it is due.
-pub async fn uploads_are_looked_at(stack: &Stack, world: &Deployment) -> Result {
-    let user = world.new_user().await?;
+/// An upload that no post used for a day is inspected, and kept if it is valid. The time in the
+/// table is changed so that it is due.
+pub async fn uploads_are_looked_at(stack: &Stack, deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
     let number = |it: i64| json!({ "N": it.to_string() });
     let media = stack.name("MediaTable")?;
     let long_ago = (moment::now() - chrono::TimeDelta::days(2)).timestamp_millis();
@@ -39,9 +39,9 @@ pub async fn uploads_are_looked_at(stack: &Stack, world: &Deployment) -> Result 
     same(item(stack, media, &keys[2]).await?, Value::Null, "the upload that never came")
 }
 
-/// A user is disabled and let in again: no token from before is good, and a new one is.
-pub async fn a_user_is_disabled_and_let_in(stack: &Stack, world: &Deployment) -> Result {
-    let (user, other) = (world.new_user().await?, world.new_user().await?);
+/// A user is disabled and enabled again: no earlier token is valid, and a new one is.
+pub async fn disabled_user_can_be_enabled_again(stack: &Stack, deployment: &Deployment) -> Result {
+    let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let id = user.id.to_string();
     user.api.get("/user").await?.is(200)?;
 
@@ -56,10 +56,10 @@ pub async fn a_user_is_disabled_and_let_in(stack: &Stack, world: &Deployment) ->
     Ok(())
 }
 
-/// The operator's command erases a user: no table has anything of them, their
-/// files are gone, and what others have stays.
-pub async fn a_user_is_erased(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// The operator's command erases a user: no table has their items, their files are gone, and the
+/// data of others stays.
+pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let picture = user.picture().await?;
     let post = user.create(&json!({ "content": fresh("with a picture"), "media": [picture] })).await?;
@@ -72,11 +72,11 @@ pub async fn a_user_is_erased(stack: &Stack, world: &Deployment) -> Result {
     let webhook = json!({ "url": "https://endpoint.invalid/" });
     let webhook = integer(&user.api.post("/webhooks", &webhook).await?.ok(201)?, "id")?;
     user.api.post(&format!("/webhooks/{webhook}/test"), &json!({})).await?.is(202)?;
-    // As left behind by whoever wrote it.
+    // An event that its writer has left in the outbox.
     let event = json!({ "user_id": { "N": user.id.to_string() }, "event": { "S": "left behind" } });
     let planted = json!({ "TableName": stack.name("OutboxTable")?, "Item": event });
     stack.root().call("DynamoDB_20120810.PutItem", &planted).await?;
-    // An account of this platform has no claims: one is written for it.
+    // This platform writes no claims, so the test stores one.
     let claim = json!({
         "account": { "S": fresh("an account") },
         "post": { "S": "1" },
@@ -84,11 +84,11 @@ pub async fn a_user_is_erased(stack: &Stack, world: &Deployment) -> Result {
     });
     let planted = json!({ "TableName": stack.name("ClaimsTable")?, "Item": claim });
     stack.root().call("DynamoDB_20120810.PutItem", &planted).await?;
-    // As made of a large picture for a platform.
+    // A file such as one derived from a large image for a platform.
     let (bucket, derived) = (stack.name("MediaBucket")?, format!("derived/{}/{:032x}", user.id, 7));
     stack.root().put_object(bucket, &derived, b"a picture").await?;
-    ensure!(stack.root().has_object(bucket, &derived).await?, "what was put is not there");
-    let mut other = world.new_user().await?;
+    ensure!(stack.root().has_object(bucket, &derived).await?, "the file is missing");
+    let mut other = deployment.new_user().await?;
     let theirs = integer(&other.connect(0).await?, "id")?;
     let tables = [
         "Users",
@@ -114,14 +114,14 @@ pub async fn a_user_is_erased(stack: &Stack, world: &Deployment) -> Result {
     for table in tables.into_iter().chain(["Limits", "Vault"]) {
         same(items_of(stack, table, user.id).await?, 0, &format!("items of the user in {table}"))?;
     }
-    same(world.http().get(&link).send().await?.status().as_u16(), 404, "status of the user's file")?;
-    ensure!(!stack.root().has_object(bucket, &derived).await?, "what was made of the user's files is there");
+    same(deployment.http().get(&link).send().await?.status().as_u16(), 404, "status of the user's file")?;
+    ensure!(!stack.root().has_object(bucket, &derived).await?, "a derived file of the user exists");
     user.api.get("/user").await?.is(401)?;
     other.api.get(&format!("/connections/{theirs}")).await?.is(200)?;
     Ok(())
 }
 
-/// How many items of a table say this user's id.
+/// The number of items in a table that contain this user's id.
 async fn items_of(stack: &Stack, table: &str, user: i64) -> Result<usize> {
     let mut body = json!({ "TableName": stack.name(&format!("{table}Table"))?, "ConsistentRead": true });
     let mut count = 0;

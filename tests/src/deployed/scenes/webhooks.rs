@@ -1,5 +1,5 @@
-//! Webhooks of a deployed stack. No endpoint can be reached from there: an attempt
-//! that failed shows that everything before it works.
+//! Webhooks of a deployed stack. No endpoint can be reached from there: a failed attempt shows that
+//! everything before it works.
 
 use std::time::Duration;
 
@@ -8,31 +8,31 @@ use serde_json::{Value, json};
 use super::{Stack, item, set, set_number};
 use crate::{
     answer::{integer, list, text},
-    fault::{Result, same},
+    deployment::{Deployment, User},
+    error::{Result, same},
     moment,
-    world::{Deployment, User},
 };
 
-/// The attempts that are made before the last one.
+/// The number of attempts before the last one.
 const LAST_BUT_ONE: i64 = 9;
 
-/// What happened goes over the bus and the queue to an endpoint, what was left
-/// behind is found by the ticks, and an endpoint that failed for days is disabled.
-/// Times in the tables are changed so that all of it is due.
-pub async fn an_endpoint_is_told(stack: &Stack, world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+/// Events reach an endpoint through the bus and the queue, the ticks find events that were left in
+/// the outbox, and an endpoint that failed for days is disabled. Times in the tables are changed so
+/// that all of it is due.
+pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
     let id = integer(&made, "id")?;
     user.api.post(&format!("/webhooks/{id}/test"), &json!({})).await?.is(202)?;
     attempted(&user, id, "webhook.test").await?;
     let webhook = json!({ "user_id": { "N": user.id.to_string() }, "webhook_id": { "N": id.to_string() } });
-    // As if it had answered.
+    // As if the endpoint had accepted the test.
     set(stack, stack.name("WebhooksTable")?, &webhook, "is_verified", json!({ "BOOL": true })).await?;
     user.connect(0).await?;
     let first = attempted(&user, id, "connection.created").await?;
     let message = text(&first, "id")?;
 
-    // The hint is lost, so the tick brings it.
+    // The queue message is lost, so the tick must find the delivery.
     let number = |it: i64| json!({ "N": it.to_string() });
     let notice = json!({ "user_id": number(user.id), "notice": { "S": format!("{id:016}#{message}") } });
     let notices = stack.name("WebhookDeliveriesTable")?;
@@ -49,7 +49,7 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &Deployment) -> Result {
     })
     .await?;
 
-    // An event that its writer left behind.
+    // An event that its writer has left in the outbox.
     let outbox = stack.name("OutboxTable")?;
     let event = format!("post.scheduled:{}:1", user.id);
     let detail = json!({
@@ -74,7 +74,7 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &Deployment) -> Result {
 
     let days_ago = (moment::now() - chrono::TimeDelta::days(6)).timestamp_millis();
     set_number(stack, stack.name("WebhooksTable")?, &webhook, "failing_since", days_ago).await?;
-    // Its next attempt is the last one.
+    // The next attempt is the last one.
     set_number(stack, notices, &notice, "tries", LAST_BUT_ONE).await?;
     set_number(stack, notices, &notice, "next_step_at", past).await?;
     set_number(stack, notices, &notice, "due_at", past).await?;
@@ -87,15 +87,15 @@ pub async fn an_endpoint_is_told(stack: &Stack, world: &Deployment) -> Result {
     same(&disabled["disabled_reason"], &json!("failing"), "disabled_reason")?;
     user.api.delete(&format!("/webhooks/{id}")).await?.is(204)?;
 
-    // Another goes with the token that created it.
+    // Another webhook is deleted with the token that created it.
     let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
-    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
+    let page = user.browser.open(&format!("{}/account", deployment.origin())).await?;
     user.browser.press(&page, "Revoke", &[("delete_webhooks", "true")]).await?;
     let webhook = json!({ "user_id": number(user.id), "webhook_id": number(integer(&made, "id")?) });
     same(item(stack, stack.name("WebhooksTable")?, &webhook).await?, Value::Null, "the webhook of a revoked token")
 }
 
-/// Waits for the first attempt to tell of an event of this kind.
+/// Waits for the first attempt to deliver an event of this type.
 async fn attempted(user: &User<'_>, webhook: i64, event: &str) -> Result<Value> {
     moment::eventually(Duration::from_mins(1), &format!("an attempt to tell of {event}"), || async {
         let all = user.api.get(&format!("/webhooks/{webhook}/deliveries")).await?.ok(200)?;

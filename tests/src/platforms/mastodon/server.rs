@@ -1,5 +1,5 @@
-//! A server with Mastodon's API that others wrote: its program, its account,
-//! its API past any proxy, and its faults.
+//! An independent server with Mastodon's API: its process, its account, its API without our proxy,
+//! and its injected errors.
 
 use std::{
     fs,
@@ -14,32 +14,32 @@ use tempfile::TempDir;
 
 use crate::{
     answer::{list, text},
-    ensure, fail,
-    fault::Result,
+    ensure,
+    error::Result,
+    fail,
     lossy_proxy::ProxyPort,
     tools::MASTODON_MOCK,
 };
 
-/// How long a start may take on a busy machine; on an idle one it takes three
-/// seconds.
+/// Limit of a start on a busy machine; on an idle one it takes three seconds.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The account that it has from the start.
+/// The account that exists from the start.
 pub(super) const ACCOUNT: &str = "testuser";
 
-/// The label of the button with which a person goes on as this account.
+/// The label of the button that continues as this account.
 pub(super) const ACCOUNT_BUTTON: &str = "Test User (@testuser)";
 
 /// A token of the account that exists from the start and is given to no client.
 const OWN_TOKEN: &str = "mock_token";
 
-/// The public call.
+/// Path of the publish call.
 pub(super) const STATUSES: &str = "/api/v1/statuses";
 
-/// The call that uploads a file.
+/// Path of the call that uploads a file.
 pub(super) const MEDIA: &str = "/api/v2/media";
 
-/// A running server; it ends when this is dropped.
+/// A running server; it stops when this is dropped.
 pub(super) struct MastodonServer {
     process: Process,
     listens: SocketAddr,
@@ -47,18 +47,18 @@ pub(super) struct MastodonServer {
     http: Client,
 }
 
-/// Its process, and the folder with everything that it stores.
+/// The process, and the folder with everything that it stores.
 struct Process {
     child: Child,
     folder: TempDir,
 }
 
 impl MastodonServer {
-    /// Installs it where it is missing, and starts it. Its public address is
-    /// this port of this machine, where a proxy listens.
+    /// Installs the server if it is missing, and starts it. Its public address is this port of this
+    /// machine, where a proxy listens.
     pub(super) async fn start(public_port: u16) -> Result<Self> {
         let program = tokio::task::spawn_blocking(|| MASTODON_MOCK.program()).await??;
-        // It cannot choose a free port itself.
+        // The server cannot choose a free port.
         let free = ProxyPort::take().await?;
         let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
         drop(free);
@@ -67,8 +67,8 @@ impl MastodonServer {
         let child = Command::new(program)
             .args(["serve", "--in-memory", "--port", &listens.port().to_string()])
             .args(["--domain", &format!("127.0.0.1:{public_port}")])
-            // Everything that it stores is removed with this folder, where it
-            // finds no settings either.
+            // Everything that the server stores is removed with this folder, where it finds no
+            // settings either.
             .env("TMPDIR", folder.path())
             .current_dir(folder.path())
             .stdin(Stdio::null())
@@ -81,7 +81,7 @@ impl MastodonServer {
         Ok(server)
     }
 
-    /// Waits until it answers; the id of its account.
+    /// Waits until it responds; returns the id of its account.
     async fn ready(&mut self) -> Result<String> {
         let started = Instant::now();
         loop {
@@ -98,14 +98,13 @@ impl MastodonServer {
         }
     }
 
-    /// The address where it listens, to which a proxy at its public address
-    /// must lead.
+    /// The address where it listens; a proxy at the public address must forward to it.
     pub(super) fn listens(&self) -> SocketAddr {
         self.listens
     }
 
-    /// The statuses of the account in whose HTML this stands, newest first; no
-    /// more than 40 are looked at.
+    /// The account's statuses whose HTML contains `part`, newest first; only the latest 40 are
+    /// searched.
     pub(super) async fn statuses(&self, part: &str) -> Result<Vec<Value>> {
         let url = self.url(&format!("/api/v1/accounts/{}/statuses?limit=40", self.account_id));
         let mut all: Vec<Value> = self.send(self.http.get(url)).await?.json().await?;
@@ -124,8 +123,7 @@ impl MastodonServer {
         Ok(text(&source, "text")?.to_owned())
     }
 
-    /// The files that a status shows, in their order: the kind of each, and
-    /// its bytes.
+    /// The files of a status in order: the type and bytes of each.
     pub(super) async fn files(&self, status: &Value) -> Result<Vec<(String, Vec<u8>)>> {
         let mut files = Vec::new();
         for file in list(status, "media_attachments")? {
@@ -136,15 +134,15 @@ impl MastodonServer {
         Ok(files)
     }
 
-    /// The next POST to this path has this effect instead of its own. Several
-    /// orders for one path take effect in turn.
+    /// The next POST to this path has this effect instead of its own. Several orders for one path
+    /// take effect one after the other.
     pub(super) async fn arm(&self, path: &str, effect: &Value) -> Result {
         let order = json!({ "match": { "methods": ["POST"], "path": path }, "effect": effect, "count": 1 });
         self.send(self.http.post(self.url("/api/v1/_mock/faults")).json(&order)).await?;
         Ok(())
     }
 
-    /// How many orders are yet to have their effect.
+    /// The number of orders that have not taken effect.
     pub(super) async fn armed(&self) -> Result<usize> {
         let armed: Vec<Value> = self.send(self.http.get(self.url("/api/v1/_mock/faults"))).await?.json().await?;
         Ok(armed.len())
@@ -160,22 +158,21 @@ impl MastodonServer {
         Ok(token.to_owned())
     }
 
-    /// The person revokes what was granted with this token.
+    /// Revokes this token, as the user does.
     pub(super) async fn take_back(&self, token: &str) -> Result {
         self.send(self.http.post(self.url("/oauth/revoke")).form(&[("token", token)])).await?;
         Ok(())
     }
 
-    /// Whether this token is still accepted.
+    /// Whether this token is still valid.
     pub(super) async fn knows(&self, token: &str) -> Result<bool> {
         let url = self.url("/api/v1/accounts/verify_credentials");
         let status = self.http.get(url).bearer_auth(token).send().await?.status();
-        ensure!(status.is_success() || status == StatusCode::UNAUTHORIZED, "a token was answered with {status}");
+        ensure!(status.is_success() || status == StatusCode::UNAUTHORIZED, "a token got {status}");
         Ok(status.is_success())
     }
 
-    /// Sends a request with the account's own token; the answer must be a
-    /// success.
+    /// Sends a request with the account's own token; the response must be a success.
     async fn send(&self, request: RequestBuilder) -> Result<Response> {
         let answer = request.bearer_auth(OWN_TOKEN).send().await?;
         if answer.status().is_success() {
@@ -185,7 +182,7 @@ impl MastodonServer {
         fail!("{url}: {status} {}", answer.text().await.unwrap_or_default())
     }
 
-    /// The URL of a path, past any proxy.
+    /// The URL of a path, without any proxy.
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.listens)
     }

@@ -1,4 +1,4 @@
-//! `social import` and `export`: each line once, whatever is interrupted when.
+//! `social import` and `export`: each line is posted once, even if it is interrupted.
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
@@ -7,23 +7,24 @@ use serde_json::{Value, json};
 use super::social::{Social, ended};
 use crate::{
     answer::{integer, list, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, User, fresh, targets},
+    ensure,
+    error::{Result, same},
     moment, picture,
     report::say,
     runner::Check,
-    world::{Deployment, User, fresh, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "cli",
         [
-            each_line_of_an_import_is_posted_once,
-            a_broken_line_is_named_and_the_rest_goes_on,
-            an_import_that_is_killed_again_and_again_posts_each_line_once,
-            an_export_is_imported_where_its_posts_exist_only_as_copies,
-            an_export_is_imported_once_into_another_account,
+            import_posts_each_line_once,
+            import_reports_a_bad_line_and_continues,
+            killed_import_posts_each_line_once,
+            import_of_an_export_creates_copies_in_the_same_account,
+            import_of_an_export_into_another_account_runs_once,
         ]
     )
 }
@@ -32,8 +33,8 @@ async fn total(user: &User<'_>) -> Result<i64> {
     integer(&user.api.get("/posts").await?.ok(200)?["meta"], "total")
 }
 
-async fn each_line_of_an_import_is_posted_once(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let account = user.connect(0).await?;
     let social = Social::of(&user)?;
     social.file("boat.png", picture::png(64, 48, [30, 120, 90]))?;
@@ -54,7 +55,7 @@ async fn each_line_of_an_import_is_posted_once(world: &Deployment) -> Result {
 
     let again = social.run(&["import", "posts.csv"]).await?;
     ensure!(again.code == 0 && again.err.contains("0 posted, 3 posted before"), "the second ended with {again:?}");
-    // Moved, and with a line more above.
+    // Moved to another folder, with one more line at the top.
     fs::create_dir(social.folder().join("moved"))?;
     for name in ["posts.csv.report.jsonl", "boat.png"] {
         fs::rename(social.folder().join(name), social.folder().join("moved").join(name))?;
@@ -62,15 +63,15 @@ async fn each_line_of_an_import_is_posted_once(world: &Deployment) -> Result {
     social.file("moved/posts.csv", table.replacen('\n', "\nanother,,,,,\n", 1))?;
     let moved = social.run(&["import", "moved/posts.csv"]).await?;
     ensure!(moved.code == 0 && moved.err.contains("1 posted, 3 posted before"), "the moved one ended with {moved:?}");
-    // Without a report, the service knows the lines by their keys, and the picture too.
+    // Without a report, the service recognizes the lines by their keys, and the image too.
     fs::remove_file(social.folder().join("moved/posts.csv.report.jsonl"))?;
     let blind = social.run(&["import", "moved/posts.csv"]).await?;
     ensure!(blind.code == 0, "without a report it ended with {blind:?}");
     same(total(&user).await?, 4, "posts")
 }
 
-async fn a_broken_line_is_named_and_the_rest_goes_on(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn import_reports_a_bad_line_and_continues(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
     let long = "x".repeat(600);
@@ -98,7 +99,7 @@ async fn a_broken_line_is_named_and_the_rest_goes_on(world: &Deployment) -> Resu
         ensure!(ran.err.contains(told), "it does not say {told:?}: {}", ran.err);
     }
     same(total(&user).await?, 2, "posts")?;
-    // Put right, the line is posted, and no other.
+    // When the line is corrected, it is posted, and no other.
     fs::write(file, lines.join("\n").replace(&long, "short"))?;
     let ran = social.run(&["import", "posts.jsonl", "--json"]).await?;
     let told: Vec<Value> = ran.out.lines().map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
@@ -106,9 +107,9 @@ async fn a_broken_line_is_named_and_the_rest_goes_on(world: &Deployment) -> Resu
     same(total(&user).await?, 3, "posts")
 }
 
-async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &Deployment) -> Result {
+async fn killed_import_posts_each_line_once(deployment: &Deployment) -> Result {
     const LINES: usize = 60;
-    let mut user = world.new_user().await?;
+    let mut user = deployment.new_user().await?;
     user.connect(0).await?;
     let social = Social::of(&user)?;
     social.file("boat.png", picture::png(64, 48, [30, 120, 90]))?;
@@ -126,7 +127,7 @@ async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &D
         if kills == 40 {
             break ended(child).await?;
         }
-        // At another moment of its work each time.
+        // At a different moment each time.
         tokio::time::sleep(Duration::from_millis(40 + kills * 67 % 230)).await;
         if child.try_wait()?.is_some() {
             break ended(child).await?;
@@ -152,8 +153,8 @@ async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &D
     Ok(())
 }
 
-async fn an_export_is_imported_where_its_posts_exist_only_as_copies(world: &Deployment) -> Result {
-    let mut user = world.new_user().await?;
+async fn import_of_an_export_creates_copies_in_the_same_account(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
     let account = user.connect(0).await?;
     let later = moment::written(moment::now() + Duration::from_hours(48));
     let to = json!([{ "connected_account_id": account["id"], "options": { "language": "en" } }]);
@@ -184,7 +185,7 @@ async fn an_export_is_imported_where_its_posts_exist_only_as_copies(world: &Depl
     }
     let drafts = social.done(&["export", "--status", "draft", "--format", "csv"]).await?;
     same(drafts.lines().count(), 5, "lines of the export")?;
-    // What was deleted is made again, and an id that a spreadsheet has rounded is refused.
+    // A deleted post is created again, and an id that a spreadsheet has rounded is refused.
     user.api.delete(&format!("/posts/{draft}")).await?.is(204)?;
     let ran = social.run(&["import", "all.csv", "--report", "another"]).await?;
     ensure!(ran.code == 0 && ran.err.contains("1 posted, 0 posted before"), "it ended with {ran:?}");
@@ -193,8 +194,8 @@ async fn an_export_is_imported_where_its_posts_exist_only_as_copies(world: &Depl
     Ok(())
 }
 
-async fn an_export_is_imported_once_into_another_account(world: &Deployment) -> Result {
-    let (mut from, mut into) = (world.new_user().await?, world.new_user().await?);
+async fn import_of_an_export_into_another_account_runs_once(deployment: &Deployment) -> Result {
+    let (mut from, mut into) = (deployment.new_user().await?, deployment.new_user().await?);
     let account = from.connect(0).await?;
     into.connect(0).await?;
     let later = moment::written(moment::now() + Duration::from_hours(48));
@@ -215,10 +216,13 @@ async fn an_export_is_imported_once_into_another_account(world: &Deployment) -> 
         copy.file(name, fs::read(source.folder().join(name))?)?;
         let ran = copy.run(&["import", name, "--report", "report.jsonl"]).await?;
         ensure!(ran.code == 0 && ran.err.contains(told), "the import of {name} ended with {ran:?}");
-        ensure!(ran.err.contains("public already, left out: 1 (--copies"), "it does not say what is public: {ran:?}");
+        ensure!(
+            ran.err.contains("public already, left out: 1 (--copies"),
+            "it does not list the public posts: {ran:?}"
+        );
         same(total(&into).await?, 2, "posts of the other account")?;
     }
-    // Without the report, the service knows the lines for a day.
+    // Without the report, the service recognizes the lines for a day.
     let ran = copy.run(&["import", "first.jsonl", "--report", "lost.jsonl"]).await?;
     ensure!(ran.code == 0, "without the report it ended with {ran:?}");
     same(total(&into).await?, 2, "posts of the other account")

@@ -1,4 +1,4 @@
-//! The program `social` as a person runs it: with a home of its own.
+//! The program `social` as a user runs it, with a home folder of its own.
 
 use std::{
     fs,
@@ -11,13 +11,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
+    deployment::User,
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::binary,
-    world::User,
 };
 
-/// A person at a terminal.
+/// A terminal session of one user.
 pub(super) struct Social {
     home: TempDir,
     url: String,
@@ -25,7 +25,6 @@ pub(super) struct Social {
     path: Option<String>,
 }
 
-/// How a command ended.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) code: i32,
@@ -34,40 +33,39 @@ pub(super) struct Ran {
 }
 
 impl Social {
-    /// Somebody who is not signed in, at the deployment that has this origin.
+    /// A user who is not signed in, at the deployment with this origin.
     pub(super) fn at(origin: &str) -> Result<Self> {
         Ok(Self { home: TempDir::new()?, url: origin.to_owned(), token: None, path: None })
     }
 
-    /// Somebody with the token of this user.
+    /// With the token of this user.
     pub(super) fn of(user: &User<'_>) -> Result<Self> {
-        Ok(Self { token: Some(user.api.token().to_owned()), ..Self::at(user.world.origin())? })
+        Ok(Self { token: Some(user.api.token().to_owned()), ..Self::at(user.deployment.origin())? })
     }
 
-    /// With another token.
     pub(super) fn token(self, token: Option<&str>) -> Self {
         Self { token: token.map(ToOwned::to_owned), ..self }
     }
 
-    /// With the programs of this folder before all others, and a keyring.
+    /// With the programs of this folder first in `PATH`, and a keyring.
     pub(super) fn programs(self, folder: &Path) -> Self {
         let rest = std::env::var("PATH").unwrap_or_default();
         Self { path: Some(format!("{}:{rest}", folder.display())), ..self }
     }
 
-    /// Where the person's files are.
+    /// The working folder.
     pub(super) fn folder(&self) -> &Path {
         self.home.path()
     }
 
-    /// Writes a file there.
+    /// Writes a file to the working folder.
     pub(super) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<PathBuf> {
         let path = self.folder().join(name);
         fs::write(&path, bytes)?;
         Ok(path)
     }
 
-    /// Starts a command, which runs beside the check.
+    /// Starts a command that runs in parallel with the check.
     pub(super) fn start(&self, arguments: &[&str]) -> Result<Child> {
         let mut command = Command::new(binary("social")?);
         command.args(arguments).current_dir(self.folder());
@@ -85,7 +83,7 @@ impl Social {
         Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
     }
 
-    /// Runs a command that reads this.
+    /// Runs a command with this standard input.
     pub(super) async fn reading(&self, input: &str, arguments: &[&str]) -> Result<Ran> {
         let mut child = self.start(arguments)?;
         if let Some(mut stdin) = child.stdin.take() {
@@ -95,24 +93,23 @@ impl Social {
         ended(child).await
     }
 
-    /// Runs a command.
     pub(super) async fn run(&self, arguments: &[&str]) -> Result<Ran> {
         self.reading("", arguments).await
     }
 
-    /// Runs a command that succeeds, and gives what it prints.
+    /// Runs a command that must succeed, and returns its output.
     pub(super) async fn done(&self, arguments: &[&str]) -> Result<String> {
         let ran = self.run(arguments).await?;
         ensure!(ran.code == 0, "social {arguments:?} ended with {ran:?}");
         Ok(ran.out)
     }
 
-    /// Runs a command that succeeds and prints JSON.
+    /// Runs a command that must succeed, and parses its output.
     pub(super) async fn json(&self, arguments: &[&str]) -> Result<Value> {
         Ok(serde_json::from_str(&self.done(&[arguments, &["--json"]].concat()).await?)?)
     }
 
-    /// Runs a command that ends with this code and says this on standard error.
+    /// Runs a command that must end with this code and this text on standard error.
     pub(super) async fn fails(&self, code: i32, words: &str, arguments: &[&str]) -> Result<Ran> {
         let ran = self.run(arguments).await?;
         ensure!(ran.code == code && ran.err.contains(words), "social {arguments:?}: not {code}, {words:?}: {ran:?}");
@@ -124,6 +121,6 @@ impl Social {
 pub(super) async fn ended(child: Child) -> Result<Ran> {
     let output = tokio::task::spawn_blocking(move || child.wait_with_output()).await??;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let code = output.status.code().ok_or_else(|| Fault::new(format!("social was ended: {output:?}")))?;
+    let code = output.status.code().ok_or_else(|| TestError::new(format!("social was ended: {output:?}")))?;
     Ok(Ran { code, out: text(&output.stdout), err: text(&output.stderr) })
 }

@@ -5,13 +5,13 @@ use serde_json::json;
 use super::{FERRY, Faulty};
 use crate::{
     answer::integer,
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, fresh, targets},
+    ensure,
+    error::{Result, same},
     moment,
     runner::Check,
     suite::publishing::once,
-    world::targets,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -19,18 +19,18 @@ pub(super) fn checks() -> Vec<Check> {
         "faults",
         FERRY.0,
         [
-            an_access_token_that_ended_is_renewed_and_nobody_notices,
-            a_revoked_grant_waits_for_reconnection,
-            what_waits_for_reconnection_can_be_taken_back,
-            a_refused_renewal_waits_for_reconnection,
-            a_renewal_that_is_not_possible_now_is_tried_again,
-            a_renewed_token_that_was_lost_waits_for_reconnection,
+            expired_access_token_is_refreshed_silently,
+            revoked_grant_waits_for_reconnection,
+            post_waiting_for_reconnection_can_be_cancelled,
+            refused_refresh_waits_for_reconnection,
+            temporarily_failed_refresh_is_retried,
+            lost_refresh_response_waits_for_reconnection,
         ]
     )
 }
 
-async fn an_access_token_that_ended_is_renewed_and_nobody_notices(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, FERRY).await?;
+async fn expired_access_token_is_refreshed_silently(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, FERRY).await?;
 
     faulty.goes_out_once(json!({ "kind": "expire" }), &[], 60).await?;
 
@@ -39,8 +39,8 @@ async fn an_access_token_that_ended_is_renewed_and_nobody_notices(world: &Deploy
     same(&shown["needs_reconnection"], &json!(false), "needs_reconnection after a renewal")
 }
 
-async fn a_revoked_grant_waits_for_reconnection(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, FERRY).await?;
+async fn revoked_grant_waits_for_reconnection(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, FERRY).await?;
     let words = fresh("revoked");
     faulty.arm(json!({ "kind": "revoke" })).await?;
     let id = faulty.schedule(&words).await?;
@@ -52,11 +52,11 @@ async fn a_revoked_grant_waits_for_reconnection(world: &Deployment) -> Result {
     let body = json!({ "content": "a", "platforms": platforms, "scheduled_at": moment::in_seconds(60) });
     faulty.user.api.post("/posts", &body).await?.invalid(&["platforms.0.connected_account_id"])?;
 
-    waits_and_goes_out_once_reconnected(faulty, id, &words).await
+    waits_and_is_published_once_reconnected(faulty, id, &words).await
 }
 
-async fn what_waits_for_reconnection_can_be_taken_back(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, FERRY).await?;
+async fn post_waiting_for_reconnection_can_be_cancelled(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, FERRY).await?;
     faulty.arm(json!({ "kind": "revoke" })).await?;
     let id = faulty.schedule(&fresh("revoked and taken back")).await?;
     faulty.is_lost(30).await?;
@@ -66,7 +66,7 @@ async fn what_waits_for_reconnection_can_be_taken_back(world: &Deployment) -> Re
     same(&shown["platforms"][0]["status"], &json!("pending"), "status of its entry")?;
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     faulty.user.api.delete(&path).await?.error(422, "has_pending_posts")?;
-    // Anything of it can be changed but its time.
+    // Everything but its time can be changed.
     let corrected = fresh("revoked and corrected");
     for change in [json!({}), json!({ "content": corrected }), json!({ "media": [] })] {
         same(&faulty.user.change(id, &change).await?["status"], &json!("scheduled"), "status after a change")?;
@@ -76,54 +76,54 @@ async fn what_waits_for_reconnection_can_be_taken_back(world: &Deployment) -> Re
     refused.invalid(&["platforms.0.connected_account_id"])?;
 
     let draft = faulty.user.change(id, &json!({ "scheduled_at": null })).await?;
-    same(&draft["status"], &json!("draft"), "status of the post taken back")?;
+    same(&draft["status"], &json!("draft"), "status of the cancelled post")?;
     faulty.user.api.delete(&path).await?.is(204)?;
     faulty.user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
     faulty.disarm().await
 }
 
-async fn a_refused_renewal_waits_for_reconnection(world: &Deployment) -> Result {
-    lost_by(world, "refuse_refresh", 30).await
+async fn refused_refresh_waits_for_reconnection(deployment: &Deployment) -> Result {
+    lost_by(deployment, "refuse_refresh", 30).await
 }
 
-async fn a_renewed_token_that_was_lost_waits_for_reconnection(world: &Deployment) -> Result {
-    // The renewal is retried with the old refresh token, which is spent, and
-    // that ends the grant.
-    lost_by(world, "lose_refresh", 150).await
+async fn lost_refresh_response_waits_for_reconnection(deployment: &Deployment) -> Result {
+    // The refresh is retried with the old refresh token, which is already used, and that ends the
+    // grant.
+    lost_by(deployment, "lose_refresh", 150).await
 }
 
-async fn lost_by(world: &Deployment, kind: &str, seconds: u64) -> Result {
-    let faulty = Faulty::new(world, FERRY).await?;
+async fn lost_by(deployment: &Deployment, kind: &str, seconds: u64) -> Result {
+    let faulty = Faulty::new(deployment, FERRY).await?;
     let words = fresh(kind);
     faulty.arm(json!({ "kind": kind })).await?;
     let id = faulty.schedule(&words).await?;
     faulty.is_lost(seconds).await?;
-    waits_and_goes_out_once_reconnected(faulty, id, &words).await
+    waits_and_is_published_once_reconnected(faulty, id, &words).await
 }
 
-async fn waits_and_goes_out_once_reconnected(mut faulty: Faulty<'_>, id: i64, words: &str) -> Result {
+async fn waits_and_is_published_once_reconnected(mut faulty: Faulty<'_>, id: i64, words: &str) -> Result {
     faulty.is_told(id, &["connect the account again"]).await?;
-    same(faulty.world.timeline(words).await?.len(), 0, "entries on the timeline")?;
+    same(faulty.deployment.timeline(words).await?.len(), 0, "entries on the timeline")?;
 
     faulty.reconnect().await?;
     faulty.user.reaches(id, "published", 150).await?;
 
-    once(faulty.world, words).await.map(|_| ())
+    once(faulty.deployment, words).await.map(|_| ())
 }
 
-async fn a_renewal_that_is_not_possible_now_is_tried_again(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, FERRY).await?;
+async fn temporarily_failed_refresh_is_retried(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, FERRY).await?;
     let words = fresh("refresh unreachable");
     faulty.arm(json!({ "kind": "refresh_unreachable", "count": null })).await?;
 
     let id = faulty.schedule(&words).await?;
     let said = faulty.is_told(id, &["cannot be renewed now"]).await?;
-    ensure!(!said.contains("connect the account again"), "a passing failure asks for a reconnection: “{said}”");
+    ensure!(!said.contains("connect the account again"), "a temporary error asks for a reconnection: “{said}”");
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     let shown = faulty.user.api.get(&path).await?.ok(200)?;
     same(&shown["needs_reconnection"], &json!(false), "needs_reconnection while it cannot be renewed")?;
     faulty.disarm().await?;
     faulty.user.reaches(id, "published", 180).await?;
 
-    once(world, &words).await.map(|_| ())
+    once(deployment, &words).await.map(|_| ())
 }

@@ -1,17 +1,17 @@
-//! The platform answers, but not with what was asked for.
+//! The platform responds, but with an error.
 
 use serde_json::{Value, json};
 
 use super::{Faulty, ORCHARD};
 use crate::{
     answer::{integer, text},
-    checks, ensure,
-    fault::{Result, same},
+    checks,
+    deployment::{Deployment, fresh, targets},
+    ensure,
+    error::{Result, same},
     moment,
     runner::Check,
     suite::publishing::once,
-    world::targets,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -19,20 +19,20 @@ pub(super) fn checks() -> Vec<Check> {
         "faults",
         ORCHARD.0,
         [
-            a_refused_post_has_failed_and_says_why,
-            a_busy_platform_is_tried_again,
-            a_busy_platform_is_not_tried_before_the_time_it_gives,
-            a_rate_limited_post_goes_out_afterwards,
-            a_post_that_met_an_error_goes_out_once,
-            a_post_that_is_public_despite_an_error_is_found,
-            a_failed_post_retries_only_what_is_not_published,
-            a_failed_post_can_become_a_draft_where_nothing_went_out,
+            refused_post_fails_with_the_reason,
+            busy_platform_is_retried,
+            retry_waits_for_the_time_the_platform_gives,
+            rate_limited_post_is_published_later,
+            post_after_a_server_error_is_published_once,
+            post_published_despite_an_error_is_found,
+            retry_covers_only_unpublished_targets,
+            failed_post_can_become_a_draft_if_nothing_was_published,
         ]
     )
 }
 
-async fn a_refused_post_has_failed_and_says_why(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, ORCHARD).await?;
+async fn refused_post_fails_with_the_reason(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, ORCHARD).await?;
     let words = fresh("refused");
     faulty.arm(json!({ "kind": "refuse" })).await?;
 
@@ -42,31 +42,31 @@ async fn a_refused_post_has_failed_and_says_why(world: &Deployment) -> Result {
     let target = &post["platforms"][0];
     same(&target["status"], &json!("failed"), "status of the entry")?;
     let said = text(target, "error_message")?;
-    ensure!(said.contains("against the rules of the sandbox"), "the platform's words are not in “{said}”");
+    ensure!(said.contains("against the rules of the sandbox"), "the platform's message is not in “{said}”");
     same(&target["platform_post_id"], &Value::Null, "platform_post_id")?;
-    same(world.timeline(&words).await?.len(), 0, "entries on the timeline")?;
-    // A failed post no longer keeps its connection from being disconnected.
+    same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")?;
+    // A failed post does not prevent disconnecting.
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     faulty.user.api.delete(&path).await?.is(204)?;
     Ok(())
 }
 
-async fn a_busy_platform_is_tried_again(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, ORCHARD).await?;
+async fn busy_platform_is_retried(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, ORCHARD).await?;
     let words = fresh("busy");
     faulty.arm(json!({ "kind": "busy", "count": null })).await?;
 
     let id = faulty.schedule(&words).await?;
     faulty.is_told(id, &["the sandbox is busy"]).await?;
-    same(world.timeline(&words).await?.len(), 0, "entries on the timeline")?;
+    same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")?;
     faulty.disarm().await?;
     faulty.user.reaches(id, "published", 60).await?;
 
-    once(world, &words).await.map(|_| ())
+    once(deployment, &words).await.map(|_| ())
 }
 
-async fn a_busy_platform_is_not_tried_before_the_time_it_gives(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, ORCHARD).await?;
+async fn retry_waits_for_the_time_the_platform_gives(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, ORCHARD).await?;
 
     let out =
         faulty.goes_out_once(json!({ "kind": "busy_until", "delay_ms": 12_000 }), &["the sandbox is busy"], 60).await?;
@@ -77,23 +77,23 @@ async fn a_busy_platform_is_not_tried_before_the_time_it_gives(world: &Deploymen
     Ok(())
 }
 
-async fn a_rate_limited_post_goes_out_afterwards(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, ORCHARD).await?;
+async fn rate_limited_post_is_published_later(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, ORCHARD).await?;
     faulty.goes_out_once(json!({ "kind": "rate_limit", "count": 2 }), &["too many posts"], 150).await.map(|_| ())
 }
 
-async fn a_post_that_met_an_error_goes_out_once(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, ORCHARD).await?;
+async fn post_after_a_server_error_is_published_once(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, ORCHARD).await?;
     faulty.goes_out_once(json!({ "kind": "error_before" }), &["something failed here"], 150).await.map(|_| ())
 }
 
-async fn a_post_that_is_public_despite_an_error_is_found(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, ORCHARD).await?;
+async fn post_published_despite_an_error_is_found(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, ORCHARD).await?;
     faulty.goes_out_once(json!({ "kind": "error_after" }), &["something failed here"], 150).await.map(|_| ())
 }
 
-async fn a_failed_post_retries_only_what_is_not_published(world: &Deployment) -> Result {
-    let mut faulty = Faulty::new(world, ORCHARD).await?;
+async fn retry_covers_only_unpublished_targets(deployment: &Deployment) -> Result {
+    let mut faulty = Faulty::new(deployment, ORCHARD).await?;
     let good = faulty.user.connect(1).await?;
     let (words, new) = (fresh("half"), fresh("half, second try"));
     faulty.arm(json!({ "kind": "refuse" })).await?;
@@ -103,7 +103,7 @@ async fn a_failed_post_retries_only_what_is_not_published(world: &Deployment) ->
     let path = format!("/posts/{id}");
     same(&post["platforms"][0]["status"], &json!("published"), "status of the good entry")?;
 
-    // A post that is public cannot be changed any more.
+    // A public post cannot be changed any more.
     user.api.patch(&path, &json!({ "scheduled_at": null })).await?.invalid(&["scheduled_at"])?;
     user.api.patch(&path, &json!({ "platforms": targets(&[bad])? })).await?.invalid_under("platforms")?;
     let mut other_words = targets(&[&good, bad])?;
@@ -114,17 +114,17 @@ async fn a_failed_post_retries_only_what_is_not_published(world: &Deployment) ->
     let change = json!({ "content": new, "scheduled_at": moment::in_seconds(1) });
     let again = user.change(id, &change).await?;
     same(&again["status"], &json!("scheduled"), "status after a new time")?;
-    same(&again["platforms"][0]["content"], &json!(words), "words of the published entry")?;
+    same(&again["platforms"][0]["content"], &json!(words), "text of the published entry")?;
     let post = user.reaches(id, "published", 60).await?;
 
-    same(&post["platforms"][0]["content"], &json!(words), "words of the published entry")?;
+    same(&post["platforms"][0]["content"], &json!(words), "text of the published entry")?;
     same(&post["platforms"][1]["error_message"], &Value::Null, "error_message of the second try")?;
-    same(&once(world, &words).await?["account"], &good["username"], "account of the first words")?;
-    same(&once(world, &new).await?["account"], &bad["username"], "account of the second words")
+    same(&once(deployment, &words).await?["account"], &good["username"], "account of the first text")?;
+    same(&once(deployment, &new).await?["account"], &bad["username"], "account of the second text")
 }
 
-async fn a_failed_post_can_become_a_draft_where_nothing_went_out(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, ORCHARD).await?;
+async fn failed_post_can_become_a_draft_if_nothing_was_published(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, ORCHARD).await?;
     let words = fresh("failed to draft");
     faulty.arm(json!({ "kind": "refuse", "count": 2 })).await?;
     let user = &faulty.user;
@@ -143,5 +143,5 @@ async fn a_failed_post_can_become_a_draft_where_nothing_went_out(world: &Deploym
     same(&draft["platforms"][0]["error_message"], &Value::Null, "error_message")?;
     user.change(first, &json!({ "scheduled_at": moment::in_seconds(1) })).await?;
     user.reaches(first, "published", 30).await?;
-    once(world, &words).await.map(|_| ())
+    once(deployment, &words).await.map(|_| ())
 }

@@ -1,5 +1,4 @@
-//! What follows a post that is public: the post stays published, whatever becomes
-//! of it.
+//! First comments: their post stays published, whatever their outcome is.
 
 use std::time::Duration;
 
@@ -9,11 +8,11 @@ use super::{Faulty, WINDMILL};
 use crate::{
     answer::integer,
     checks,
-    fault::{Result, same},
+    deployment::{Deployment, fresh},
+    error::{Result, same},
     moment,
     runner::Check,
     suite::publishing::once,
-    world::{Deployment, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -21,14 +20,14 @@ pub(super) fn checks() -> Vec<Check> {
         "faults",
         WINDMILL.0,
         [
-            a_first_comment_follows_its_post,
-            a_comment_is_tried_again_and_never_made_twice,
-            a_comment_that_is_refused_leaves_its_post_published,
+            first_comment_follows_its_post,
+            comment_is_retried_and_never_made_twice,
+            refused_comment_leaves_its_post_published,
         ]
     )
 }
 
-/// Publishes a post that says this first comment; gives it once it is published.
+/// Publishes a post with this first comment; returns the published post.
 async fn publish(faulty: &Faulty<'_>, words: &str, comment: &str) -> Result<Value> {
     let target = json!({
         "connected_account_id": integer(&faulty.connection, "id")?,
@@ -41,46 +40,46 @@ async fn publish(faulty: &Faulty<'_>, words: &str, comment: &str) -> Result<Valu
     Ok(post)
 }
 
-async fn appears(world: &Deployment, comment: &str, seconds: u64) -> Result<Value> {
+async fn appears(deployment: &Deployment, comment: &str, seconds: u64) -> Result<Value> {
     let what = format!("the comment “{comment}”");
     moment::eventually(Duration::from_secs(seconds), &what, || async {
-        Ok(world.comments(comment).await?.into_iter().next())
+        Ok(deployment.comments(comment).await?.into_iter().next())
     })
     .await
 }
 
-async fn a_first_comment_follows_its_post(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, WINDMILL).await?;
+async fn first_comment_follows_its_post(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, WINDMILL).await?;
     let (words, comment) = (fresh("with a comment"), fresh("the comment"));
 
     let post = publish(&faulty, &words, &comment).await?;
-    let shown = appears(world, &comment, 30).await?;
+    let shown = appears(deployment, &comment, 30).await?;
 
     same(&shown["post"], &post["platforms"][0]["platform_post_id"], "the post of the comment")?;
     same(&shown["account"], &json!(faulty.account), "the account of the comment")?;
-    let entry = once(world, &words).await?;
+    let entry = once(deployment, &words).await?;
     same(&entry["options"], &Value::Null, "options on the timeline")
 }
 
-async fn a_comment_is_tried_again_and_never_made_twice(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, WINDMILL).await?;
+async fn comment_is_retried_and_never_made_twice(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, WINDMILL).await?;
     let (lost, busy) = (fresh("answer lost"), fresh("at first busy"));
     faulty.arm(json!({ "kind": "comment_lose_answer" })).await?;
     publish(&faulty, &fresh("first"), &lost).await?;
-    appears(world, &lost, 30).await?;
+    appears(deployment, &lost, 30).await?;
     faulty.arm(json!({ "kind": "comment_busy", "delay_ms": 1000 })).await?;
 
     publish(&faulty, &fresh("second"), &busy).await?;
-    // It is tried again after half a minute, in which the other would have been, too.
-    appears(world, &busy, 90).await?;
+    // It is retried after half a minute, in which a repeat of the other would show, too.
+    appears(deployment, &busy, 90).await?;
 
     same(faulty.armed().await?, Value::Null, "faults of the account that did not strike")?;
-    same(&world.comments(&lost).await?.len(), &1, "comments whose answer was lost")?;
-    same(&world.comments(&busy).await?.len(), &1, "comments that were tried again")
+    same(&deployment.comments(&lost).await?.len(), &1, "comments whose response was lost")?;
+    same(&deployment.comments(&busy).await?.len(), &1, "comments that were tried again")
 }
 
-async fn a_comment_that_is_refused_leaves_its_post_published(world: &Deployment) -> Result {
-    let faulty = Faulty::new(world, WINDMILL).await?;
+async fn refused_comment_leaves_its_post_published(deployment: &Deployment) -> Result {
+    let faulty = Faulty::new(deployment, WINDMILL).await?;
     let comment = fresh("not wanted");
     faulty.arm(json!({ "kind": "comment_refuse" })).await?;
 
@@ -92,5 +91,5 @@ async fn a_comment_that_is_refused_leaves_its_post_published(world: &Deployment)
 
     let id = integer(&post, "id")?;
     same(&faulty.user.show(id).await?["status"], &json!("published"), "status after the refusal")?;
-    same(&world.comments(&comment).await?.len(), &0, "comments that were refused")
+    same(&deployment.comments(&comment).await?.len(), &0, "comments that were refused")
 }

@@ -1,4 +1,4 @@
-//! Changes the security code in every way that cargo-mutants knows, and counts the changes that its own tests notice.
+//! Mutates the security code with cargo-mutants, and counts the mutants that its own tests catch.
 
 use std::{
     collections::BTreeMap,
@@ -11,39 +11,39 @@ use clap::Parser;
 use serde_json::Value;
 use steps::{
     ROOT, ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     program::ended,
     report::say,
     tools::{CARGO_MUTANTS, run},
 };
 
-/// Mutates the code that decides who may do what, and runs the tests of its crates.
+/// Mutates the code that decides about access, and runs the tests of its crates.
 ///
-/// The mutants are made in this working tree, one after the other, so that each build is incremental: nothing may be
-/// uncommitted, and no other build may run here meanwhile. An interrupted run leaves one mutant behind: `git restore .`
-/// removes it. Mutants that no test can notice are in .cargo/mutants.toml, each with its reason.
+/// The mutants are made in this working tree, one after the other, so that each build is
+/// incremental: commit all changes first, and run no other build here meanwhile. An interrupted run
+/// leaves one mutant behind: `git restore .` removes it. Mutants that no test can catch are in
+/// .cargo/mutants.toml, each with its reason.
 #[derive(Parser)]
 #[command(name = "mutants")]
 struct Options {
-    /// Only this package.
+    /// Mutate only this package
     #[arg(long, value_parser = AREAS.map(|it| it.package))]
     package: Option<String>,
-    /// Only files with this in their path.
+    /// Mutate only files with this in their path
     #[arg(long)]
     only: Option<String>,
-    /// Only this part of each package's mutants, such as 1/4.
+    /// Run only this part of each package's mutants, such as 1/4
     #[arg(long)]
     shard: Option<String>,
-    /// Run nothing: show the results of the last run.
+    /// Run nothing: show the results of the last run
     #[arg(long)]
     show: bool,
 }
 
-/// Security code of a package.
 #[derive(Clone, Copy)]
 struct Area {
     package: &'static str,
-    /// Globs, from the root.
+    /// Globs, relative to the root.
     files: &'static [&'static str],
 }
 
@@ -84,13 +84,13 @@ const AREAS: [Area; 4] = [
     },
 ];
 
-/// The share of the mutants of a file that tests have to notice, in percent.
+/// The percentage of a file's mutants that tests must catch.
 const WANTED: usize = 90;
 
-/// What the tests made of the mutants of a file.
+/// The results of a file's mutants.
 #[derive(Clone, Copy, Default)]
 struct Tally {
-    /// Noticed, or stopped because the mutant ran for too long.
+    /// Caught, or stopped because the mutant ran for too long.
     caught: usize,
     missed: usize,
     /// Does not compile.
@@ -146,7 +146,7 @@ impl Area {
         if let Some(shard) = &options.shard {
             command.args(["--shard", shard]);
         }
-        // What fails with a mutant is no regression to remember.
+        // A failure with a mutant is no regression to remember.
         command.env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
         let status = command.current_dir(ROOT).status()?;
         // 2: mutants were missed; 3: tests of a mutant ran for too long.
@@ -159,7 +159,7 @@ impl Area {
         let file = Path::new(&self.output()).join("mutants.out/outcomes.json");
         ensure!(file.exists(), "{} is not there: run tests/mutants --package {}", file.display(), self.package);
         let results: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
-        let outcomes = results["outcomes"].as_array().ok_or_else(|| Fault::new("there are no outcomes"))?;
+        let outcomes = results["outcomes"].as_array().ok_or_else(|| TestError::new("there are no outcomes"))?;
         for outcome in outcomes {
             let mutant = &outcome["scenario"]["Mutant"];
             let (Some(file), Some(name)) = (mutant["file"].as_str(), mutant["name"].as_str()) else { continue };
@@ -182,7 +182,7 @@ impl Area {
 }
 
 impl Tally {
-    /// The share that was noticed. A file whose mutants do not compile has nothing to notice.
+    /// The percentage that was caught; 100 for a file whose mutants do not compile.
     fn percent(self) -> usize {
         (100 * self.caught).checked_div(self.caught + self.missed).unwrap_or(100)
     }

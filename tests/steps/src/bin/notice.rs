@@ -1,5 +1,4 @@
-//! Writes `NOTICE`: what the deployed programs are made of, and under which
-//! licences.
+//! Writes `NOTICE`: the packages in the deployed programs, and their licenses.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,18 +12,18 @@ use clap::Parser;
 use serde_json::Value;
 use steps::{
     ROOT, ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     functions::FUNCTIONS,
     program::done,
     tools::run,
 };
 
-/// Writes NOTICE: the packages that the functions are linked from, and their
-/// licences, from the sources that cargo has of them.
+/// Writes NOTICE: the packages that the functions are linked from, and their licenses, from the
+/// sources in cargo's cache
 #[derive(Parser)]
 #[command(name = "notice")]
 struct Options {
-    /// Write nothing; fail where the file says something else.
+    /// Write nothing; fail if the file is outdated
     #[arg(long)]
     check: bool,
 }
@@ -46,15 +45,15 @@ fn write(options: &Options) -> Result {
 /// A package that is linked into a function.
 struct Package {
     title: String,
-    licence: String,
+    license: String,
     authors: String,
     folder: PathBuf,
 }
 
-/// The processors that functions are built for.
+/// The targets that functions are built for.
 const TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"];
 
-/// What the functions are linked from, without the project's own packages.
+/// The packages that the functions are linked from, without the project's own.
 fn shipped() -> Result<Vec<Package>> {
     let mut tree = cargo(&["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
     for target in TARGETS {
@@ -89,9 +88,9 @@ fn package(it: &Value) -> Result<Package> {
     let manifest = Path::new(text(it, "manifest_path"));
     Ok(Package {
         title: format!("{} {}", text(it, "name"), text(it, "version")),
-        licence: text(it, "license").to_owned(),
+        license: text(it, "license").to_owned(),
         authors: authors.map(without_address).collect::<Vec<_>>().join(", "),
-        folder: manifest.parent().ok_or_else(|| Fault::new("a package without a folder"))?.to_owned(),
+        folder: manifest.parent().ok_or_else(|| TestError::new("a package without a folder"))?.to_owned(),
     })
 }
 
@@ -104,7 +103,7 @@ fn without_address(author: &str) -> &str {
 }
 
 const HEAD: &str = "\
-This service is under the MIT licence (see LICENSE). Its functions are linked
+This service is under the MIT license (see LICENSE). Its functions are linked
 from the packages below, each under its own. Where a package offers the Apache
 License 2.0, that is the one taken. Below them stand the texts that they carry.
 Written by `tests/notice`.
@@ -114,35 +113,37 @@ fn notice(packages: &[Package]) -> Result<String> {
     let mut text = HEAD.to_owned();
     let mut texts: BTreeMap<String, (String, BTreeSet<&str>)> = BTreeMap::new();
     for package in packages {
-        writeln!(text, "\n{}\n    {}", package.title, package.licence)?;
+        writeln!(text, "\n{}\n    {}", package.title, package.license)?;
         if !package.authors.is_empty() {
             writeln!(text, "    {}", package.authors)?;
         }
-        for it in licence_texts(package)? {
+        for it in license_texts(package)? {
             texts.entry(words(&it)).or_insert_with(|| (it, BTreeSet::new())).1.insert(&package.title);
         }
     }
-    for (licence, titles) in texts.into_values() {
+    for (license, titles) in texts.into_values() {
         let line = "-".repeat(80);
         let titles = titles.into_iter().collect::<Vec<_>>().join(", ");
-        writeln!(text, "\n{line}\n{titles}\n{line}\n\n{licence}")?;
+        writeln!(text, "\n{line}\n{titles}\n{line}\n\n{license}")?;
     }
     Ok(text)
 }
 
-/// The texts that have to go along with a package: of the licence taken, and
-/// what its authors want to be noted.
-fn licence_texts(package: &Package) -> Result<Vec<String>> {
+/// Prefixes of the names of license files in packages, in both spellings.
+const LICENSE_FILES: [&str; 4] = ["licence", "license", "copying", "notice"]; // prose: allow, names of files
+
+/// The texts that must accompany a package: the chosen license, and its authors' notices.
+fn license_texts(package: &Package) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(&package.folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        if path.is_file() && ["licence", "license", "copying", "notice"].iter().any(|it| name.starts_with(it)) {
+        if path.is_file() && LICENSE_FILES.iter().any(|it| name.starts_with(it)) {
             files.push((name, path));
         }
     }
     files.sort();
-    let takes_apache = package.licence.contains("Apache-2.0") && !package.licence.contains(" AND ");
+    let takes_apache = package.license.contains("Apache-2.0") && !package.license.contains(" AND ");
     let apache = |name: &str| name.contains("apache");
     if takes_apache && files.iter().any(|(name, _)| apache(name)) {
         files.retain(|(name, _)| apache(name) || name.starts_with("notice"));
@@ -150,8 +151,8 @@ fn licence_texts(package: &Package) -> Result<Vec<String>> {
     files.into_iter().map(|(_, path)| Ok(tidied(&String::from_utf8_lossy(&fs::read(path)?)))).collect()
 }
 
-/// A text without the spaces at the ends of lines and empty lines around it;
-/// of the Apache License the terms, and not the appendix with its blanks.
+/// Removes spaces at the ends of lines and empty lines around the text; of the Apache License, only
+/// the terms remain, without the appendix with its blanks.
 fn tidied(text: &str) -> String {
     let terms = match text.split_once("END OF TERMS AND CONDITIONS") {
         Some((terms, _)) => terms,
@@ -161,7 +162,7 @@ fn tidied(text: &str) -> String {
     lines.join("\n").trim_matches('\n').to_owned()
 }
 
-/// The same for texts that differ only in how they are set.
+/// A text as words, to compare texts that differ only in their layout.
 fn words(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     text.replace("http://", "https://")

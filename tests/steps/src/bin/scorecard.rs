@@ -1,5 +1,4 @@
-//! Writes `tests/figures.md`: what the tests and the benches measured, with the
-//! state of the sources and the machine.
+//! Writes `tests/figures.md`: the results of tests and benches, with the commit and the machine.
 
 use std::{
     fmt::Write as _,
@@ -9,19 +8,19 @@ use std::{
 
 use clap::Parser;
 use serde_json::Value;
-use steps::{ROOT, ensure, fault::Result, program::done, report::say, tools::run};
+use steps::{ROOT, ensure, error::Result, program::done, report::say, tools::run};
 
-/// Writes tests/figures.md anew.
+/// Rewrites tests/figures.md.
 ///
-/// Takes the results of `tests/all`, which has to have passed on these sources,
-/// and runs the benches that it does not run: about six minutes.
+/// Reads the results of `tests/all`, which must have passed on these sources, and runs the benches
+/// that it does not run: about six minutes.
 #[derive(Parser)]
 #[command(name = "scorecard")]
 struct Options {
-    /// Take what the benches wrote before.
+    /// Use the results of the last bench run
     #[arg(long)]
     no_benches: bool,
-    /// Posts of the large account of the local stack's bench.
+    /// Posts of the large account in the local stack's bench
     #[arg(long, default_value = "20000")]
     large: String,
 }

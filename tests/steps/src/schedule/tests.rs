@@ -7,8 +7,8 @@ fn place(name: &'static str, kind: Kind, needs: &'static [&'static str]) -> Plac
     Place { name, kind, needs, after: &[] }
 }
 
-/// Runs all steps, of which the `failing` ones fail. Returns the names in the
-/// order in which they began, and what became of each.
+/// Runs all steps, of which the `failing` ones fail. Returns the names in the order in which they
+/// began, and their outcomes.
 fn play(places: &[Place], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<bool>>) {
     let begun = Mutex::new(Vec::new());
     let outcomes = run(
@@ -23,7 +23,7 @@ fn play(places: &[Place], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<b
 }
 
 #[test]
-fn what_is_needed_runs_before() {
+fn needed_steps_run_first() {
     let places = [
         place("deploy", Kind::Waits, &["build"]),
         place("build", Kind::Computes, &[]),
@@ -38,7 +38,7 @@ fn what_is_needed_runs_before() {
 }
 
 #[test]
-fn what_lacks_something_is_not_run_and_neither_is_what_needs_it() {
+fn step_that_lacks_something_is_skipped_with_its_dependents() {
     let places = [
         place("build", Kind::Computes, &[]),
         place("deploy", Kind::Waits, &["build"]),
@@ -55,7 +55,7 @@ fn what_lacks_something_is_not_run_and_neither_is_what_needs_it() {
 }
 
 #[test]
-fn what_only_comes_after_runs_whatever_became_of_it() {
+fn later_step_runs_even_if_the_earlier_one_failed() {
     let mut places = [place("first", Kind::Waits, &[]), place("second", Kind::Waits, &[])];
     places[1].after = &["first", "what is not in this run"];
 
@@ -66,7 +66,7 @@ fn what_only_comes_after_runs_whatever_became_of_it() {
 }
 
 #[test]
-fn one_computes_at_a_time_and_what_measures_is_alone() {
+fn one_step_computes_at_a_time_and_measurements_run_alone() {
     let kinds = [Kind::Computes, Kind::Waits, Kind::Computes, Kind::Waits, Kind::Computes, Kind::Measures];
     let places = kinds.map(|kind| place("it", kind, &[]));
     let (computing, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -94,7 +94,7 @@ fn one_computes_at_a_time_and_what_measures_is_alone() {
 
 #[test]
 #[should_panic(expected = "a step breaks")]
-fn a_step_that_panics_ends_the_run() {
+fn panicking_step_ends_the_run() {
     let places = [place("first", Kind::Waits, &[]), place("second", Kind::Waits, &[])];
 
     run(&places, |index| assert!(index == 0, "a step breaks"), |()| true);

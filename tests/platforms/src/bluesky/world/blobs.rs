@@ -45,7 +45,7 @@ impl Blobs {
         self.add_as(sniffed.unwrap_or(mime_type), bytes, now)
     }
 
-    /// The same with a type that the file is taken to have.
+    /// Like `add`, with this type of the file.
     pub(in crate::bluesky) fn add_as(&mut self, mime_type: &str, bytes: Bytes, now: DateTime<Utc>) -> Value {
         let (id, mime_type) = (cid::of_bytes(&bytes), mime_type.to_owned());
         let size = bytes.len();

@@ -1,4 +1,4 @@
-//! What somebody else has posted, to be quoted.
+//! Another user's posts, for quotes.
 
 use std::collections::BTreeMap;
 

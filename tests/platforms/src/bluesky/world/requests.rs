@@ -21,7 +21,7 @@ pub(in crate::bluesky) struct Asked {
     pub(in crate::bluesky) scope: String,
     pub(in crate::bluesky) state: String,
     pub(in crate::bluesky) challenge: String,
-    /// Whom the client expects, if it says so.
+    /// The `login_hint` of the client, if any.
     pub(in crate::bluesky) login_hint: Option<String>,
 }
 

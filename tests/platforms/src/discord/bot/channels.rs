@@ -68,7 +68,7 @@ pub(super) fn channels() -> Vec<Channel> {
 }
 
 impl Channel {
-    /// As the bot is told of it (channel resource).
+    /// The channel resource, as the bot receives it.
     pub(super) fn told(&self) -> Value {
         let overwrite = |it: &Overwrite| {
             let kind = u8::from(it.of == super::BOT);

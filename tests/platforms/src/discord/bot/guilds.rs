@@ -17,7 +17,7 @@ pub(super) async fn me(State(here): State<Arc<Here>>, headers: HeaderMap) -> Res
     Ok(Json(json!({ "id": BOT, "username": "Keeper", "discriminator": "0042", "bot": true, "avatar": null })))
 }
 
-/// A server as whoever is in it is told (guild resource).
+/// The guild resource, as members receive it.
 pub(super) fn told(id: &str) -> Value {
     let role = |id: &str, name: &str, permissions| json!({ "id": id, "name": name, "permissions": told_bits(permissions), "managed": id == ROLE, "position": 0 });
     json!({

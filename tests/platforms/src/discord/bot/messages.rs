@@ -83,7 +83,7 @@ impl Memory {
 }
 
 impl Message {
-    /// As it is told (message resource); with its nonce to whoever has just sent it.
+    /// The message resource; with its nonce in the response to the call that sent it.
     pub(super) fn told(&self, has_nonce: bool) -> Value {
         let file = |(name, medium): (&String, &PublicMedium)| {
             json!({

@@ -1,4 +1,4 @@
-//! The same as the conformance suite sees it.
+//! The bot's network for the conformance suite.
 
 use async_trait::async_trait;
 use axum::response::Response;

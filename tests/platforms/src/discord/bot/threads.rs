@@ -18,7 +18,7 @@ use crate::discord::files::Body;
 use crate::discord::refusal::{Refusal, rate_headers};
 
 impl Thread {
-    /// As it is told (channel resource).
+    /// The channel resource.
     pub(super) fn told(&self) -> Value {
         json!({
             "id": self.id,

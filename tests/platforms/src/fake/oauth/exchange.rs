@@ -8,7 +8,7 @@ use crate::fake::params::Params;
 
 impl OAuth {
     /// A call for tokens: a code or a refresh token of the app that asks. Either is
-    /// good once; whoever brings one again ends the grant.
+    /// good once; a second use ends the grant.
     pub fn token(&mut self, headers: &HeaderMap, params: &Params, now: DateTime<Utc>) -> Result<&Grant, Fault> {
         let app = self.client(headers, params)?;
         let at = match required(params, "grant_type")?.as_str() {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::fake::params::essence;
 
-/// What is wrong with a request. A platform that says so in its own way words it
+/// What is wrong with a request. A platform with its own messages writes them
 /// itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {

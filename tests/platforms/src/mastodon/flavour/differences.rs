@@ -9,7 +9,7 @@ use crate::fake::oauth::{Client, Pkce, Refresh, Rules};
 pub(crate) struct Differences {
     /// What the instance says it runs.
     pub(crate) version: &'static str,
-    /// Where its source is, if the instance says so.
+    /// The URL of its source, if the instance has one.
     pub(crate) source_url: Option<&'static str>,
     /// How the instance describes itself.
     pub(crate) instance: InstanceApi,
@@ -34,7 +34,7 @@ pub(crate) struct Differences {
     pub(crate) hides_why_tokens_fail: bool,
     /// What counts as a character.
     pub(crate) counting: Counting,
-    /// What becomes of a content warning.
+    /// The treatment of a content warning.
     pub(crate) warnings: Warnings,
     /// The most characters of a status.
     pub(crate) max_characters: usize,
@@ -66,9 +66,9 @@ pub(crate) struct Differences {
     pub(crate) reset: Reset,
     /// Whether requests are limited by address alone, not by token and account.
     pub(crate) limits_by_address: bool,
-    /// Whether a status has a `url` beside its `uri`.
+    /// Whether a status has a `url` in addition to `uri`.
     pub(crate) status_url: bool,
-    /// Whether a refusal says anything beside its status.
+    /// Whether an error has a body.
     pub(crate) says_why: bool,
     /// Whether answers say what the time is.
     pub(crate) tells_date: bool,
@@ -76,7 +76,7 @@ pub(crate) struct Differences {
     pub(crate) whole_seconds: bool,
     /// Whether a listing goes on after `max_id`; otherwise it begins again.
     pub(crate) pages: bool,
-    /// Where the text is told that a status was made from.
+    /// The field that has the source text of a status.
     pub(crate) source: Source,
     /// Whether markup in a text is applied, smileys become emoji, and the address of
     /// a picture is shown as a file.
@@ -109,7 +109,7 @@ impl Differences {
     }
 }
 
-/// What becomes of a content warning.
+/// The treatment of a content warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Warnings {
     /// It counts as text, and marks the status as sensitive.
@@ -132,12 +132,12 @@ pub(crate) enum FileNames {
     AllOther,
 }
 
-/// Where the text is told that a status was made from.
+/// The field that has the source text of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// `/api/v1/statuses/{id}/source`
     Call,
-    /// The same, and the `text` of every status.
+    /// As on Mastodon, and in the `text` of every status.
     CallAndText,
     /// Nowhere.
     Untold,
@@ -159,7 +159,7 @@ pub(crate) enum InstanceApi {
 pub(crate) enum Counting {
     /// Grapheme clusters; a URL is 23, a mention is without its host.
     Mastodon,
-    /// The same by the rules before Unicode 15.1, which Ruby followed until 4.0.
+    /// Graphemes by the rules before Unicode 15.1, which Ruby followed until 4.0.
     MastodonOnRuby3,
     /// Grapheme clusters by those rules, whatever they are part of. Pleroma counts
     /// as the Erlang below it does, and most are older.

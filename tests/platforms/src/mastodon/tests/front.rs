@@ -10,7 +10,7 @@ use super::{PNG, Visit, error, part, post_json, read, refused};
 use crate::mastodon::Flavour;
 
 #[tokio::test]
-async fn limits_are_told_and_kept_until_their_span_ends() {
+async fn rate_limits_are_returned_until_their_window_ends() {
     let visit = Visit::usual().await;
     let ask = async || visit.get("/api/v1/accounts/verify_credentials").send().await.unwrap();
     let header = |response: &Response, name: &str| response.headers()[name].to_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Connecting: nobody connects in a simulation, but accounts are disconnected.
+//! The simulation uses only disconnecting from this trait.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -9,7 +9,7 @@ use platforms::{
 };
 
 use super::Adapter;
-use crate::network::fates::{PlatformFate, question_chances};
+use crate::network::faults::{PlatformFault, read_probabilities};
 
 #[async_trait]
 impl Connect for Adapter {
@@ -31,15 +31,15 @@ impl Connect for Adapter {
     }
 
     async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), AttemptError> {
-        let (call, fate) =
-            self.call(format!("revoke {}", self.spec.name), &question_chances(&self.network.world.weather));
+        let (call, fault) =
+            self.call(format!("revoke {}", self.spec.name), &read_probabilities(&self.network.world.probabilities));
         call.go().await;
-        if fate.is_done() {
+        if fault.is_done() {
             self.network.lock().grants.revoke(credentials);
         }
         call.come_back().await;
-        match fate {
-            PlatformFate::Fine => Ok(()),
+        match fault {
+            PlatformFault::Fine => Ok(()),
             _ => Err(AttemptError::Unknown {
                 may_still_run: false,
                 retry_at: None,

@@ -1,5 +1,4 @@
-//! What follows a public post. The platform recognises no repeat and lists
-//! nothing of it.
+//! Follow-ups of a public post. The platform recognizes no repeat and does not list them.
 
 use std::time::Duration;
 
@@ -10,11 +9,11 @@ use platforms::{FollowUp, Followed, PublishRequest};
 use super::Adapter;
 use super::overlap::UnderWay;
 use crate::faults::When;
-use crate::network::fates::{PlatformFate, chances};
+use crate::network::faults::{PlatformFault, chances};
 use crate::network::reference::Reference;
 use crate::network::spec::{FOLLOW_UPS, SETTLES};
 
-/// One step: the first thing is done in one, the second in two.
+/// Does one step: the first follow-up takes one, the second two.
 pub(super) async fn take_step(
     adapter: &Adapter,
     job: &PublishRequest<'_>,
@@ -23,7 +22,7 @@ pub(super) async fn take_step(
     let world = &adapter.network.world;
     let reference = Reference::read(job.reference);
     let what = format!("follow {} {} {}", adapter.spec.name, job.reference, it.name);
-    let (call, fate) = adapter.call(what, &chances(&world.weather, false));
+    let (call, fault) = adapter.call(what, &chances(&world.probabilities, false));
     let _under_way = UnderWay::enter(&adapter.network, reference);
     call.die(When::Before).await;
     call.go().await;
@@ -31,32 +30,34 @@ pub(super) async fn take_step(
     let (name, id) = (it.name.to_owned(), it.published.platform_post_id.clone());
     let unknown =
         |may_still_run| Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
-    let answer = match (fate, adapter.account(job.credentials)) {
-        (PlatformFate::Unsent, _) => Err(AttemptError::RetryLater { retry_at: None, reason: "not reached".to_owned() }),
-        (PlatformFate::CallLost, _) => unknown(true),
-        (PlatformFate::Revoked, account) => {
+    let answer = match (fault, adapter.account(job.credentials)) {
+        (PlatformFault::Unsent, _) => {
+            Err(AttemptError::RetryLater { retry_at: None, reason: "not reached".to_owned() })
+        }
+        (PlatformFault::CallLost, _) => unknown(true),
+        (PlatformFault::Revoked, account) => {
             if account.is_ok() {
                 adapter.network.lock().grants.revoke(job.credentials);
             }
             Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
         }
         (_, Err(setback)) => Err(setback),
-        (PlatformFate::Limited, _) => Err(adapter.limit()),
-        (PlatformFate::Error, _) => unknown(false),
-        (PlatformFate::Refused, _) => Err(AttemptError::Refused { reason: "not wanted".to_owned() }),
-        (PlatformFate::DoneLater, _) if is_last => {
+        (PlatformFault::Limited, _) => Err(adapter.limit()),
+        (PlatformFault::Error, _) => unknown(false),
+        (PlatformFault::Refused, _) => Err(AttemptError::Refused { reason: "not wanted".to_owned() }),
+        (PlatformFault::DoneLater, _) if is_last => {
             let wait = world.up_to(SETTLES.to_std().unwrap_or_default());
             let at = adapter.now() + TimeDelta::from_std(wait).unwrap_or_default();
             adapter.network.later(at, move |inner| inner.timeline.follow(reference, &id, name, at));
             unknown(true)
         }
-        (fate, Ok(_)) => {
+        (fault, Ok(_)) => {
             if is_last {
                 adapter.network.lock().timeline.follow(reference, &id, name, adapter.now());
             }
-            match fate {
-                PlatformFate::Fine if is_last => Ok(Followed::Done),
-                PlatformFate::Fine => {
+            match fault {
+                PlatformFault::Fine if is_last => Ok(Followed::Done),
+                PlatformFault::Fine => {
                     let wait = world.up_to(Duration::from_secs(8));
                     let at = adapter.now() + TimeDelta::from_std(wait).unwrap_or_default();
                     Ok(Followed::Again { progress: "1".to_owned(), at })

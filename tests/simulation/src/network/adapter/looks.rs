@@ -1,6 +1,5 @@
-//! An account whose posts carry no reference of ours: which one is ours can be
-//! told from its looks only. It is read by the code that recognises posts in
-//! real adapters.
+//! An account whose posts carry no reference of ours: the service recognizes its own post only by
+//! comparing posts. The code that does this in real adapters reads the list.
 
 use std::fmt::Write;
 
@@ -11,10 +10,10 @@ use platforms::PublishRequest;
 use platforms::recognition::{Listed, PostMatch, Timeline, look_for};
 
 use super::Adapter;
-use crate::network::fates::{PlatformFate, question_chances};
+use crate::network::faults::{PlatformFault, read_probabilities};
 use crate::network::timeline::Shown;
 
-/// A page is short, so that more than one has to be read.
+/// A page is short, so that more than one must be read.
 const PAGE: usize = 3;
 
 impl Listed for Shown {
@@ -43,15 +42,15 @@ impl Timeline for Account<'_> {
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<Shown>, Resolution> {
         let Self { adapter, job } = *self;
-        let fates = question_chances(&adapter.network.world.weather);
-        let (call, fate) = adapter.call(format!("read {} {}", adapter.spec.name, job.reference), &fates);
+        let faults = read_probabilities(&adapter.network.world.probabilities);
+        let (call, fault) = adapter.call(format!("read {} {}", adapter.spec.name, job.reference), &faults);
         call.go().await;
         let account = adapter.account(job.credentials);
         let page = adapter.network.lock().timeline.page(&job.profile.account_id, after, PAGE);
         call.come_back().await;
-        match (fate, account) {
-            (PlatformFate::Fine, Ok(_)) => Ok(page),
-            (PlatformFate::Fine, Err(AttemptError::Unauthorized { reason })) => {
+        match (fault, account) {
+            (PlatformFault::Fine, Ok(_)) => Ok(page),
+            (PlatformFault::Fine, Err(AttemptError::Unauthorized { reason })) => {
                 Err(Resolution::Unauthorized { reason })
             }
             _ => Err(Resolution::Pending { reason: "it did not answer".to_owned() }),
@@ -67,8 +66,8 @@ impl Timeline for Account<'_> {
     }
 }
 
-/// The progress of preparation, followed by the posts that the account shows
-/// now: a post that is not among them must have come later.
+/// The progress of preparation, followed by the posts that the account shows now: a post that is
+/// not among them was published later.
 pub(super) fn with_what_is_there(adapter: &Adapter, job: &PublishRequest<'_>, reached: &str) -> String {
     let mut text = format!("{reached} ");
     for shown in adapter.network.lock().timeline.page(&job.profile.account_id, None, PAGE) {

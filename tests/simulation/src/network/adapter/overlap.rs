@@ -1,5 +1,4 @@
-//! Calls that must not overlap: each notes its beginning and its end, even when
-//! its process dies.
+//! Calls that must not overlap: each records its beginning and its end, even when its process dies.
 
 use platforms::Credentials;
 use secrecy::ExposeSecret;
@@ -7,7 +6,7 @@ use secrecy::ExposeSecret;
 use crate::network::Network;
 use crate::network::reference::Reference;
 
-/// A call for a target that is under way until it is dropped.
+/// A call for a target that is under way until this is dropped.
 pub(super) struct UnderWay<'a> {
     network: &'a Network,
     reference: Reference,
@@ -26,8 +25,8 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// A renewal that is under way until it is dropped. Two at once with the same
-/// refresh token would end the grant.
+/// A refresh that is under way until this is dropped. Two at once with the same refresh token would
+/// end the grant.
 pub(super) struct Renewing<'a> {
     network: &'a Network,
     token: String,

@@ -1,5 +1,4 @@
-//! A platform that takes posts, looks at them for a while, and shows those that
-//! it wants.
+//! A platform that accepts posts, reviews them for a while, and publishes the approved ones.
 
 use std::time::Duration;
 
@@ -7,20 +6,20 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 
 use super::Adapter;
-use crate::network::fates::PlatformFate;
+use crate::network::faults::PlatformFault;
 use crate::network::timeline::Public;
 
-/// How long it looks at a post at most.
+/// The longest review.
 const LONGEST: Duration = Duration::from_secs(90);
 
-/// How likely it does not want what it has taken.
+/// The probability that a review refuses the post.
 const UNWANTED: f64 = 0.3;
 
 impl Adapter {
-    /// Takes a post. Whether it becomes public is not known yet.
-    pub(super) fn take_for_review(&self, fate: PlatformFate, public: Public) -> AttemptError {
+    /// Accepts a post. Whether it becomes public is not known yet.
+    pub(super) fn accept_for_review(&self, fault: PlatformFault, public: Public) -> AttemptError {
         let world = &self.network.world;
-        let is_wanted = fate != PlatformFate::RefusedLater && !world.befalls(UNWANTED);
+        let is_wanted = fault != PlatformFault::RefusedLater && !world.happens(UNWANTED);
         let at = self.now() + TimeDelta::from_std(world.up_to(LONGEST)).unwrap_or_default();
         let review = self.network.lock().reviews.begin(public.reference);
         let (network, certainty) = (self.network.clone(), self.spec.certainty);

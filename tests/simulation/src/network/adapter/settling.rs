@@ -1,11 +1,11 @@
-//! What became of a public call whose answer was lost.
+//! The look-up of a publish call whose response was lost.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
 use platforms::PublishRequest;
 
 use super::{Adapter, looks};
-use crate::network::fates::{PlatformFate, question_chances};
+use crate::network::faults::{PlatformFault, read_probabilities};
 use crate::network::reference::Reference;
 use crate::network::reviews::Verdict;
 use crate::network::spec::{Certainty, LISTED_AFTER, PlatformBehavior, SETTLES};
@@ -13,16 +13,15 @@ use crate::network::timeline::Public;
 use crate::network::uploads::Progress;
 
 impl Adapter {
-    /// By whatever this platform permits.
+    /// Uses the method that this platform supports.
     pub(super) async fn settle(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let unknowable = || Resolution::Undeterminable { advice: "look at the account".to_owned() };
-        // Later the platform may have forgotten the key, so a repeat could make a second
-        // post.
+        // Later the platform may have forgotten the key, so a repeat could create a second post.
         let is_known = |lasts: TimeDelta| self.now() - since <= lasts - SETTLES * 2;
         let certainty = self.spec.certainty;
         match certainty {
             Certainty::Blind => unknowable(),
-            Certainty::Recognised => looks::resolve(self, job).await,
+            Certainty::Recognized => looks::resolve(self, job).await,
             Certainty::Listed | Certainty::Drafted | Certainty::Contained => self.look_up(job, since).await,
             Certainty::Keyed | Certainty::Nonce | Certainty::Transaction => match certainty.key_lasts() {
                 Some(lasts) if is_known(lasts) => self.repeat(job).await,
@@ -32,46 +31,47 @@ impl Adapter {
         }
     }
 
-    /// Sends the post again: if the first attempt made one, its key returns that.
+    /// Sends the post again: if the first attempt created one, its key returns that.
     async fn repeat(&self, job: &PublishRequest<'_>) -> Resolution {
         match self.send(job, "repeat").await {
             Ok(published) => Resolution::Found(published),
-            // It is not public and never will be: a call that is still under way names an
-            // upload that is forgotten, too.
+            // It is not public and never will be: a call that is still under way names an upload
+            // that is forgotten, too.
             Err(AttemptError::Refused { .. } | AttemptError::PreparationExpired { .. }) => Resolution::NotPublished,
             Err(AttemptError::Unauthorized { reason }) => Resolution::Unauthorized { reason },
             Err(setback) => Resolution::Pending { reason: format!("{setback:?}") },
         }
     }
 
-    /// Asks for the post by its reference, or for its draft or container.
+    /// Looks up the post by its reference, or its draft or container.
     async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let unclear = |reason: String| Resolution::Pending { reason };
-        let fates = question_chances(&self.network.world.weather);
-        let (call, fate) = self.call(format!("look up {} {}", self.spec.name, job.reference), &fates);
+        let faults = read_probabilities(&self.network.world.probabilities);
+        let (call, fault) = self.call(format!("look up {} {}", self.spec.name, job.reference), &faults);
         call.go().await;
         let account = self.account(job.credentials);
         let found = self.listed(job, since);
         call.come_back().await;
-        match (fate, account) {
-            (PlatformFate::Fine, Ok(_)) => {
-                if self.spec.habit == PlatformBehavior::Charging {
+        match (fault, account) {
+            (PlatformFault::Fine, Ok(_)) => {
+                if self.spec.behavior == PlatformBehavior::Charging {
                     self.network.lock().timeline.paid.push(Reference::read(job.reference));
                 }
                 found
             }
-            (PlatformFate::Fine, Err(AttemptError::Unauthorized { reason })) => Resolution::Unauthorized { reason },
-            (PlatformFate::Fine, Err(setback)) => unclear(format!("{setback:?}")),
+            (PlatformFault::Fine, Err(AttemptError::Unauthorized { reason })) => Resolution::Unauthorized { reason },
+            (PlatformFault::Fine, Err(setback)) => unclear(format!("{setback:?}")),
             _ => unclear("it did not answer".to_owned()),
         }
     }
 
-    /// What the platform's list since that time, or the draft or container, says of a post.
+    /// The result from the platform's list since that time, or from the draft or container.
     fn listed(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let (reference, named) = (Reference::read(job.reference), job.progress.map(Progress::read));
         let inner = self.network.lock();
         let found = inner.timeline.find(reference);
-        let is_behind = |it: &Public| self.spec.habit == PlatformBehavior::Lagging && self.now() < it.at + LISTED_AFTER;
+        let is_behind =
+            |it: &Public| self.spec.behavior == PlatformBehavior::Lagging && self.now() < it.at + LISTED_AFTER;
         let is_it = |it: &&Public| {
             if self.spec.certainty.is_of_what_was_prepared() {
                 it.named == named

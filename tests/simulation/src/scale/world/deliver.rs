@@ -148,7 +148,7 @@ impl World<'_> {
         self.tasks.tasks[place as usize].write_id = post.write_id;
         let is_later = step == Step::End || self.setting.max_wait_ms < when - at;
         if matches!(step, Step::Intend) && self.is_crowded_out(place) {
-            return self.put_off(place, at);
+            return self.defer(place, at);
         }
         if at < when && is_later {
             return self.send_later(place, when, at);
@@ -189,15 +189,15 @@ impl World<'_> {
         post.lease_expires_at = Ms::MIN;
         self.tally.settled += 1;
         self.tally.last_settled = self.now;
-        // Telling is put off if its time was still ahead when the public call
+        // The roll-up is deferred if its time was still ahead when the publish call
         // was begun.
-        let told_from = post.told_from.filter(|it| message.put_off && post.begun.is_some_and(|begun| begun < *it));
+        let told_from = post.told_from.filter(|it| message.deferred && post.begun.is_some_and(|begun| begun < *it));
         let Some(told_from) = told_from else { return self.go_on(place, Step::RollUp, at) };
         post.next_step_at = told_from;
         if at < told_from && told_from - at <= self.setting.max_wait_ms {
             return self.go_on(place, Step::Read, at);
         }
-        self.tasks.tasks[place as usize].message.put_off = false;
+        self.tasks.tasks[place as usize].message.deferred = false;
         self.send_later(place, told_from, at);
     }
 
@@ -235,7 +235,7 @@ impl World<'_> {
     }
 
     /// Gives the place to the delivery that has waited the longest.
-    fn give_back_place(&mut self, place: u32) {
+    fn release_place(&mut self, place: u32) {
         let task = &mut self.tasks.tasks[place as usize];
         if !std::mem::take(&mut task.tells) {
             return;
@@ -271,7 +271,7 @@ impl World<'_> {
 
     fn end(&mut self, place: u32, is_done: bool) {
         self.no_longer_counted(place);
-        self.give_back_place(place);
+        self.release_place(place);
         let Task { message, batch, .. } = self.tasks.tasks[place as usize];
         self.tasks.free.push(place);
         self.end_delivery(batch, message, is_done);

@@ -7,7 +7,7 @@ use crate::scale::agenda::Event;
 use crate::scale::places::{COUNTED_AFTER_MS, Leave, WAITS_MS};
 use crate::scale::store::{Answer, units};
 
-/// How long a delivery is put off: half of its lateness, within these.
+/// How long a delivery is deferred: half of its lateness, within these.
 const PUT_OFF_MS: (Ms, Ms) = (10_000, 180_000);
 
 impl World<'_> {
@@ -38,7 +38,7 @@ impl World<'_> {
         task.is_counted = matches!(leave, Leave::Shared | Leave::Taken);
         let at = match leave {
             Leave::Wait if again_at < first_looked_at + WAITS_MS => again_at + took,
-            Leave::Wait | Leave::None => return self.put_off(place, now),
+            Leave::Wait | Leave::None => return self.defer(place, now),
             Leave::Taken => {
                 self.write_place(place);
                 now + took
@@ -49,7 +49,7 @@ impl World<'_> {
     }
 
     /// Comes back later, with no call begun.
-    pub(super) fn put_off(&mut self, place: u32, at: Ms) {
+    pub(super) fn defer(&mut self, place: u32, at: Ms) {
         let message = self.tasks.tasks[place as usize].message;
         let took = self.chance.store_call();
         let post = &mut self.posts[message.post as usize];
@@ -61,10 +61,10 @@ impl World<'_> {
         post.next_step_at = at + wait;
         post.write_id += 1;
         let for_when = post.next_step_at;
-        self.tally.put_off += 1;
+        self.tally.deferred += 1;
         self.tally.hot_write_units += units(&self.calls.move_on).1;
         let message = &mut self.tasks.tasks[place as usize].message;
-        (message.put_off, message.needs_permit) = (false, true);
+        (message.deferred, message.needs_permit) = (false, true);
         self.send_later(place, for_when, at + took);
     }
 
@@ -91,7 +91,7 @@ impl World<'_> {
     }
 
     /// Counts what writing a place costs. A throttled write is made again by the
-    /// SDK, beside the delivery.
+    /// SDK, in addition to the delivery.
     fn write_place(&mut self, place: u32) {
         let keys = self.posts[self.tasks.tasks[place as usize].message.post as usize].keys;
         let _: Answer = self.store.make(&self.calls.place, 1.0, &keys, self.now, false);

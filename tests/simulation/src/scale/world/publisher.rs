@@ -171,7 +171,7 @@ impl World<'_> {
                 self.publisher.crowds.entry((subject.keys.user, subject.next_step_at.div_euclid(1_000))).or_default();
             *crowd += 1;
             let needs_permit = self.setting.share.is_some_and(|it| it.unchecked() < *crowd);
-            let message = Message { post, receives: 0, put_off: is_full, needs_permit, returned: false };
+            let message = Message { post, receives: 0, deferred: is_full, needs_permit, returned: false };
             messages.push((message, subject.next_step_at));
         }
         let sent = self.send_all(&messages, now, running.ends);

@@ -35,13 +35,13 @@ impl World<'_> {
         }
         let now = self.now + self.chance.store_call();
         let message = |post: &u32| {
-            (Message { post: *post, receives: 0, put_off: false, needs_permit: true, returned: false }, now)
+            (Message { post: *post, receives: 0, deferred: false, needs_permit: true, returned: false }, now)
         };
         let messages: Vec<_> = overdue.iter().map(message).collect();
         let sent = self.send_all(&messages, now, running.ends);
         overdue.reverse();
         let next_page = ((to as usize) < entries.len()).then_some(to);
-        // Even with nothing to move, one event is needed to go on to the next
+        // Even with nothing to move, one event is needed to continue with the next
         // page.
         let at_once = self.setting.moves_at_once.min(u32::try_from(overdue.len()).unwrap_or(u32::MAX)).max(1);
         self.publisher.moves[shard as usize] = Moves { left: overdue, at_once, next_page };

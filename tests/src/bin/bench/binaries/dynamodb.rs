@@ -1,12 +1,12 @@
-//! A fake for DynamoDB. It answers at once and always the same, so that
-//! only the function is measured.
+//! A fake of DynamoDB that responds immediately and always equally, so that only the function is
+//! measured.
 
 use axum::{Json, Router, http::HeaderMap};
 use serde_json::{Value, json};
-use tests::fault::Result;
+use tests::error::Result;
 use tokio::net::TcpListener;
 
-/// Starts it on a free port, until the runtime ends; its URL.
+/// Starts it on a free port until the runtime ends; returns its URL.
 pub(super) async fn start() -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -14,8 +14,7 @@ pub(super) async fn start() -> Result<String> {
     Ok(url)
 }
 
-/// Answers as if no item existed and every request were the first of its
-/// minute.
+/// Responds as if no item existed and every request were the first of its minute.
 async fn answer(headers: HeaderMap) -> Json<Value> {
     let operation = headers.get("x-amz-target").and_then(|it| it.to_str().ok()).unwrap_or_default();
     if operation.ends_with(".UpdateItem") {

@@ -1,4 +1,4 @@
-//! The time from an event to its answer in a warm function.
+//! The time from an event to the response of a warm function.
 
 use std::{
     fs,
@@ -8,8 +8,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tests::{
+    error::Result,
     fail,
-    fault::Result,
     lambda::{Function, Outcome},
     report::say,
     template::ROOT,
@@ -18,15 +18,14 @@ use tests::{
 use super::{Figures, HELLO, millis};
 use crate::percentile::percentile;
 
-/// Requests before any is measured.
+/// Requests before the measurement.
 const WARM_UP: usize = 200;
 
-/// The functions that are compared, and the status that each answers with:
-/// hello, and the shortest way through auth, a request that is counted in the
-/// store and refused because it has no token.
+/// The compared functions and their expected status: hello, and the shortest path through auth, a
+/// request that is counted in the store and refused because it has no token.
 const ASKED: [(&str, u16); 2] = [(HELLO, 200), ("auth", 401)];
 
-/// The latency of hello and of auth, in turns.
+/// The latency of hello and auth, interleaved.
 pub(super) async fn compare(all: &[Figures], requests: usize) -> Result<Value> {
     let event = event()?;
     let mut asked = Vec::new();
@@ -65,7 +64,6 @@ async fn ask(function: &mut Function, event: &Value, name: &str, status: u16) ->
     }
 }
 
-/// The sample event, as a request for the user.
 fn event() -> Result<Value> {
     let mut event: Value = serde_json::from_slice(&fs::read(format!("{ROOT}/infra/events/auth.json"))?)?;
     let path = "/api/v1/user";

@@ -1,11 +1,11 @@
-//! The size of what is uploaded of a binary.
+//! The upload size of a binary.
 
 use std::io::{Cursor, Write};
 
-use tests::fault::Result;
+use tests::error::Result;
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
-/// The bytes of a zip file with this as its `bootstrap`.
+/// The bytes of a zip file with this binary as its `bootstrap`.
 pub(super) fn zipped(binary: &[u8]) -> Result<u64> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default()

@@ -4,22 +4,19 @@ use std::{collections::BTreeMap, fs, path::Path, process::Command, time::Duratio
 
 use tempfile::TempDir;
 use tests::{
-    fault::{Fault, Result},
+    error::{Result, TestError},
     lambda::Function,
 };
 
 pub(super) struct Start {
-    /// How long it took.
     pub(super) took: Duration,
-    /// The most memory that the process had by then.
+    /// Peak memory of the process at that time.
     pub(super) peak_bytes: u64,
 }
 
-/// A function that has asked for an event only waits. After this long it has
-/// surely asked.
+/// A function that has asked for an event only waits. After this long it has asked.
 const SETTLES: Duration = Duration::from_millis(500);
 
-/// Starts it once.
 pub(super) async fn start(binary: &Path, environment: &BTreeMap<String, String>) -> Result<Start> {
     let mut function = Function::start(Command::new(binary), environment).await?;
     let took = function.ready().await?;
@@ -33,7 +30,7 @@ fn peak_bytes(process: u32) -> Result<u64> {
     Ok(kilobytes * 1024)
 }
 
-/// How many instructions a start takes, counted one by one.
+/// Number of instructions of a start, counted one by one.
 pub(super) async fn instructions(binary: &Path, environment: &BTreeMap<String, String>) -> Result<u64> {
     let folder = TempDir::new()?;
     let counted = folder.path().join("counted");
@@ -43,12 +40,12 @@ pub(super) async fn instructions(binary: &Path, environment: &BTreeMap<String, S
         .arg(format!("--cachegrind-out-file={}", counted.display()))
         .arg(binary);
     let started = Function::start(valgrind, environment).await;
-    let mut function = started.map_err(|it| Fault::new(format!("{it} (apt-get install valgrind)")))?;
+    let mut function = started.map_err(|it| TestError::new(format!("{it} (apt-get install valgrind)")))?;
     function.ready().await?;
     tokio::time::sleep(SETTLES).await;
     function.terminate()?;
 
     let counted = fs::read_to_string(counted)?;
     let summary = counted.lines().find_map(|it| it.strip_prefix("summary:"));
-    Ok(summary.ok_or_else(|| Fault::new("valgrind counted nothing"))?.trim().parse()?)
+    Ok(summary.ok_or_else(|| TestError::new("valgrind counted nothing"))?.trim().parse()?)
 }

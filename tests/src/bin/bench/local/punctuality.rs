@@ -6,22 +6,21 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tests::{
     answer::text,
+    deployment::{Deployment, fresh, targets},
     ensure,
-    fault::Result,
+    error::Result,
     moment,
     report::say,
-    world::targets,
-    world::{Deployment, fresh},
 };
 
 use crate::percentile::percentile;
 
-/// How late posts go out that are due within so many seconds, evenly spread.
-pub(super) async fn punctuality(world: &Deployment, count: u64, seconds: u64) -> Result<Value> {
-    let mut user = world.new_user().await?;
+/// Measures the lateness of `count` posts that are due evenly spread over `seconds`.
+pub(super) async fn punctuality(deployment: &Deployment, count: u64, seconds: u64) -> Result<Value> {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let (start, on) = (fresh("due"), targets(&[&connection])?);
-    // Time enough to write them all before the first is due.
+    // Enough time to write all posts before the first is due.
     let ahead = 20 + i64::try_from(count / 100)?;
     let first = moment::now() + chrono::TimeDelta::seconds(ahead);
     let due = |number: u64| first + chrono::TimeDelta::seconds(i64::try_from(number * seconds / count).unwrap_or(0));
@@ -39,7 +38,7 @@ pub(super) async fn punctuality(world: &Deployment, count: u64, seconds: u64) ->
 
     let patience = Instant::now() + Duration::from_mins(5);
     let entries = loop {
-        let all = world.whole_timeline().await?;
+        let all = deployment.whole_timeline().await?;
         let ours = |it: &Value| it["text"].as_str().is_some_and(|it| it.starts_with(&start));
         let ours: Vec<_> = all.into_iter().filter(ours).collect();
         if count <= ours.len() as u64 || patience < Instant::now() {

@@ -1,4 +1,4 @@
-//! Requests per second, beside a bare server.
+//! Requests per second, compared with a bare server.
 
 use std::{
     sync::{
@@ -11,11 +11,11 @@ use std::{
 use futures::future::join_all;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use tests::{answer::integer, client::http_client, ensure, fault::Result, report::say, world::Deployment};
+use tests::{answer::integer, client::http_client, deployment::Deployment, ensure, error::Result, report::say};
 
 use crate::percentile::percentile;
 
-/// One request that is sent again and again.
+/// A request that is sent repeatedly.
 #[derive(Clone)]
 struct Shot {
     name: &'static str,
@@ -26,9 +26,9 @@ struct Shot {
     expected: u16,
 }
 
-/// Requests per second; each figure is measured over this many seconds.
-pub(super) async fn speed(world: &Deployment, seconds: u64) -> Result<Value> {
-    let user = world.new_user().await?;
+/// Requests per second; each figure is measured over `seconds`.
+pub(super) async fn speed(deployment: &Deployment, seconds: u64) -> Result<Value> {
+    let user = deployment.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a post" })).await?, "id")?;
     let shot = |name, method, url: String, body: Option<Value>, expected| Shot {
         name,
@@ -40,8 +40,14 @@ pub(super) async fn speed(world: &Deployment, seconds: u64) -> Result<Value> {
     };
     let shots = [
         shot("bare axum hello", Method::GET, bare_server().await?, None, 200),
-        shot("GET /posts/{post}", Method::GET, format!("{}/posts/{post}", world.base()), None, 200),
-        shot("POST /posts", Method::POST, format!("{}/posts", world.base()), Some(json!({ "content": "a post" })), 201),
+        shot("GET /posts/{post}", Method::GET, format!("{}/posts/{post}", deployment.base()), None, 200),
+        shot(
+            "POST /posts",
+            Method::POST,
+            format!("{}/posts", deployment.base()),
+            Some(json!({ "content": "a post" })),
+            201,
+        ),
     ];
     let mut rows = Vec::new();
     say("requests per second         clients      req/s   p50 ms   p99 ms");

@@ -1,4 +1,4 @@
-//! How many calls of the store requests make.
+//! The number of store calls that requests make.
 
 use std::time::{Duration, Instant};
 
@@ -8,17 +8,15 @@ use serde_json::{Value, json};
 use tests::{
     answer::{Answer, integer, list},
     client::Call,
+    deployment::{Deployment, User, fresh, targets},
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     moment,
     report::say,
-    world::{Deployment, fresh},
-    world::{User, targets},
 };
 
-/// The calls of the store that each operation makes.
-pub(super) async fn store_calls(world: &Deployment) -> Result<Value> {
-    let mut user = world.new_user().await?;
+pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
+    let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user.schedule("a", &[&connection], 3600).await?;
     let (connected, posted) = (format!("/connections/{}", integer(&connection, "id")?), format!("/posts/{post}"));
@@ -51,25 +49,24 @@ pub(super) async fn store_calls(world: &Deployment) -> Result<Value> {
         if let Some(key) = key {
             call = call.header("idempotency-key", key);
         }
-        figures.push(cost(world, name, call).await?.1);
+        figures.push(cost(deployment, name, call).await?.1);
     }
     say("");
     Ok(Value::Array(figures))
 }
 
-/// Sends a single request, and returns the calls of the store that it made.
-async fn cost(world: &Deployment, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
-    let address = format!("{}/dev/store-calls", world.origin());
-    after_a_sweep(world, &address).await?;
-    world.http().delete(&address).send().await?;
+/// Sends one request and returns the store calls that it made.
+async fn cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
+    let address = format!("{}/dev/store-calls", deployment.origin());
+    after_a_sweep(deployment, &address).await?;
+    deployment.http().delete(&address).send().await?;
     let answer = call.send().await?;
-    ensure!(answer.status < 300, "{}", answer.fault("a request of the bench was refused"));
-    let calls = recorded(world, &address).await?;
+    ensure!(answer.status < 300, "{}", answer.test_error("a request of the bench was refused"));
+    let calls = recorded(deployment, &address).await?;
 
     let (mut steps, mut end) = (0, 0);
     for call in &calls {
-        // A call that begins before an earlier one has ended runs in parallel
-        // with it.
+        // A call that begins before an earlier one has ended runs in parallel with it.
         if end <= integer(call, "began_us")? {
             steps += 1;
         }
@@ -93,28 +90,28 @@ fn in_words(call: &Value) -> String {
     format!("{} {}", call["operation"].as_str().unwrap_or("?"), tables.join("+"))
 }
 
-async fn recorded(world: &Deployment, address: &str) -> Result<Vec<Value>> {
-    let response = world.http().get(address).send().await?;
+async fn recorded(deployment: &Deployment, address: &str) -> Result<Vec<Value>> {
+    let response = deployment.http().get(address).send().await?;
     let body: Value = serde_json::from_str(&response.text().await?)?;
     let mut calls = list(&body, "calls")?.to_vec();
     calls.sort_by_key(|it| it["began_us"].as_i64());
     Ok(calls)
 }
 
-/// Waits for the end of a sweep. A sweep comes every few seconds, and its calls
-/// must not be counted as the request's.
-async fn after_a_sweep(world: &Deployment, address: &str) -> Result {
+/// Waits for the end of a sweep. A sweep runs every few seconds, and its calls must not be counted
+/// as the request's.
+async fn after_a_sweep(deployment: &Deployment, address: &str) -> Result {
     let limit = Duration::from_secs(20);
-    world.http().delete(address).send().await?;
+    deployment.http().delete(address).send().await?;
     moment::eventually(limit, "a sweep of the due deliveries", || async {
-        let seen = recorded(world, address).await?;
+        let seen = recorded(deployment, address).await?;
         Ok((!seen.is_empty()).then_some(()))
     })
     .await?;
     let mut before = 0;
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        let seen = recorded(world, address).await?.len();
+        let seen = recorded(deployment, address).await?.len();
         if seen == before {
             return Ok(());
         }
@@ -122,9 +119,9 @@ async fn after_a_sweep(world: &Deployment, address: &str) -> Result {
     }
 }
 
-/// Whether a list costs more when the account is large.
-pub(super) async fn large_account(world: &Deployment, count: u64) -> Result<Value> {
-    let user = world.new_user().await?;
+/// Checks that a list does not cost more when the account is large.
+pub(super) async fn large_account(deployment: &Deployment, count: u64) -> Result<Value> {
+    let user = deployment.new_user().await?;
     let mut figures = Vec::new();
     let mut there = 0;
     say("");
@@ -137,9 +134,9 @@ pub(super) async fn large_account(world: &Deployment, count: u64) -> Result<Valu
         for page in [1, last] {
             let path = format!("/posts?page={page}");
             let name = format!("{path} of {size} posts");
-            let (answer, figure) = cost(world, &name, user.api.call(Method::GET, &path)).await?;
+            let (answer, figure) = cost(deployment, &name, user.api.call(Method::GET, &path)).await?;
             let total = answer.json()?["meta"]["total"].clone();
-            ensure!(total == json!(size), "{}", answer.fault("total is wrong"));
+            ensure!(total == json!(size), "{}", answer.test_error("total is wrong"));
             figures.push(figure);
         }
     }
@@ -150,7 +147,7 @@ async fn write_drafts(user: &User<'_>, count: u64) -> Result {
     let draft = json!({ "content": "one of many" });
     let mut written = stream::iter(0..count).map(|_| user.api.post("/posts", &draft)).buffer_unordered(32);
     while let Some(answer) = written.next().await {
-        answer?.is(201).map_err(|it| Fault::new(format!("writing posts: {it}")))?;
+        answer?.is(201).map_err(|it| TestError::new(format!("writing posts: {it}")))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The steps there are.
+//! The steps of `tests/all`.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use std::{
 use steps::{
     bluesky::BlueskyProgram,
     ensure,
-    fault::Result,
+    error::Result,
     functions,
     schedule::{Kind, Place},
     tools::{
@@ -22,13 +22,12 @@ use steps::{
 
 use crate::log::Log;
 
-/// One step of the run.
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) place: Place,
     pub(crate) about: &'static str,
     pub(crate) run: fn(&Log) -> Result,
-    /// The text from which on its output is shown to the person who watches.
+    /// The part of its output that is printed: everything from this text on.
     pub(crate) shows: Option<&'static str>,
 }
 
@@ -53,10 +52,10 @@ impl Step {
     }
 }
 
-/// All of them. Those that compute run one after the other in this order, which
-/// is why what others need comes first.
+/// All steps. Computing steps run one after the other in this order, so a step that others need
+/// comes before them.
 pub(crate) const STEPS: [Step; 19] = [
-    step("tools", Kind::Waits, "programs from elsewhere are installed", tools),
+    step("tools", Kind::Waits, "external programs are installed", tools),
     step(
         "supply",
         // Its tools take minutes to build, at a low priority: nothing waits for it.
@@ -64,51 +63,50 @@ pub(crate) const STEPS: [Step; 19] = [
         "licenses and sources of dependencies, unused dependencies, spelling, phrases, NOTICE",
         supply,
     ),
-    step("advisories", Kind::Waits, "known vulnerabilities of what is depended on", advisories).after(&["supply"]),
+    step("advisories", Kind::Waits, "known vulnerabilities of dependencies", advisories).after(&["supply"]),
     step("format", Kind::Computes, "the code is formatted", format),
     step("build", Kind::Computes, "all programs and tests", build),
     step("functions", Kind::Computes, "the functions, as they are deployed", build_functions),
     step("template", Kind::Waits, "sam validate --lint", template).needs(&["tools"]),
-    step("blackbox", Kind::Waits, "every operation through HTTP, faults, limits, and kill -9 in a loop", blackbox)
+    step("blackbox", Kind::Waits, "every operation over HTTP, injected faults, limits, and kill -9 in a loop", blackbox)
         .needs(&["build"]),
-    step("attacks", Kind::Waits, "what an attacker would try, and what came of it", attacks)
+    step("attacks", Kind::Waits, "attacks and their results", attacks)
         .needs(&["build"])
-        // Both are about time, and would make each other late.
+        // Both measure times, and would delay each other.
         .after(&["blackbox"])
         .shows("|  #"),
     step(
         "platforms",
         Kind::Waits,
-        "accounts of other platforms: all at once, one without keys, a real Bluesky server, Matrix and WordPress, a Mastodon",
+        "accounts of other platforms: several at once, one without idempotency keys, real Bluesky, Matrix and WordPress servers, a Mastodon server",
         platforms,
     )
     .needs(&["build", "tools"]),
     step("schemathesis", Kind::Waits, "the served API document against the service", schemathesis)
         .needs(&["build", "tools"]),
-    step("typescript", Kind::Waits, "the served document as types, and README's journey in them", typescript)
+    step("typescript", Kind::Waits, "a TypeScript client of the served document runs README's journey", typescript)
         .needs(&["build", "tools"]),
     step("browser", Kind::Waits, "the whole journey in Chromium, with screenshots", browser).needs(&["build", "tools"]),
     step(
         "deployed",
         Kind::Waits,
-        "the template deployed, driven, killed, updated, and its roles held against what was done",
+        "the deployed template: all checks, kills, an update, and its roles compared with the calls",
         deployed,
     )
     .needs(&["build", "tools", "functions"])
-    // `blackbox` and `platforms` log the calls of the local stack, and this
-    // step reads those logs.
+    // `blackbox` and `platforms` log the calls of the local stack, and this step reads those logs.
     .after(&["blackbox", "platforms"]),
-    step("clippy", Kind::Computes, "no lint has anything to say", clippy),
+    step("clippy", Kind::Computes, "no lint warns", clippy),
     step("tests", Kind::Computes, "unit, property and function tests", tests),
-    step("simulation", Kind::Computes, "seeds, a death at every call, a million posts", simulation).shows("seeds "),
-    step("mutations", Kind::Computes, "the protocol broken on purpose, and the simulation notices", mutations)
+    step("simulation", Kind::Computes, "seeds, a crash at every call, a million posts", simulation).shows("seeds "),
+    step("mutations", Kind::Computes, "the simulation notices a broken protocol", mutations)
         .after(&["simulation"]),
-    step("binaries", Kind::Measures, "work, memory and time until the functions are ready, within limits", binaries)
+    step("binaries", Kind::Measures, "instructions, memory and time until the functions are ready, within limits", binaries)
         .needs(&["build", "functions"])
         .shows("binary "),
 ];
 
-/// No step takes this long unless it hangs.
+/// A step that takes longer hangs.
 const LIMIT: Duration = Duration::from_mins(30);
 
 fn cargo(arguments: &[&str]) -> Command {
@@ -117,7 +115,7 @@ fn cargo(arguments: &[&str]) -> Command {
     cargo
 }
 
-/// Runs a test program that was built before.
+/// Runs a test program that is already built.
 fn program(log: &Log, name: &str, arguments: &[&str]) -> Result {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     log.run(Path::new(&target).join("debug").join(name), arguments, LIMIT)
@@ -186,7 +184,7 @@ fn clippy(log: &Log) -> Result {
 
 fn tests(log: &Log) -> Result {
     log.build(&mut cargo(&["test", "--quiet", "--workspace", "--no-run"]))?;
-    // All failures of a run are seen at once, not only those of the first program.
+    // All failures of a run are shown at once, not only those of the first program.
     log.run("cargo", &["test", "--quiet", "--workspace", "--no-fail-fast"], LIMIT)
 }
 
@@ -210,8 +208,8 @@ fn supply(log: &Log) -> Result {
     log.run("tests/notice", &["--check"], LIMIT)
 }
 
-/// A machine on which the database of advisories was never fetched may be cut off
-/// from it. Anywhere else, a check that could not ask it has failed.
+/// A machine on which the database of advisories was never fetched may be offline. Anywhere else, a
+/// check that cannot read it has failed.
 fn advisories(log: &Log) -> Result {
     let is_expected = std::env::var("ADVISORIES").is_ok_and(|it| it == "required");
     let was_fetched = advisory_databases().is_some_and(|it| has_database(&it));
@@ -223,21 +221,21 @@ fn advisories(log: &Log) -> Result {
     checked
 }
 
-/// Why nothing is known, or the failure that it is.
+/// The reason to skip the check, or an error.
 fn not_asked(is_expected: bool, was_fetched: bool) -> Result<&'static str> {
     ensure!(!is_expected, "not asked: the advisory database cannot be fetched, and ADVISORIES is required");
     ensure!(!was_fetched, "not asked: the advisory database cannot be fetched, and this machine fetched it before");
     Ok("not asked: the advisory database cannot be fetched; ADVISORIES=required makes this a failure")
 }
 
-/// Where cargo-deny keeps its databases.
+/// The folder of cargo-deny's databases.
 fn advisory_databases() -> Option<PathBuf> {
     let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo = cargo.or_else(|| std::env::var_os("HOME").map(|it| Path::new(&it).join(".cargo")))?;
     Some(cargo.join("advisory-dbs"))
 }
 
-/// Whether a database is in this folder: a fetch that fails leaves an empty one.
+/// Whether a database is in this folder: a failed fetch leaves an empty one.
 fn has_database(folder: &Path) -> bool {
     let databases = fs::read_dir(folder).into_iter().flatten().filter_map(std::result::Result::ok);
     databases.map(|it| it.path().join("crates")).any(|it| it.is_dir())
@@ -252,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_that_cannot_be_asked_is_skipped_only_where_none_is_expected() {
+    fn unreachable_database_is_skipped_only_where_none_is_expected() {
         assert!(not_asked(false, false).unwrap().starts_with("not asked"));
         for (is_expected, was_fetched) in [(true, false), (false, true), (true, true)] {
             assert!(not_asked(is_expected, was_fetched).is_err(), "{is_expected} {was_fetched}");
@@ -260,10 +258,10 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_a_folder_with_crates() {
+    fn database_is_a_folder_with_crates() {
         let folder = std::env::temp_dir().join(format!("advisory-dbs-{}", std::process::id()));
         assert!(!has_database(&folder));
-        // What a fetch that failed leaves.
+        // The remains of a failed fetch.
         fs::create_dir_all(folder.join("advisory-db-1")).unwrap();
         fs::write(folder.join("db.lock"), "").unwrap();
         assert!(!has_database(&folder));

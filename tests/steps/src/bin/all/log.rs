@@ -1,4 +1,4 @@
-//! Where the output of a step goes, and how long its commands took.
+//! The output of a step, and the time of its commands.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -10,17 +10,16 @@ use std::{
 
 use steps::{
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
 };
 
-/// No build takes this long, even on a cold and slow machine.
+/// A build that takes longer hangs, even on a cold and slow machine.
 const BUILD_LIMIT: Duration = Duration::from_mins(30);
 
-/// The output of one step in a file of its own.
+/// The output of one step in its own file.
 pub(crate) struct Log {
     file: PathBuf,
-    /// Whether its commands run with a lower priority than those of other
-    /// steps.
+    /// Whether its commands run with a lower priority than those of other steps.
     yields: bool,
     built: Cell<Duration>,
     skipped: OnceCell<&'static str>,
@@ -37,23 +36,22 @@ impl Log {
         String::from_utf8_lossy(&fs::read(&self.file).unwrap_or_default()).into_owned()
     }
 
-    /// How much of the time went into building.
+    /// The time that went into building.
     pub(crate) fn built(&self) -> Duration {
         self.built.get()
     }
 
-    /// Says that the step could not do what it is for, and why.
+    /// Records that the step could not run, and why.
     pub(crate) fn skip(&self, why: &'static str) {
         self.skipped.get_or_init(|| why);
     }
 
-    /// Why the step could not do what it is for.
+    /// Why the step could not run.
     pub(crate) fn skipped(&self) -> Option<&'static str> {
         self.skipped.get().copied()
     }
 
-    /// The end of the output, enough to see what went wrong; the file has the
-    /// rest.
+    /// The end of the output, enough to see the error; the file has the rest.
     pub(crate) fn end(&self) -> String {
         let text = self.text();
         let lines: Vec<_> = text.lines().collect();
@@ -68,7 +66,7 @@ impl Log {
         ended
     }
 
-    /// A command that tests.
+    /// Runs a command that tests.
     pub(crate) fn run(&self, program: impl AsRef<Path>, arguments: &[&str], limit: Duration) -> Result {
         self.command(Command::new(program.as_ref()).args(arguments), limit)
     }
@@ -88,7 +86,7 @@ impl Log {
             .stdout(output.try_clone()?)
             .stderr(output)
             .spawn()
-            .map_err(|error| Fault::new(format!("{shown}: {error}")))?;
+            .map_err(|error| TestError::new(format!("{shown}: {error}")))?;
         let started = Instant::now();
         loop {
             if let Some(status) = child.try_wait()? {
@@ -98,15 +96,14 @@ impl Log {
             if limit < started.elapsed() {
                 child.kill()?;
                 child.wait()?;
-                return Err(Fault::new(format!("{shown} did not end within {limit:?}")));
+                return Err(TestError::new(format!("{shown} did not end within {limit:?}")));
             }
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 }
 
-/// The same command with a lower priority, so that it does not slow down what
-/// others wait for.
+/// The command with a lower priority, so that it does not slow down other steps.
 fn made_polite(command: &Command) -> Command {
     let mut polite = Command::new("nice");
     polite.arg("-n15").arg(command.get_program()).args(command.get_args());

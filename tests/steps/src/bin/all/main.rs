@@ -1,4 +1,4 @@
-//! Every test there is, on this machine.
+//! Runs every test of the project on this machine.
 
 mod list;
 mod log;
@@ -15,7 +15,7 @@ use clap::Parser;
 use serde_json::json;
 use steps::{
     ROOT, ensure,
-    fault::Result,
+    error::Result,
     program::ended,
     report::say,
     schedule::{self, Kind, Outcome, Place},
@@ -27,19 +27,19 @@ use self::{
     log::Log,
 };
 
-/// Every test of the project: formatting, lints, unit and property tests, black
-/// box, crashes, the functions, other platforms, the API document, the template
-/// and what it deploys, a browser, and publishing in simulation.
+/// Runs every test of the project: formatting, lints, unit and property tests, black box, crashes,
+/// the functions, other platforms, the API document, the template and its deployment, a browser,
+/// and the simulation of publishing.
 #[derive(Parser)]
 #[command(name = "all", after_help = list_of_steps())]
 struct Options {
-    /// Only these steps, and those that they need.
+    /// Run only these steps and the steps that they need
     #[arg(long, num_args = 1.., value_name = "NAME", value_parser = names())]
     only: Vec<String>,
-    /// Only this step and those after it in the list, and those that they need.
+    /// Run only this step, those after it in the list, and the steps that they need
     #[arg(long, value_name = "NAME", value_parser = names(), conflicts_with = "only")]
     from: Option<String>,
-    /// Write the results here.
+    /// Write the results to this file
     #[arg(long, default_value = "target/tests/all.json")]
     json: PathBuf,
 }
@@ -130,7 +130,7 @@ fn chosen(options: &Options) -> Vec<Step> {
     STEPS.into_iter().filter(|it| wanted.contains(&it.place.name)).collect()
 }
 
-/// Names the sources under test: the commit, unless files differ from it.
+/// Names the tested sources: the commit, and whether files differ from it.
 fn sources() -> Result<String> {
     let git = |arguments: &[&str]| run_to_end(Command::new("git").args(arguments));
     let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
@@ -138,14 +138,12 @@ fn sources() -> Result<String> {
     Ok(format!("{}{changed}", commit.trim()))
 }
 
-/// The result of a step.
 struct Done {
     built: Duration,
     ran: Duration,
     passed: usize,
     failed: usize,
-    /// Why it could not do what it is for. It then counts neither as passed nor
-    /// as failed.
+    /// Why the step could not run. It then counts neither as passed nor as failed.
     skipped: Option<&'static str>,
 }
 
@@ -153,8 +151,8 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
     let name = step.place.name;
     say(&format!("     {name}: {}", step.about));
     let started = Instant::now();
-    // Only a step that computes runs with low priority: one that measures runs
-    // alone anyway, and one that waits must not be held up.
+    // Only a computing step runs with low priority: a measuring step runs alone anyway, and a
+    // waiting step must not be delayed.
     let log = Log::new(name, step.place.kind == Kind::Computes);
     let result = log.as_ref().map_err(Clone::clone).and_then(|log| (step.run)(log));
     let took = started.elapsed();
@@ -176,10 +174,10 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
             passed = passed.max(1);
             say(&format!("ok   {:6.1} s  {name}", took.as_secs_f64()));
         }
-        Err(fault) => {
+        Err(error) => {
             failed = failed.max(1);
             let end = log.as_ref().map(Log::end).unwrap_or_default();
-            say(&format!("{end}\nFAIL {:6.1} s  {name}: {fault}", took.as_secs_f64()));
+            say(&format!("{end}\nFAIL {:6.1} s  {name}: {error}", took.as_secs_f64()));
         }
     }
     if let Some(from) = step.shows {
@@ -188,7 +186,7 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
     Done { built, ran: took.saturating_sub(built), passed, failed, skipped }
 }
 
-/// Adds up the counts that test programs print.
+/// Sums the counts that test programs print.
 fn counted(log: &str) -> (usize, usize) {
     let mut sum = (0, 0);
     for line in log.lines() {

@@ -1,4 +1,4 @@
-//! The deployment under test and the people who use it.
+//! The deployment under test and its users.
 
 mod user;
 
@@ -18,7 +18,7 @@ use crate::{
     browser::{Browser, Page},
     client::{Api, http_client},
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::Ready,
     moment,
 };
@@ -34,7 +34,6 @@ pub const SCOPES: [&str; 8] = [
     "webhooks:write",
 ];
 
-/// The deployment under test.
 pub struct Deployment {
     ready: Ready,
     on_this_machine: bool,
@@ -46,19 +45,19 @@ pub struct Deployment {
     files: Option<SocketAddr>,
 }
 
-/// A device that asked for access: the answer of the code request.
+/// The response of the device code request.
 #[derive(Debug, Clone)]
 pub struct Device {
-    /// What the device exchanges.
+    /// The code that the device exchanges for a token.
     pub device_code: String,
-    /// What the person types.
+    /// The code that the user enters.
     pub user_code: String,
-    /// Where the person goes with the code filled in.
+    /// The approval page with the code filled in.
     pub complete: String,
 }
 
 impl Deployment {
-    /// Learns what a deployment is like.
+    /// Detects the properties of a deployment.
     pub async fn new(ready: Ready) -> Result<Self> {
         let host = url::Url::parse(&ready.origin)?.host_str().unwrap_or_default().to_owned();
         let on_this_machine = host == "localhost" || host.starts_with("127.");
@@ -72,78 +71,75 @@ impl Deployment {
         Ok(Self { ready, on_this_machine, signs_anyone_in, is_behind_a_gateway, http, sandbox, user_pool, files })
     }
 
-    /// Sets the origin of the sandbox platform, when it is not the service's
-    /// own.
+    /// Sets the origin of the sandbox platform, if it is not the service's own.
     #[must_use]
     pub fn with_sandbox(self, origin: String) -> Self {
         Self { sandbox: origin, ..self }
     }
 
-    /// Sets the user pool in which people are created, so that anyone can sign
-    /// in.
+    /// Sets the user pool in which users are created, so that anyone can sign in.
     #[must_use]
     pub fn with_user_pool(self, user_pool: UserPool) -> Self {
         Self { user_pool: Some(user_pool), signs_anyone_in: true, ..self }
     }
 
-    /// The origin of the sandbox platform.
     pub fn sandbox(&self) -> &str {
         &self.sandbox
     }
 
-    /// Sets the server from which files can be fetched.
+    /// Sets the server for files that the service fetches.
     #[must_use]
     pub fn with_files(self, files: SocketAddr) -> Self {
         Self { files: Some(files), ..self }
     }
 
-    /// The server from which files can be fetched.
+    /// The server for files that the service fetches.
     pub fn files(&self) -> Option<SocketAddr> {
         self.files
     }
 
-    /// Where pages are.
+    /// The origin of the pages.
     pub fn origin(&self) -> &str {
         &self.ready.origin
     }
 
-    /// Where the API is.
+    /// The base URL of the API.
     pub fn base(&self) -> &str {
         &self.ready.base_url
     }
 
-    /// Whether the sandbox platform shows what became of each delivery. Only
-    /// the local stack's does, which sees deliveries.
+    /// Whether the sandbox platform shows the outcome of each delivery. Only the local stack's
+    /// does, which can read deliveries.
     pub fn sandbox_knows_deliveries(&self) -> bool {
         self.sandbox == self.ready.origin
     }
 
-    /// Whether requests reach functions by way of a gateway, as on AWS.
+    /// Whether requests reach functions through a gateway, as on AWS.
     pub fn is_behind_a_gateway(&self) -> bool {
         self.is_behind_a_gateway
     }
 
-    /// The token that the deployment was given to us with.
+    /// The token that was given for the deployment.
     pub fn token(&self) -> &str {
         &self.ready.token
     }
 
-    /// A plain client for what is not the API.
+    /// A plain client for everything but the API.
     pub fn http(&self) -> &Client {
         &self.http
     }
 
-    /// The API without a token, from an address nobody used before.
+    /// The API without a token, from an unused address.
     pub fn stranger(&self) -> Result<Api> {
         Ok(Api::new(http_client(self.on_this_machine)?, &self.ready.base_url))
     }
 
-    /// A browser nobody has used, from an address nobody used before.
+    /// A browser without cookies, from an unused address.
     pub fn browser(&self) -> Result<Browser> {
         Ok(Browser::new(http_client(self.on_this_machine)?))
     }
 
-    /// A user; one of their own where the deployment signs anyone in.
+    /// A user; a new one where the deployment signs anyone in.
     pub async fn user(&self) -> Result<User<'_>> {
         if self.signs_anyone_in {
             return self.new_user().await;
@@ -152,12 +148,10 @@ impl Deployment {
         User::of_token(self, api, self.browser()?).await
     }
 
-    /// A user whom nobody else is.
     pub async fn new_user(&self) -> Result<User<'_>> {
         self.new_user_with(&[]).await
     }
 
-    /// A user whom nobody else is, with a token of these scopes.
     pub async fn new_user_with(&self, scopes: &[&str]) -> Result<User<'_>> {
         let mut browser = self.browser()?;
         let email = fresh_email();
@@ -167,7 +161,7 @@ impl Deployment {
         Ok(user)
     }
 
-    /// Goes through the device flow and gives the API with the new token.
+    /// Completes the device flow and returns the API with the new token.
     pub async fn grant(&self, browser: &mut Browser, email: &str, scopes: &[&str]) -> Result<Api> {
         let api = self.stranger()?;
         let device = self.device(&api, scopes).await?;
@@ -178,14 +172,13 @@ impl Deployment {
         Ok(api.with_token(Some(text(&granted, "access_token")?)))
     }
 
-    /// Opens the link of a device as this person and goes on with its code, to
-    /// the page that shows what the device asks for.
+    /// Opens the link of a device as this user and enters its code; returns the page that shows
+    /// what the device asks for.
     pub async fn approval(&self, browser: &mut Browser, device: &Device, email: &str) -> Result<Page> {
         let page = self.sign_in(browser, &device.complete, email).await?;
         browser.press(&page, "Continue", &[]).await
     }
 
-    /// Asks for a device code.
     pub async fn device(&self, api: &Api, scopes: &[&str]) -> Result<Device> {
         let body = if scopes.is_empty() { json!({}) } else { json!({ "scopes": scopes }) };
         let answer = api.post("/auth/device/code", &body).await?.ok(201)?;
@@ -196,13 +189,13 @@ impl Deployment {
         })
     }
 
-    /// Opens a page as this person, signing in where it asks for it.
+    /// Opens a page as this user, and signs in if necessary.
     pub async fn sign_in(&self, browser: &mut Browser, address: &str, email: &str) -> Result<Page> {
         let page = browser.open(address).await?;
         self.sign_in_on(browser, page, email).await
     }
 
-    /// Signs in where a page asks for it; gives the page after it.
+    /// Signs in if a page asks for it; returns the page after it.
     pub async fn sign_in_on(&self, browser: &mut Browser, page: Page, email: &str) -> Result<Page> {
         let mut page = page;
         for _ in 0..4 {
@@ -218,23 +211,23 @@ impl Deployment {
             };
             page = browser.press(&page, "Sign in", fields).await?;
         }
-        Err(page.fault("signing in never ends"))
+        Err(page.test_error("signing in never ends"))
     }
 
-    /// What the sandbox platform made public with exactly this text.
+    /// The posts on the sandbox platform with exactly this text.
     pub async fn timeline(&self, words: &str) -> Result<Vec<Value>> {
         let all = self.whole_timeline().await?;
         Ok(all.into_iter().filter(|it| it["text"] == words).collect())
     }
 
-    /// Everything the sandbox platform made public.
+    /// All posts on the sandbox platform.
     pub async fn whole_timeline(&self) -> Result<Vec<Value>> {
         let response = self.http.get(format!("{}/sandbox/posts.json", self.sandbox)).send().await?;
         let all: Value = serde_json::from_str(&response.text().await?)?;
         Ok(list(&json!({ "posts": all }), "posts")?.to_vec())
     }
 
-    /// The comments with exactly this text that the sandbox platform shows.
+    /// The comments on the sandbox platform with exactly this text.
     pub async fn comments(&self, words: &str) -> Result<Vec<Value>> {
         let response = self.http.get(format!("{}/sandbox/comments.json", self.sandbox)).send().await?;
         let all: Vec<Value> = serde_json::from_str(&response.text().await?)?;
@@ -250,8 +243,8 @@ impl Deployment {
         .await
     }
 
-    /// Arms the sandbox platform with a fault, such as
-    /// `{"account": "meadow", "kind": "slow", "delay_ms": 500}`.
+    /// Arms the sandbox platform with a fault, such as `{"account": "meadow", "kind": "slow",
+    /// "delay_ms": 500}`.
     pub async fn arm(&self, fault: &Value) -> Result {
         let response = self
             .http
@@ -273,26 +266,26 @@ impl Deployment {
         Ok(())
     }
 
-    /// The requests per minute this deployment allows.
+    /// The number of requests per minute that this deployment allows.
     pub async fn requests_per_minute(&self) -> Result<i64> {
         let answer = self.stranger()?.post("/auth/device/code", &json!({})).await?;
         integer(&json!({ "limit": answer.header("x-ratelimit-limit").parse::<i64>().ok() }), "limit")
     }
 }
 
-/// An e-mail address nobody has.
+/// An unused e-mail address.
 pub fn fresh_email() -> String {
     format!("{}@example.com", fresh("check"))
 }
 
-/// Words that occur nowhere else.
+/// A text that occurs nowhere else.
 pub fn fresh(start: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let run = moment::now().timestamp_micros();
     format!("{start} {run} {}", NEXT.fetch_add(1, Ordering::Relaxed)).replace(' ', "-")
 }
 
-/// A fault for a value that should have been there.
-pub fn missing(what: &str) -> Fault {
-    Fault::new(format!("{what} is missing"))
+/// An error for a value that should exist.
+pub fn missing(what: &str) -> TestError {
+    TestError::new(format!("{what} is missing"))
 }

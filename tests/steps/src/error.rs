@@ -1,30 +1,28 @@
-//! What a check says when it fails.
+//! The error of a failed check.
 
 use std::fmt;
 
 /// Why a check failed: a sentence, usually with the request and the response.
 #[derive(Debug, Clone)]
-pub struct Fault(String);
+pub struct TestError(String);
 
 /// The result of a check and of everything that can fail one.
-pub type Result<T = ()> = std::result::Result<T, Fault>;
+pub type Result<T = ()> = std::result::Result<T, TestError>;
 
-impl Fault {
-    /// A fault with this explanation.
+impl TestError {
     pub fn new(words: impl Into<String>) -> Self {
         Self(words.into())
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for TestError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
 }
 
-// `Fault` deliberately does not implement `Error`, so that `?` turns any error
-// into a fault.
-impl<E: std::error::Error> From<E> for Fault {
+// `TestError` deliberately does not implement `Error`, so that `?` converts any error into it.
+impl<E: std::error::Error> From<E> for TestError {
     fn from(error: E) -> Self {
         let mut words = error.to_string();
         let mut cause = error.source();
@@ -36,19 +34,19 @@ impl<E: std::error::Error> From<E> for Fault {
     }
 }
 
-/// Ends the check with a fault.
+/// Returns a `TestError` with this message.
 #[macro_export]
 macro_rules! fail {
-    ($($words:tt)*) => { return Err($crate::fault::Fault::new(format!($($words)*))) };
+    ($($words:tt)*) => { return Err($crate::error::TestError::new(format!($($words)*))) };
 }
 
-/// Ends the check with a fault unless the condition holds.
+/// Returns a `TestError` with this message unless the condition holds.
 #[macro_export]
 macro_rules! ensure {
     ($condition:expr, $($words:tt)*) => { if !$condition { $crate::fail!($($words)*) } };
 }
 
-/// A fault unless both are equal.
+/// Fails unless both values are equal.
 #[expect(clippy::needless_pass_by_value, reason = "a check compares what it has just made")]
 pub fn same<T: PartialEq + fmt::Debug>(found: T, expected: T, what: &str) -> Result {
     ensure!(found == expected, "{what}: expected {expected:?}, found {found:?}");

@@ -1,4 +1,4 @@
-//! One person with a token and a browser, and what they do all the time.
+//! One user with a token and a browser, and their usual actions.
 
 use std::time::Duration;
 
@@ -11,33 +11,31 @@ use crate::{
     browser::{Browser, Page},
     client::Api,
     ensure,
-    fault::Result,
+    error::Result,
     html::Form,
     moment, picture, shapes,
 };
 
-/// One person.
 pub struct User<'a> {
-    pub world: &'a Deployment,
-    /// The API with this person's token.
+    pub deployment: &'a Deployment,
     pub api: Api,
-    /// This person's browser, signed in.
+    /// Signed in.
     pub browser: Browser,
-    /// The address with which they signed in; empty when the token was given.
+    /// Empty if the token was given.
     pub email: String,
     pub id: i64,
 }
 
 impl<'a> User<'a> {
-    /// The person a token belongs to.
-    pub async fn of_token(world: &'a Deployment, api: Api, browser: Browser) -> Result<Self> {
-        // A token without `user:read` cannot ask who it is.
+    /// The user that a token belongs to.
+    pub async fn of_token(deployment: &'a Deployment, api: Api, browser: Browser) -> Result<Self> {
+        // A token without `user:read` cannot read its user.
         let answer = api.get("/user").await?;
         let id = if answer.status == 200 { text(&answer.json()?, "id")?.parse()? } else { 0 };
-        Ok(Self { world, api, browser, email: String::new(), id })
+        Ok(Self { deployment, api, browser, email: String::new(), id })
     }
 
-    /// Connects one of the sandbox platform's accounts.
+    /// Connects the sandbox platform's account at this index of its consent page.
     pub async fn connect(&mut self, account: usize) -> Result<Value> {
         let request = self.begin().await?;
         self.consent(&request, account, "Allow").await?;
@@ -47,12 +45,11 @@ impl<'a> User<'a> {
         Ok(status["connection"].clone())
     }
 
-    /// Starts a connect flow with the sandbox platform.
     pub async fn begin(&self) -> Result<Value> {
         self.api.call(Method::POST, "/connections/connect/sandbox").send().await?.ok(201)
     }
 
-    /// Answers the consent page and whatever follows it; gives the last page.
+    /// Completes the consent page and the choice of accounts after it; returns the last page.
     pub async fn consent(&mut self, request: &Value, account: usize, press: &str) -> Result<Page> {
         let mut page = self.browser.open(text(request, "authorization_url")?).await?;
         for _ in 0..6 {
@@ -68,56 +65,51 @@ impl<'a> User<'a> {
             let chosen = choice(&form, account);
             page = self.browser.submit(&page, &form, Some(&button), &pairs(chosen.as_ref())).await?;
         }
-        Err(page.fault("the connect flow never ends"))
+        Err(page.test_error("the connect flow never ends"))
     }
 
-    /// Uploads a file and gives its path.
+    /// Uploads a file and returns its path.
     pub async fn upload(&self, mime_type: &str, bytes: &[u8]) -> Result<String> {
         let target = self.api.post("/media", &json!({ "mime_type": mime_type })).await?.ok(201)?;
         let status = self.put(&target, bytes).await?;
-        ensure!((200..300).contains(&status), "PUT of {mime_type} to the upload_url answered {status}");
+        ensure!((200..300).contains(&status), "PUT of {mime_type} to the upload_url returned {status}");
         Ok(text(&target, "path")?.to_owned())
     }
 
-    /// Sends bytes to an upload target with the headers it asks for.
+    /// Sends bytes to an upload target with the headers that it requires; returns the status.
     pub async fn put(&self, target: &Value, bytes: &[u8]) -> Result<u16> {
-        let mut request = self.world.http().put(text(target, "upload_url")?).body(bytes.to_owned());
+        let mut request = self.deployment.http().put(text(target, "upload_url")?).body(bytes.to_owned());
         for (name, value) in target["upload_headers"].as_object().into_iter().flatten() {
             request = request.header(name, value.as_str().unwrap_or_default());
         }
         Ok(request.send().await?.status().as_u16())
     }
 
-    /// Uploads a small picture.
     pub async fn picture(&self) -> Result<String> {
         self.upload("image/png", &picture::png(64, 48, [30, 120, 90])).await
     }
 
-    /// Creates a post.
     pub async fn create(&self, body: &Value) -> Result<Value> {
         let answer = self.api.post("/posts", body).await?.is(201)?;
         let post = answer.json()?;
-        shapes::check_post(&post).map_err(|it| answer.fault(&it.to_string()))?;
+        shapes::check_post(&post).map_err(|it| answer.test_error(&it.to_string()))?;
         Ok(post)
     }
 
-    /// Changes a post.
     pub async fn change(&self, id: i64, body: &Value) -> Result<Value> {
         let answer = self.api.patch(&format!("/posts/{id}"), body).await?.is(200)?;
         let post = answer.json()?;
-        shapes::check_post(&post).map_err(|it| answer.fault(&it.to_string()))?;
+        shapes::check_post(&post).map_err(|it| answer.test_error(&it.to_string()))?;
         Ok(post)
     }
 
-    /// Reads a post.
     pub async fn show(&self, id: i64) -> Result<Value> {
         let answer = self.api.get(&format!("/posts/{id}")).await?.is(200)?;
         let post = answer.json()?;
-        shapes::check_post(&post).map_err(|it| answer.fault(&it.to_string()))?;
+        shapes::check_post(&post).map_err(|it| answer.test_error(&it.to_string()))?;
         Ok(post)
     }
 
-    /// Waits until a post has this status.
     pub async fn reaches(&self, id: i64, status: &str, seconds: u64) -> Result<Value> {
         let started = std::time::Instant::now();
         loop {
@@ -133,7 +125,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Creates a post on these connections, due in some seconds.
+    /// Creates a post on these connections, due in `seconds`.
     pub async fn schedule(&self, words: &str, on: &[&Value], seconds: i64) -> Result<i64> {
         let platforms = targets(on)?;
         let body = json!({ "content": words, "platforms": platforms, "scheduled_at": moment::in_seconds(seconds) });
