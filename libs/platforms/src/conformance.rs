@@ -1,7 +1,7 @@
-//! The suite of tests that every adapter has to pass, against a fake for its
-//! platform that is as strict as the real one.
+//! The conformance suite: checks that every adapter passes, against a fake of its platform that is
+//! as strict as the platform.
 //!
-//! An adapter gets it by naming its [`network::Network`] in a test file:
+//! An adapter runs it by naming its [`network::Network`] in a test file:
 //!
 //! ```ignore
 //! platforms::conformance!(networks::mastodon::Server);
@@ -19,7 +19,7 @@ pub mod samples;
 pub mod shape;
 pub mod stage;
 
-/// Makes a test of each check, for one platform.
+/// Generates one test per check, for one platform.
 #[macro_export]
 macro_rules! conformance {
     ($network:ty) => {

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use crate::recording::Recording;
 use crate::{bluesky, discord, mastodon, matrix, slack, telegram, wordpress, x};
 
-/// Reads recorded responses of success, each with the name of its file.
+/// Reads recorded success responses, each with the name of its file.
 type Reader = fn(&[(String, Recording)]);
 
-/// By the name of the platform.
+/// By platform name.
 const READERS: [(&str, Reader); 8] = [
     (bluesky::NAME, bluesky::recordings::read_successes),
     (discord::NAME, discord::recordings::read_successes),

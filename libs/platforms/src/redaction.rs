@@ -1,9 +1,8 @@
-//! What platforms say, without what they were told in confidence.
+//! Removes secrets and post texts from the messages of platforms.
 //!
-//! A server may repeat the request in its refusal: the token with which we act
-//! for an account, and the text of the post. Its words go on to the post, to the
-//! log, to the bus and to pages, so every adapter is asked through [`Redacting`],
-//! which takes both out of them.
+//! A server may repeat the request in an error: the token, and the text of the post. Its messages
+//! reach posts, the log, the event bus and pages, so every adapter is called through [`Redacting`],
+//! which removes both.
 
 mod redactor;
 
@@ -27,7 +26,7 @@ use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::publish_request::PublishRequest;
 use crate::refresh_policy::RefreshPolicy;
 
-/// An adapter whose words can be passed on.
+/// An adapter whose messages are redacted.
 pub(crate) struct Redacting<A>(pub(crate) A);
 
 #[async_trait]
@@ -172,14 +171,12 @@ impl<A: Publish> Publish for Redacting<A> {
     }
 }
 
-/// A refusal of what was asked with a token that was given just now: nobody but
-/// the adapter knows it yet.
+/// Redacts the error of a call with a new token, which only the adapter knows yet.
 pub(crate) fn without_token(refusal: impl Into<ConnectError>, token: &SecretString) -> ConnectError {
     without(refusal.into(), || Redactor::token(token))
 }
 
-/// Words about a call that was made with a token of the deployment, which no
-/// connection has.
+/// Redacts a message about a call with a token of the deployment, which no connection has.
 pub(crate) fn words_without(words: &str, token: &SecretString) -> String {
     Redactor::token(token).out_of(words)
 }
@@ -203,8 +200,7 @@ mod tests {
         assert_eq!(refusal.to_string(), "the platform refused: token […] may not read the account");
     }
 
-    /// One that is forgotten here would be answered with its default, whatever the
-    /// adapter says.
+    /// A method that is missing here would return its default, whatever the adapter returns.
     #[test]
     fn every_question_is_passed_on_to_the_adapter() {
         let questions = include_str!("platform.rs").lines().filter_map(|it| {

@@ -46,12 +46,9 @@ impl ExtraSecretsSpec {
                 others.remove(*name);
                 read::<T>(&others).err().is_none_or(|it| is_about_names(&it))
             };
-            let wrong = self
-                .0
-                .keys()
-                .find(is_wrong)
-                .map_or_else(|| "each of several values".to_owned(), |it| format!("`{it}`"));
-            InvalidExtraSecrets(format!("{wrong} has another form than it has to have"))
+            let wrong =
+                self.0.keys().find(is_wrong).map_or_else(|| "one of the values".to_owned(), |it| format!("`{it}`"));
+            InvalidExtraSecrets(format!("{wrong} has the wrong type"))
         })
     }
 }
@@ -84,7 +81,7 @@ impl<T: DeserializeOwned + 'static> AppSource for Checked<T> {
         let app = self.source.credentials().await?;
         if let Err(error) = app.further.read::<T>() {
             let platform = self.platform;
-            tracing::error!(platform, %error, "what is kept beside our id and secret cannot be used");
+            tracing::error!(platform, %error, "the extra secrets of the platform are invalid");
             return Err(DependencyError);
         }
         Ok(app)
@@ -125,12 +122,9 @@ mod tests {
                 "unknown field `audit`, expected `signing_secret` or `audited`",
             ),
             (r#", "audited": true"#, "missing field `signing_secret`"),
-            (r#", "signing_secret": "hush", "audited": "hush""#, "`audited` has another form than it has to have"),
-            (r#", "signing_secret": 7"#, "`signing_secret` has another form than it has to have"),
-            (
-                r#", "signing_secret": ["hush"], "audited": "hush""#,
-                "each of several values has another form than it has to have",
-            ),
+            (r#", "signing_secret": "hush", "audited": "hush""#, "`audited` has the wrong type"),
+            (r#", "signing_secret": 7"#, "`signing_secret` has the wrong type"),
+            (r#", "signing_secret": ["hush"], "audited": "hush""#, "one of the values has the wrong type"),
         ] {
             let error = app(further).further.read::<Values>().unwrap_err().to_string();
             assert_eq!(error, said, "{further}");

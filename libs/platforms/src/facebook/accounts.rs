@@ -49,14 +49,14 @@ pub(super) async fn of(graph: &Graph, granted: Granted, now: DateTime<Utc>) -> R
 fn none(all: &[Page]) -> ConnectError {
     let names: Vec<_> = all.iter().filter_map(|it| it.name.as_deref()).take(MOST_NAMES).collect();
     ConnectError::Refused(if all.is_empty() {
-        "you have no Page there, or chose none of them: connect again and choose at least one (a profile of a person \
-         cannot be posted to)"
+        "you have no Facebook Page, or selected none: connect again and select at least one Page (Facebook does not \
+         permit posts to personal profiles)"
             .to_owned()
     } else {
         let names = if names.is_empty() { "your Pages".to_owned() } else { names.join(", ") };
         format!(
-            "you may not create content on {names}: ask somebody who manages the Page to give you that task in its \
-             settings (Page access), then connect again"
+            "you may not create content on {names}: ask an admin of the Page to give you that task in the \
+             Page's settings (Page access), then connect again"
         )
     })
 }

@@ -35,9 +35,7 @@ impl<'a> Form<'a> {
             ("story", [_]) => Ok(Self::PhotoStory(job.media)),
             ("story", _) => refused("option kind: a story is one picture or one video"),
             (_, [file]) if is_video(file) => Ok(Self::Video(file)),
-            (_, files) if files.iter().any(is_video) => {
-                refused("Facebook takes pictures or one video in a post, not both")
-            }
+            (_, files) if files.iter().any(is_video) => refused("a Facebook post has pictures or one video, not both"),
             (_, files) => Ok(Self::Post(files)),
         }
     }

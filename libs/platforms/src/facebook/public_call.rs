@@ -95,7 +95,7 @@ async fn of_a_post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress,
     if error.kind == ErrorKind::Duplicate && !may_be_ours {
         return AttemptError::Refused {
             reason: format!(
-                "the Page's latest post says the same, which Facebook does not take twice in a row ({}); change the words",
+                "the Page's latest post has the same text, and Facebook refuses the same text twice in a row ({}); change the text",
                 error.message
             ),
         };

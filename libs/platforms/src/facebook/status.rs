@@ -101,8 +101,8 @@ impl Status {
         }
         let words = phases.iter().flat_map(|it| it.errors.iter().chain(&it.error)).map(|it| it.message.as_str());
         let words = words.filter(|it| !it.trim().is_empty()).collect::<Vec<_>>().join("; ");
-        let words = if words.is_empty() { "it does not say why".to_owned() } else { response::shown(&words) };
-        Some(format!("Facebook could not use the video: {words}"))
+        let words = if words.is_empty() { "Facebook gave no reason".to_owned() } else { response::shown(&words) };
+        Some(format!("Facebook could not process the video: {words}"))
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
     fn what_failed_says_why() {
         let failed = status(&json!({ "video_status": "error", "processing_phase": {
             "status": "error", "errors": [{ "code": 1_363_128, "message": "Duration too long" }] } }));
-        assert_eq!(failed.failed().unwrap(), "Facebook could not use the video: Duration too long");
-        assert!(status(&json!({ "video_status": "error" })).failed().unwrap().ends_with("does not say why"));
+        assert_eq!(failed.failed().unwrap(), "Facebook could not process the video: Duration too long");
+        assert!(status(&json!({ "video_status": "error" })).failed().unwrap().ends_with("gave no reason"));
     }
 }

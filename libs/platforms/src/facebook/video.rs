@@ -226,7 +226,7 @@ async fn address(
         return Err(AttemptError::Refused { reason });
     }
     if status.is_too_old() {
-        return Err(AttemptError::PreparationExpired { reason: "the time to publish the video is over".to_owned() });
+        return Err(AttemptError::PreparationExpired { reason: "the upload of the video has expired".to_owned() });
     }
     if !status.is_there() {
         if there_at.is_none() && status.arrived() < file.size_bytes {

@@ -60,8 +60,8 @@ impl Member {
             return Ok(());
         }
         let words = format!(
-            "{} is a personal account, to which no program may post: switch it to a professional one in Instagram's \
-             settings, and connect it again",
+            "{} is a personal account, and Instagram does not permit apps to post to it: switch it to a professional \
+             account in Instagram's settings, then connect it again",
             self.username
         );
         Err(ConnectError::Refused(words))
@@ -118,6 +118,6 @@ mod tests {
     fn a_personal_account_is_told_what_to_do() {
         let member: Member =
             serde_json::from_value(json!({ "user_id": "1", "username": "ada", "account_type": "PERSONAL" })).unwrap();
-        assert!(member.check().unwrap_err().to_string().contains("switch it to a professional one"));
+        assert!(member.check().unwrap_err().to_string().contains("switch it to a professional"));
     }
 }

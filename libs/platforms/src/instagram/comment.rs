@@ -33,8 +33,7 @@ fn setback(error: CallError) -> AttemptError {
     match error.kind {
         ErrorKind::Unauthorized => {
             let reason = format!(
-                "Instagram does not permit comments: connect the account again and leave \"manage comments\" switched \
-                 on ({})",
+                "Instagram does not permit comments: connect the account again and leave \"manage comments\" on ({})",
                 error.message
             );
             AttemptError::Refused { reason }

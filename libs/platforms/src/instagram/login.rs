@@ -148,7 +148,7 @@ impl Login {
     pub(super) async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         match &self.way {
             Way::Instagram(oauth) => oauth.refresh(old, now).await,
-            Way::Facebook(_) => Err(RefreshError::Unreachable("tokens of Pages are not renewed".to_owned())),
+            Way::Facebook(_) => Err(RefreshError::Unreachable("Page tokens cannot be refreshed".to_owned())),
         }
     }
 
@@ -235,17 +235,17 @@ impl Login {
 fn none(pages: &[Page]) -> ConnectError {
     let linked: Vec<_> = pages.iter().filter_map(|it| it.instagram.as_ref()?.username.as_deref()).collect();
     ConnectError::Refused(if pages.is_empty() {
-        "you have no Page on Facebook, or chose none of them: connect again, and choose the Pages to which your \
-         Instagram accounts belong"
+        "you have no Facebook Page, or selected none: connect again and select the Pages that your Instagram \
+         accounts are linked to"
             .to_owned()
     } else if linked.is_empty() {
-        "none of the Pages that you chose has a professional Instagram account: link the account to its Page in \
+        "none of the Pages that you selected has a professional Instagram account: link the account to its Page in \
          Instagram's settings, then connect again"
             .to_owned()
     } else {
         format!(
-            "you may not create content on the Pages of {}: ask somebody who manages the Page to give you that task \
-             in its settings (Page access), then connect again",
+            "you may not create content on the Pages of {}: ask an admin of the Page to give you that task in \
+             the Page's settings (Page access), then connect again",
             linked.join(", ")
         )
     })

@@ -67,44 +67,44 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         COLLABORATORS,
         OptionKind::TextsOf { most: 3, form: &NAME },
-        "Accounts that are asked to be shown as authors as well, by their names without an @.",
+        "Accounts to invite as co-authors: up to 3 usernames without an @. Not for stories.",
     ),
     OptionSpec::new(
         COVER,
         OptionKind::Number { min: 0, max: 900_000 },
-        "The moment of the video that is shown before it runs, in milliseconds: its beginning, unless given.",
+        "The frame of the video to show as its cover: its position in milliseconds. Default: the beginning.",
     ),
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 2_200 },
-        "Added under the post by the same account, once it is public; best effort.",
+        "A comment that the account adds to the post after it is published. If it fails, the post stays published.",
     ),
     OptionSpec::new(
         FIT,
         OptionKind::OneOf(&[BORDERS]),
-        "With borders, a picture that is too tall or too wide for Instagram gets white ones; without, it is refused.",
+        "`borders` adds white borders to pictures that are too tall or too wide for Instagram. By default, they are refused.",
     ),
     OptionSpec::new(
         KIND,
         OptionKind::OneOf(&[POST, REEL, STORY]),
-        "Whether it is a post, a reel (one video) or a story (one picture or video, for a day, without its text). \
-         Unless given, one video is a reel, and everything else is a post.",
+        "Whether to publish a post, a reel (one video) or a story (one picture or video, public for a day, without \
+         the text). Default: a reel for a single video, otherwise a post.",
     ),
     OptionSpec::new(
         LOCATION,
         OptionKind::TextOf(&PLACE),
-        "Where it was made: the number of a Page of Facebook that has an address.",
+        "The location: the numeric id of a Facebook Page that has an address.",
     ),
     OptionSpec::new(
         SHARE_TO_FEED,
         OptionKind::Flag,
-        "Whether a reel may be shown in the feed as well, and not among reels alone: it may, unless this is false.",
+        "Whether a reel may also appear in the feed, and not only among reels. Default: true.",
     ),
     OptionSpec::new(
         USER_TAGS,
         OptionKind::TextsOf { most: 20, form: &TAG },
-        "Accounts that the first picture, or the video, shows: each by its name, and of pictures perhaps by where it \
-         is, from the left and from the top, from 0 to 1.",
+        "Accounts to tag in the first picture or the video: a username, or for pictures a username and its position, \
+         such as `keeper_ada 0.5 0.8` (from the left and from the top, each from 0 to 1).",
     ),
 ];
 

@@ -102,7 +102,7 @@ fn message(body: &Value) -> Option<String> {
     let message: String = text("error_user_msg").or_else(|| text("message"))?.chars().take(MAX_MESSAGE_CHARS).collect();
     let is_trace = |it: &&str| it.len() <= 40 && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));
     Some(match text("fbtrace_id").filter(is_trace) {
-        Some(trace) => format!("{message} (Meta finds it by {trace})"),
+        Some(trace) => format!("{message} (Meta trace id {trace})"),
         None => message,
     })
 }

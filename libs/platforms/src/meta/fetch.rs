@@ -25,7 +25,7 @@ pub(super) async fn address(
     file: &Attachment,
 ) -> Result<String, AttemptError> {
     let url = job.files.public_url(file).await;
-    let url = url.map_err(|it| busy(format!("{}: it has no public address: {it}", job.place(file))))?;
+    let url = url.map_err(|it| busy(format!("{}: the file has no public URL: {it}", job.place(file))))?;
     checked(http, job, file, url).await
 }
 
@@ -38,8 +38,8 @@ pub(super) async fn checked(
 ) -> Result<String, AttemptError> {
     look(http, &url).await.map_err(|why| {
         busy(format!(
-            "{}: the service cannot read the file at its public address on {} ({why}), so no platform can fetch it; \
-             your operator has to check that the Internet reaches this host and that it serves the files",
+            "{}: this service cannot read the file at its public URL on {} ({why}), so no platform can fetch it. Ask \
+             your operator to check that this host is reachable from the Internet and serves the files",
             job.place(file),
             host(&url)
         ))
@@ -52,8 +52,8 @@ pub(super) fn not_fetched(job: &PublishRequest<'_>, file: &Attachment, title: &s
     let place = job.place(file);
     format!(
         "{place}: {title} could not fetch the file ({said}), although this service could read it. {title} refuses some \
-         hosts unseen, such as tunnels and object storage; a firewall or a robots.txt may also keep it out. Your \
-         operator should check the address of the files. The service tries again for a day"
+         hosts, such as tunnels and object storage; a firewall or a robots.txt may also block it. Ask your operator to \
+         check the public URL of the files. The service retries for a day"
     )
 }
 

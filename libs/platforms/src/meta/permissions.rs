@@ -45,8 +45,8 @@ impl Permissions {
         }
         let missing = missing.join(", ");
         let words = format!(
-            "these permissions were not given: {missing}. Connect again and leave all of them switched on; if you \
-             were not asked for them, the operator's app may not ask for them yet"
+            "these permissions were not granted: {missing}. Connect again and leave all of them on. If Facebook did \
+             not ask you for them, the operator's app may not request them yet"
         );
         Err(ConnectError::Refused(words))
     }

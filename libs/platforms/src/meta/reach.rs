@@ -15,8 +15,8 @@ impl Graph {
         }
         let (title, origin) = (self.title(), &here.origin);
         Err(ConnectError::Unsupported(format!(
-            "{title} fetches files and sends people back to public https addresses only, and only this machine reaches \
-             {origin}. Start the service with --origin and a public https address. Instagram and Threads do not fetch \
+            "{title} fetches files and redirects users only at public https URLs, but {origin} is reachable only from \
+             this machine. Start the service with --origin and a public https URL. Instagram and Threads do not fetch \
              files through Cloudflare tunnels"
         )))
     }

@@ -32,7 +32,7 @@ impl Graph {
             return Ok(url);
         }
         let (title, host) = (self.title(), url.host_str().unwrap_or_default());
-        let message = format!("{title} named {host} for an upload, which is not its upload host");
+        let message = format!("{title} returned an upload URL at {host}, which is not its upload host");
         Err(CallError::new(ErrorKind::Unavailable, Effect::Private, message))
     }
 

@@ -36,7 +36,7 @@ impl TokenCallError {
                 TokenErrorKind::Us => DependencyError.to_string(),
                 TokenErrorKind::Grant | TokenErrorKind::Request | TokenErrorKind::Passing => refused.words,
             },
-            Self::Unreadable => "the platform's answer was not in the expected form".to_owned(),
+            Self::Unreadable => "the platform sent an invalid response".to_owned(),
         }
     }
 }

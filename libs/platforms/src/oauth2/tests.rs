@@ -196,13 +196,13 @@ async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault(
         (&D::STANDARD, 429, json!({"error": "invalid_grant"}), "unreachable: invalid_grant"),
         (&D::STANDARD, 503, json!("busy"), "unreachable: it answered 503 Service Unavailable"),
         (&D::STANDARD, 302, json!({}), "unreachable: it answered 302 Found"),
-        (&D::STANDARD, 200, json!({}), "unreachable: the platform's answer was not in the expected form"),
-        (&D::STANDARD, 200, json!("welcome"), "unreachable: the platform's answer was not in the expected form"),
+        (&D::STANDARD, 200, json!({}), "unreachable: the platform sent an invalid response"),
+        (&D::STANDARD, 200, json!("welcome"), "unreachable: the platform sent an invalid response"),
         (
             &D::STANDARD,
             200,
             json!({"access_token": "x".repeat(300_000)}),
-            "unreachable: the platform's answer was not in the expected form",
+            "unreachable: the platform sent an invalid response",
         ),
     ] {
         let server = Server::start().await;
@@ -231,8 +231,8 @@ async fn a_connect_flow_ends_with_the_reason() {
         (vec![("error", "access_denied")], 0, json!(null), "Denied"),
         (vec![("error", "user_cancelled_login"), ("code", "c")], 0, json!(null), "Denied"),
         (vec![("error", "bad"), ("error_description", "no\r\nway")], 0, json!(null), "Refused(\"noway\")"),
-        (vec![], 0, json!(null), "Refused(\"it sent no code\")"),
-        (vec![("code", "")], 0, json!(null), "Refused(\"it sent no code\")"),
+        (vec![], 0, json!(null), "Refused(\"the response has no code\")"),
+        (vec![("code", "")], 0, json!(null), "Refused(\"the response has no code\")"),
         (vec![("code", "c")], 400, json!({"error": "invalid_grant"}), "Refused(\"invalid_grant\")"),
         (vec![("code", "c")], 400, json!({"message": "Bad"}), "Refused(\"Bad\")"),
         (vec![("code", "c")], 401, json!({"error": "invalid_client"}), "Unreachable"),

@@ -34,7 +34,7 @@ pub struct Tokens {
 
 /// There is no token in an answer that has to have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the answer has no token")]
+#[error("the response has no token")]
 pub struct NoTokens;
 
 impl fmt::Debug for Tokens {

@@ -375,7 +375,7 @@ async fn without_our_id_and_secret_it_is_not_now_and_the_network_is_not_asked() 
     let handed_off = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
     assert!(matches!(handed_off, Err(ConnectError::Unreachable)), "{handed_off:?}");
     let refreshed = adapter.refresh(&target.credentials, noon()).await;
-    assert_eq!(refreshed.unwrap_err(), RefreshError::Unreachable("it could not be asked just now".to_owned()));
+    assert_eq!(refreshed.unwrap_err(), RefreshError::Unreachable("this service has a temporary problem".to_owned()));
     let revoked = adapter.revoke(&target.credentials, noon()).await;
     assert!(matches!(revoked, Err(AttemptError::RetryLater { retry_at: None, .. })), "{revoked:?}");
     assert!(network.saw().is_empty(), "{:?}", network.saw());

@@ -83,7 +83,8 @@ pub(super) async fn resolve<A: PublishAdapter>(
         (LookUpMethod::None { advice }, _) => return adapter.without_look_up(job, prepared, since, advice).await,
         (LookUpMethod::List { snapshot: true }, Some(TimelineSnapshot::Showed(known))) => Some(known.as_slice()),
         (LookUpMethod::List { snapshot: true }, _) => {
-            let advice = format!("{} did not list the account's posts before; look at the account", A::TITLE);
+            let advice =
+                format!("the posts of the account were not listed before the publish call; check {}", A::TITLE);
             return adapter.without_look_up(job, prepared, since, advice).await;
         }
         (LookUpMethod::List { snapshot: false }, _) => None,
@@ -108,7 +109,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
 
 fn next_step_at(job: &PublishRequest<'_>) -> String {
     let account = job.profile.profile_url.as_deref().unwrap_or("the account");
-    format!("a post that may be this one is there; look at {account} before you post it again")
+    format!("a post that may be this one is public; check {account} before you publish it again")
 }
 
 /// The account's posts, as the adapter lists and compares them.

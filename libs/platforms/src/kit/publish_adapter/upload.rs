@@ -192,7 +192,7 @@ pub(super) async fn step<A: PublishAdapter>(
     };
     let is_complete = state.part_count(file.size_bytes()) <= state.sent();
     if !(is_complete && state.is_finished) && state.expires_at.is_some_and(|it| it <= job.now) {
-        return Err(AttemptError::PreparationExpired { reason: "the time to upload the file is over".to_owned() });
+        return Err(AttemptError::PreparationExpired { reason: "the upload of the file has expired".to_owned() });
     }
     if !is_complete {
         send_parts(adapter, job, file, &mut state).await?;

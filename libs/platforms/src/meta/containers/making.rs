@@ -288,8 +288,8 @@ async fn look(
 ) -> Result<Came<()>, AttemptError> {
     let title = of.graph().title();
     let named = |why: String| match file {
-        Some(file) => format!("{}: {title} could not use it: {why}", job.place(file)),
-        None => format!("{title} could not make the post: {why}"),
+        Some(file) => format!("{}: {title} could not process the file: {why}", job.place(file)),
+        None => format!("{title} could not prepare the post: {why}"),
     };
     let Answered { body, usage } = match standing::ask(of, Caller::of(job), &made.id, made.upload_url.is_some()).await {
         Ok(answered) => answered,
@@ -307,7 +307,7 @@ async fn look(
             Ok(Came::To(()))
         }
         (Standing::Working, _) if made.at + PATIENCE < job.now => {
-            let why = format!("it was still worked on after {} minutes", PATIENCE.num_minutes());
+            let why = format!("it was still being processed after {} minutes", PATIENCE.num_minutes());
             Ok(Came::Nothing(Lost::other(named(why))))
         }
         (Standing::Working, file) => {
@@ -346,6 +346,6 @@ async fn send(
         ErrorKind::InvalidPost | ErrorKind::Forbidden => Cause::Other,
         _ => return Err(placed(job, Some(file), error)),
     };
-    let why = format!("{}: {} did not accept the bytes: {}", job.place(file), of.graph().title(), error.message);
+    let why = format!("{}: {} did not accept the file: {}", job.place(file), of.graph().title(), error.message);
     Ok(Came::Nothing(Lost { why, cause }))
 }

@@ -34,7 +34,7 @@ struct Answer {
 
 /// Makes a job's post public.
 pub(crate) async fn publish(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-    let unprepared = || AttemptError::PreparationExpired { reason: "there is no container to be published".to_owned() };
+    let unprepared = || AttemptError::PreparationExpired { reason: "the post has no container to publish".to_owned() };
     Publication::of(of, job).ok_or_else(unprepared)?.publish().await
 }
 
@@ -120,7 +120,9 @@ impl<'a, C: Containers> Publication<'a, C> {
         let title = self.of.graph().title();
         let is_public = match self.standing().await {
             Ok(Standing::Ready) => return Resolution::NotPublished,
-            Ok(Standing::Working) => return Resolution::Pending { reason: format!("{title} is still working on it") },
+            Ok(Standing::Working) => {
+                return Resolution::Pending { reason: format!("{title} is still processing the post") };
+            }
             Ok(Standing::Public) => true,
             Ok(Standing::Refused { .. } | Standing::Lost(_)) => false,
             Err(failure) if failure.is_of_what_is_gone() => false,
@@ -141,11 +143,11 @@ impl<'a, C: Containers> Publication<'a, C> {
                 Resolution::Found(Published::new(self.container.id.clone(), self.job.now))
             }
             None if is_public => {
-                Resolution::Pending { reason: format!("{title} has published it and does not list it yet") }
+                Resolution::Pending { reason: format!("{title} has published the post, but does not list it yet") }
             }
             None if posts.is_all => Resolution::NotFound,
             None => Resolution::Pending {
-                reason: "not everything was listed that the account has published since".to_owned(),
+                reason: "the list of the account's posts since the publish call is incomplete".to_owned(),
             },
         }
     }

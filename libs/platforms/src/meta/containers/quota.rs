@@ -47,7 +47,7 @@ pub(super) async fn check(of: &impl Containers, job: &PublishRequest<'_>) -> Res
         return Ok(());
     };
     let title = of.graph().title();
-    let reason = format!("the account has published {used} of the {total} posts that {title} takes within a day");
+    let reason = format!("the account has used {used} of the {total} posts that {title} allows within a day");
     Err(AttemptError::RetryLater { retry_at: Some(frees_at), reason })
 }
 

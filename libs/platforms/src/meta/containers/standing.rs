@@ -102,7 +102,7 @@ impl Said {
         match state.as_deref() {
             Some("FINISHED") => Standing::Ready,
             Some("PUBLISHED") => Standing::Public,
-            Some("EXPIRED") => Standing::Lost(Lost::other("it was made more than a day ago")),
+            Some("EXPIRED") => Standing::Lost(Lost::other("it expired after a day")),
             Some("ERROR") if is_of_threads => failed_on_threads(why),
             Some("ERROR") => failed_on_instagram(errors, why, now),
             _ => Standing::Working,
@@ -111,7 +111,7 @@ impl Said {
 }
 
 fn unfetched(why: Option<String>) -> Standing {
-    let why = why.unwrap_or_else(|| "it does not say why".to_owned());
+    let why = why.unwrap_or_else(|| "it gave no reason".to_owned());
     Standing::Lost(Lost { why, cause: Cause::Fetch })
 }
 

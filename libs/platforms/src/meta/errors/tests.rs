@@ -92,9 +92,9 @@ fn the_upload_host_says_whether_a_failure_is_final() {
 fn messages_for_users_are_preferred_and_keep_the_trace_id() {
     let shown = |error: Value| classified(Effect::Read, 400, &json!({ "error": error }).to_string()).message;
     let error = json!({ "message": "(#100) Param", "code": 100, "error_user_msg": "Too long.", "fbtrace_id": "A1" });
-    assert_eq!(shown(error), "Too long. (Meta finds it by A1)");
+    assert_eq!(shown(error), "Too long. (Meta trace id A1)");
     let long = json!({ "message": "x".repeat(1_000), "code": 100, "fbtrace_id": "A1" });
-    assert!(shown(long).ends_with("(Meta finds it by A1)"));
+    assert!(shown(long).ends_with("(Meta trace id A1)"));
     assert_eq!(shown(json!({ "message": " ", "code": 7, "fbtrace_id": "<b>" })), "Threads answered 400 Bad Request");
     let video = json!({ "message": "(#100) No permission to publish the video", "error_user_msg": "No.", "code": 100 });
     assert!(shown(video).contains("publish_video") && shown(json!({ "message": "No.", "code": 100 })) == "No.");
@@ -104,7 +104,7 @@ fn messages_for_users_are_preferred_and_keep_the_trace_id() {
 fn what_follows_depends_on_the_effect() {
     let busy = |at: Option<DateTime<Utc>>| AttemptError::RetryLater {
         retry_at: at,
-        reason: "No. (Meta finds it by AbC_d)".to_owned(),
+        reason: "No. (Meta trace id AbC_d)".to_owned(),
     };
     let setback = |effect, code, subcode| AttemptError::from(refused(effect, code, subcode));
     assert_eq!(setback(Effect::Public, 4, None), busy(Some(noon() + TimeDelta::hours(1))));

@@ -111,6 +111,6 @@ async fn what_we_cannot_read_ourselves_is_not_given_to_meta_and_the_mac_is_not_s
 async fn a_file_without_an_address_waits() {
     let setback = asked(None).await.unwrap_err();
     let told =
-        "file 1 of 1 (video/mp4): it has no public address: the file could not be read: the bucket is not to be had";
+        "file 1 of 1 (video/mp4): the file has no public URL: the file could not be read: the bucket is not to be had";
     assert_eq!(setback, AttemptError::RetryLater { retry_at: None, reason: told.to_owned() });
 }
