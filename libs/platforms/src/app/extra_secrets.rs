@@ -1,5 +1,5 @@
-//! What an operator keeps for one platform beside its id and secret: a key to check
-//! signatures with, the kind of app, whether it has passed an audit.
+//! Extra secrets of a platform in addition to client id and secret: a key to check signatures with,
+//! the kind of app, whether it has passed an audit.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{AppCredentials, AppSource};
 use crate::dependency_error::DependencyError;
 
-/// Further values, by name. Printing them shows the names alone.
+/// By name. `Debug` prints the names only.
 #[derive(Clone, Default)]
 pub struct ExtraSecretsSpec(pub(super) Map<String, Value>);
 
@@ -23,7 +23,7 @@ impl fmt::Debug for ExtraSecretsSpec {
     }
 }
 
-/// They are not what the platform's adapter takes. Names values, and quotes none.
+/// The values are not those that the adapter accepts. Names values, and quotes none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidExtraSecrets(String);
@@ -33,8 +33,7 @@ pub struct InvalidExtraSecrets(String);
 pub(crate) struct NoExtraSecrets {}
 
 impl ExtraSecretsSpec {
-    /// The values as an adapter takes them. A `T` that denies unknown fields has them
-    /// refused by name.
+    /// The values as the adapter's type. A `T` that denies unknown fields refuses them by name.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, InvalidExtraSecrets> {
         read(&self.0).map_err(|said| {
             // Other messages quote the value.
@@ -61,8 +60,8 @@ fn is_about_names(said: &str) -> bool {
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// A source whose further values are those of `T`. What does not fit is not used: it
-/// is said once for each question, as everything that an operator has to put right.
+/// A source whose extra secrets must be a valid `T`. Invalid ones are not used, and are logged on
+/// every read, like everything that an operator has to correct.
 pub(crate) struct Checked<T> {
     platform: &'static str,
     source: Arc<dyn AppSource>,

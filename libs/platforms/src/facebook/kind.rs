@@ -1,4 +1,4 @@
-//! What is published: a post, a reel or a story; and what each may have.
+//! The kinds of posts: a post, a reel or a story; and what each may have.
 
 use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType, MimeType, PictureBounds, Ratio};
@@ -7,19 +7,17 @@ use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 use super::{FIRST_COMMENT, KIND, LINK, TITLE, VIDEO_TITLE};
 use crate::publish_request::PublishRequest;
 
-/// What pictures are made to fit into that Facebook does not take as they are: "files can
-/// not exceed 4 MB" in most of its pages, 10 MB in some.
+/// Bounds of pictures that Facebook does not accept unchanged: "files can not exceed 4 MB" on most
+/// of its pages, 10 MB on some.
 pub(super) const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 8_192);
 
-/// What becomes of a job, and the files that it needs.
+/// The kind of a post, with the files that it needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form<'a> {
-    /// A text, perhaps with a link or pictures.
+    /// Text, with or without a link and pictures.
     Post(&'a [Attachment]),
-    /// A video on the Page.
     Video(&'a Attachment),
     Reel(&'a Attachment),
-    /// A story of a picture.
     PhotoStory(&'a [Attachment]),
     VideoStory(&'a Attachment),
 }
@@ -40,7 +38,6 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The pictures that are uploaded for it.
     pub(super) fn pictures(self) -> &'a [Attachment] {
         match self {
             Self::Post(files) | Self::PhotoStory(files) => files,
@@ -48,7 +45,6 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The video that is uploaded for it.
     pub(super) fn video(self) -> Option<&'a Attachment> {
         match self {
             Self::Video(file) | Self::Reel(file) | Self::VideoStory(file) => Some(file),
@@ -57,7 +53,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// What a Page may post, and whether we may comment for it.
+/// The rules of a Page.
 pub(super) fn rules(may_comment: bool) -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
     let refused = |options: &[&str]| {

@@ -1,4 +1,4 @@
-//! What a post can say here alone, and what the API takes.
+//! The options and rules of Instagram.
 
 use domain::media::{MAX_FETCHED_PICTURE_BYTES, MimeType, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
@@ -7,46 +7,36 @@ use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 use super::TITLE;
 use super::tag::Tag;
 
-/// Whether it is a post, a reel or a story.
 pub(super) const KIND: &str = "kind";
 pub(super) const POST: &str = "post";
 pub(super) const REEL: &str = "reel";
 pub(super) const STORY: &str = "story";
 
-/// What becomes of a picture that is too tall or too wide.
 pub(super) const FIT: &str = "fit";
 pub(super) const BORDERS: &str = "borders";
 
-/// Who is asked to be shown as an author as well.
 pub(super) const COLLABORATORS: &str = "collaborators";
 
-/// Whom the files show.
 pub(super) const USER_TAGS: &str = "user_tags";
 
-/// Where it was made.
 pub(super) const LOCATION: &str = "location";
 
-/// Whether a reel is shown in the feed as well.
 pub(super) const SHARE_TO_FEED: &str = "share_to_feed";
 
-/// Which moment of a video is shown before it runs.
 pub(super) const COVER: &str = "cover_ms";
 
-/// The one thing that can follow a publication here, by the name of its option.
 pub(super) const FIRST_COMMENT: &str = "first_comment";
 
-/// The ratios of pictures that are shown in the feed.
+/// The aspect ratios that the feed permits.
 pub(super) const NARROWEST: Ratio = Ratio::hundredths(80);
 pub(super) const WIDEST: Ratio = Ratio::hundredths(191);
 
-/// The longest side of a picture that is sent. Instagram makes pictures 1,440 pixels wide
-/// at most.
+/// In pixels. Instagram scales pictures down to a width of 1,440 pixels.
 pub(super) const MAX_SIDE: u32 = 8_192;
 
-/// The name of an account.
 const NAME: TextForm = TextForm { pattern: "^[A-Za-z0-9._]+$", has: is_name, max: 30, examples: &["keeper_ada"] };
 
-/// An account, and perhaps where it is in the picture.
+/// A username, with or without a position in the picture.
 const TAG: TextForm = TextForm {
     pattern: "^[A-Za-z0-9._]+( (0|1|0?\\.[0-9]+|1\\.0+) (0|1|0?\\.[0-9]+|1\\.0+))?$",
     has: |it| Tag::read(it).is_some(),
@@ -54,7 +44,6 @@ const TAG: TextForm = TextForm {
     examples: &["keeper_ada", "keeper_ada 0.5 0.8"],
 };
 
-/// The number of a Page of Facebook.
 const PLACE: TextForm = TextForm {
     pattern: "^[0-9]+$",
     has: |it| it.bytes().all(|it| it.is_ascii_digit()),
@@ -62,7 +51,6 @@ const PLACE: TextForm = TextForm {
     examples: &["7640348500"],
 };
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         COLLABORATORS,
@@ -112,9 +100,9 @@ fn is_name(it: &str) -> bool {
     it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'))
 }
 
-/// What an account may post.
+/// The rules of an account.
 ///
-/// The unit of the text's length is not documented; UTF-16 is the strictest that is usual.
+/// The unit of the text's length is not documented; UTF-16 is the strictest usual one.
 pub(super) fn rules() -> Rules {
     use MimeType::{Jpeg, Mp4, Png, Quicktime, Webp};
     let names = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();

@@ -1,22 +1,20 @@
-//! What the head of an HTML page says of the page: its title and the `meta`
-//! tags of Open Graph, with the older ones where those are missing.
+//! Title and Open Graph tags in the head of an HTML page, with older tags where those are missing.
 
 use crate::html::{self, Tag, plain};
 
-/// The most that is shown, in characters.
+/// In characters.
 const MAX_TITLE: usize = 300;
 const MAX_DESCRIPTION: usize = 1000;
 
-/// What a page says of itself.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PageHead {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
-    /// An address, perhaps relative to the page's.
+    /// A URL, possibly relative to the page.
     pub(super) picture: Option<String>,
 }
 
-/// Reads the start of a page, which may end anywhere.
+/// `page` may be cut off anywhere.
 pub(super) fn read(page: &str) -> PageHead {
     let mut found = Found::default();
     html::each_of_head(page, |tag, rest| match tag.name() {
@@ -29,7 +27,7 @@ pub(super) fn read(page: &str) -> PageHead {
     found.into_head()
 }
 
-/// Values in the order in which they are preferred.
+/// Each list is in order of preference.
 #[derive(Default)]
 struct Found {
     title: Option<String>,
@@ -68,7 +66,7 @@ impl Found {
     }
 }
 
-/// On one line, not too long; `None` when nothing readable is left.
+/// On one line and shortened; `None` if nothing readable is left.
 fn shown(raw: &str, max: usize) -> Option<String> {
     let words: Vec<String> = plain(raw).split_whitespace().map(str::to_owned).collect();
     let line: String = words.join(" ").chars().filter(|it| !it.is_control()).take(max).collect();

@@ -1,8 +1,7 @@
-//! Files that Meta fetches itself.
+//! Files that Meta fetches.
 //!
-//! A file that Meta cannot fetch is the commonest failure of all with its platforms. The
-//! service reads each file first, by the same public address: what it cannot read there,
-//! Meta cannot either.
+//! That Meta cannot fetch a file is the most frequent error of its platforms. This service reads
+//! each file first, at the same public URL: what it cannot read there, Meta cannot read either.
 
 use std::time::Duration;
 
@@ -15,10 +14,9 @@ use crate::http_clients::HttpClients;
 use crate::publish_request::PublishRequest;
 use crate::transport_error::TransportError;
 
-/// For the look at the address.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// An address under which the service read a file just now.
+/// A public URL that this service has just read successfully.
 pub(super) async fn address(
     http: &HttpClients,
     job: &PublishRequest<'_>,
@@ -29,7 +27,7 @@ pub(super) async fn address(
     checked(http, job, file, url).await
 }
 
-/// This address of a file, once it was read from here.
+/// The URL, once it was read from here.
 pub(super) async fn checked(
     http: &HttpClients,
     job: &PublishRequest<'_>,
@@ -47,7 +45,7 @@ pub(super) async fn checked(
     Ok(url)
 }
 
-/// The message about a file that we could read, and Meta could not.
+/// The message about a file that we could read, but Meta could not.
 pub(super) fn not_fetched(job: &PublishRequest<'_>, file: &Attachment, title: &str, said: &str) -> String {
     let place = job.place(file);
     format!(
@@ -57,7 +55,6 @@ pub(super) fn not_fetched(job: &PublishRequest<'_>, file: &Attachment, title: &s
     )
 }
 
-/// Reads the first byte.
 async fn look(http: &HttpClients, url: &str) -> Result<(), String> {
     let request = http.to_known(Method::GET, url).map_err(|it| it.to_string())?;
     let request = request.header(header::RANGE, "bytes=0-0").timeout(LOOK);
@@ -68,7 +65,7 @@ async fn look(http: &HttpClients, url: &str) -> Result<(), String> {
     }
 }
 
-/// The rest of the address opens the file, so it is in no message.
+/// The rest of the URL opens the file, so no message has it.
 fn host(url: &str) -> String {
     Url::parse(url).ok().and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
 }

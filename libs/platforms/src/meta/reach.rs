@@ -1,5 +1,5 @@
-//! Whether Meta can reach this deployment: it fetches files from public addresses, and
-//! sends people back to those alone.
+//! Whether Meta can reach this deployment: it fetches files from public URLs only, and redirects
+//! users only to them.
 
 use url::{Host, Url};
 
@@ -7,8 +7,8 @@ use super::graph::Graph;
 use crate::connect_flow::{CallbackUrls, ConnectError};
 
 impl Graph {
-    /// Refuses a connect flow from which nothing would come, because this deployment is on a
-    /// machine that only itself reaches, as `cargo dev` is without a tunnel.
+    /// Refuses a connect flow that could not succeed, because only this machine reaches this
+    /// deployment, like `cargo dev` without a tunnel.
     pub(crate) fn check_reach(&self, here: &CallbackUrls) -> Result<(), ConnectError> {
         if !is_of_one_machine(&here.origin) || is_of_one_machine(&self.base_url) {
             return Ok(());
@@ -22,7 +22,6 @@ impl Graph {
     }
 }
 
-/// Whether only the machine itself reaches this address.
 fn is_of_one_machine(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return false };
     match url.host() {

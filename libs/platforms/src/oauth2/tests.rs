@@ -38,10 +38,10 @@ fn tokens(answer: &Value) -> Result<Tokens, NoTokens> {
     Tokens::read(answer.to_string().as_bytes())
 }
 
-/// As `TikTok` has it.
+/// Like `TikTok`.
 const KEYS: Dialect = Dialect { client_id: "client_key", scope_separator: ",", pkce: false, ..Dialect::STANDARD };
 
-/// As Reddit has it.
+/// Like Reddit.
 const BASIC: Dialect = Dialect {
     page: &[("duration", "permanent")],
     revocation: TokenCall { further: &[("token_type_hint", "refresh_token")], ..TokenCall::REVOCATION },
@@ -50,10 +50,10 @@ const BASIC: Dialect = Dialect {
 }
 .with_client(ClientAuth::Basic);
 
-/// As Matrix has it.
+/// Like Matrix.
 const PUBLIC: Dialect = Dialect::STANDARD.with_client(ClientAuth::Public);
 
-/// As Instagram has it.
+/// Like Instagram.
 const LENGTHENED: Dialect = Dialect {
     pkce: false,
     scope_separator: ",",
@@ -179,7 +179,7 @@ async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault(
     const STRICT: Dialect = Dialect { gone: &["invalid_grant", "invalid_request"], ..Dialect::STANDARD };
     for (dialect, status, answer, outcome) in [
         (&D::STANDARD, 400, json!({"error": "invalid_grant", "error_description": "it\nended"}), "gone: itended"),
-        // Tumblr says it with 401, TikTok and Reddit with 200.
+        // Tumblr sends it with 401, TikTok and Reddit with 200.
         (&D::STANDARD, 401, json!({"error": "invalid_grant"}), "gone: invalid_grant"),
         (&D::STANDARD, 200, json!({"error": "invalid_grant", "access_token": "a"}), "gone: invalid_grant"),
         (&LENGTHENED, 400, json!({"error": {"message": "expired", "code": 190}}), "gone: expired"),
@@ -190,7 +190,7 @@ async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault(
         (&D::STANDARD, 400, json!({"error": "unauthorized_client"}), "ours"),
         (&D::STANDARD, 200, json!({"ok": false, "error": "invalid_client"}), "ours"),
         (&D::STANDARD, 401, json!({"message": "Unauthorized"}), "ours"),
-        // It is about a token (RFC 6750, section 3.1), and not the word for one that is exchanged.
+        // It is about a sent token (RFC 6750, section 3.1), not about one that is exchanged.
         (&D::STANDARD, 401, json!({"error": "invalid_token"}), "unreachable: invalid_token"),
         (&D::STANDARD, 500, json!({"error": "invalid_grant"}), "unreachable: invalid_grant"),
         (&D::STANDARD, 429, json!({"error": "invalid_grant"}), "unreachable: invalid_grant"),

@@ -1,4 +1,4 @@
-//! What is asked for, and what is passed on without asking.
+//! Which pictures are requested, and which files are sent unchanged.
 
 use std::io::Cursor;
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ use crate::recognition::NoOtherClaims;
 
 const BOUNDS: PictureBounds = PictureBounds::new(20_000, 100);
 
-/// One file, and what is asked of it.
+/// One file, and the fitted picture that is requested of it.
 struct Fixture {
     bytes: Vec<u8>,
     bounds: PictureBounds,
@@ -37,7 +37,7 @@ impl Fixture {
         *self.asked.lock().unwrap()
     }
 
-    /// A look at this file, so many seconds after noon.
+    /// Looks for this file, so many seconds after noon.
     async fn look(&self, mime_type: MimeType, awaited: Option<Awaited>, seconds: i64) -> Result<Look, AttemptError> {
         let file = self.file(mime_type);
         let (profile, credentials) = somebody();

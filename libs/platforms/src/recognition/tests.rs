@@ -27,7 +27,7 @@ struct Account {
     posts: Vec<Post>,
     page: usize,
     knows_pages: bool,
-    /// Whether its list says all there is of a post.
+    /// Whether a list entry is sufficient to compare a post.
     tells_all: bool,
 }
 
@@ -85,7 +85,7 @@ fn ids(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|it| (*it).to_owned()).collect()
 }
 
-/// What is found, in a word and with its id.
+/// The result in one word, with its id.
 async fn found(account: &Account, before: &[&str], others: &[&str]) -> String {
     found_with(account, before, Claimed { ours: Vec::new(), others: ids(others) }).await
 }
@@ -122,12 +122,12 @@ async fn only_what_is_newer_than_before_and_nobody_elses_is_looked_at() {
 
 #[tokio::test]
 async fn what_was_removed_or_pinned_since_hides_nothing() {
-    // Of what was there, all but "1" was removed; "0" was further down then.
+    // Of the earlier posts, all but "1" were removed; "0" was further down then.
     let removed = account(&[("9", Same), ("1", Other), ("0", Same)]);
     assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "recognised 9");
     let removed = account(&[("9", Other), ("1", Other), ("0", Same)]);
     assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "not there");
-    // A pinned one is listed before what is newer.
+    // A pinned post is listed before newer ones.
     let pinned = account(&[("1", Other), ("9", Same), ("3", Other), ("2", Other)]);
     assert_eq!(found(&pinned, &["3", "2", "1"], &[]).await, "recognised 9");
 }
@@ -168,7 +168,7 @@ async fn a_listing_that_begins_again_has_ended() {
     account.knows_pages = false;
     assert_eq!(found(&account, &["1"], &[]).await, "not there", "what was there was removed");
 
-    // It lists as many as it ever does, and what was there is not among them.
+    // The list is as long as before, and none of the earlier posts is in it.
     account.posts = (0..20).rev().map(|id| Post { id: format!("new {id}"), likeness: Other }).collect();
     account.page = 20;
     assert_eq!(found(&account, &["1"], &[]).await, "unclear");

@@ -1,4 +1,4 @@
-//! Finding in somebody's words what must not be passed on.
+//! Finds secrets and post texts in a message.
 
 use std::collections::HashSet;
 
@@ -9,40 +9,37 @@ use crate::account::Credentials;
 use crate::connect_flow::{Callback, Field, FieldValues, PendingApproval};
 use crate::publish_request::PublishRequest;
 
-/// What stands in the place of what was taken out.
 const TAKEN_OUT: &str = "[…]";
 
-/// So much of a secret in a row is a piece of it: words are cut, and may end in
-/// the middle of one.
+/// This many consecutive characters of a secret are redacted: messages are shortened, and may end
+/// within a secret.
 const PIECE_OF_A_SECRET: usize = 8;
 
-/// So much of a text in a row is a piece of it. A platform may well name a tag or
-/// a word that it does not like.
+/// This many consecutive characters of a text are redacted. A platform may name a tag or a word
+/// that it refuses.
 const PIECE_OF_A_TEXT: usize = 16;
 
-/// What is shorter is found in words that say something else.
+/// Shorter secrets are found by chance in unrelated text.
 const SHORTEST: usize = 4;
 
-/// The least length of what is kept with a grant and taken for a secret.
+/// The shortest stored value that counts as a secret.
 const SHORTEST_KEPT: usize = 12;
 
-/// So long is the least of what follows the name of a scheme in a header.
+/// The shortest value after the name of a scheme in a header.
 const SHORTEST_IN_A_HEADER: usize = 8;
 
-/// What must not be passed on.
 pub(super) struct Redactor {
     secrets: Vec<Hidden>,
 }
 
-/// One thing, as it may occur.
+/// One value, in a form in which it may occur.
 struct Hidden {
     characters: Vec<char>,
-    /// How much of it in a row is taken out.
+    /// How many consecutive characters of it are redacted.
     piece: usize,
 }
 
 impl Redactor {
-    /// The credentials of an account.
     pub(super) fn of(credentials: &Credentials) -> Self {
         let mut unsaid = Self { secrets: Vec::new() };
         unsaid.add_secret(credentials.access_token.expose_secret());
@@ -55,21 +52,19 @@ impl Redactor {
         unsaid
     }
 
-    /// The credentials of a job and its text.
     pub(super) fn of_job(job: &PublishRequest<'_>) -> Self {
         let mut unsaid = Self::of(job.credentials);
         unsaid.add(job.text, PIECE_OF_A_TEXT);
         unsaid
     }
 
-    /// A token alone.
     pub(super) fn token(token: &SecretString) -> Self {
         let mut unsaid = Self { secrets: Vec::new() };
         unsaid.add_secret(token.expose_secret());
         unsaid
     }
 
-    /// The secrets among what a person typed.
+    /// The secret fields of a form.
     pub(super) fn typed(answers: &FieldValues, fields: &[Field]) -> Self {
         let mut unsaid = Self { secrets: Vec::new() };
         let secret = fields.iter().filter(|it| it.secret).filter_map(|it| answers.get(it.name));
@@ -79,7 +74,7 @@ impl Redactor {
         unsaid
     }
 
-    /// What was kept while an approval is waited for.
+    /// The verifier and the adapter state of a pending approval.
     pub(super) fn of_awaited(awaited: &PendingApproval) -> Self {
         let mut unsaid = Self { secrets: Vec::new() };
         unsaid.add_secret(awaited.verifier.expose_secret());
@@ -89,7 +84,7 @@ impl Redactor {
         unsaid
     }
 
-    /// What a callback brought, and what was kept until then.
+    /// The query of a callback, the verifier and the adapter state.
     pub(super) fn of_callback(callback: &Callback) -> Self {
         let mut unsaid = Self { secrets: Vec::new() };
         unsaid.add_secret(callback.verifier.expose_secret());
@@ -104,7 +99,7 @@ impl Redactor {
         unsaid
     }
 
-    /// These words without any of it.
+    /// The message without any of these values.
     pub(super) fn out_of(&self, words: &str) -> String {
         let shown: Vec<char> = words.chars().collect();
         let characters: Vec<char> = shown.iter().map(char::to_ascii_lowercase).collect();
@@ -130,14 +125,14 @@ impl Redactor {
         self.add(secret, PIECE_OF_A_SECRET);
     }
 
-    /// Adds it as it is, and as it stands in a form, in an address and in JSON.
+    /// Adds a value, also form-encoded, URL-encoded and as JSON.
     fn add(&mut self, value: &str, piece: usize) {
         let in_a_form: String = byte_serialize(value.as_bytes()).collect();
         let in_an_address = in_a_form.replace('+', "%20");
         let in_json = serde_json::to_string(value).unwrap_or_default();
         let in_json = in_json.trim_matches('"').to_owned();
         for form in [value.to_owned(), in_a_form, in_an_address, in_json] {
-            // Adapters leave control characters out of the words they read.
+            // Adapters remove control characters from the messages they read.
             let characters: Vec<char> =
                 form.chars().filter(|it| !it.is_control()).map(|it| it.to_ascii_lowercase()).collect();
             let is_known = self.secrets.iter().any(|it| it.characters == characters);
@@ -147,8 +142,8 @@ impl Redactor {
         }
     }
 
-    /// Adds whatever may be a secret in what an adapter keeps: long strings that are
-    /// neither words nor addresses.
+    /// Adds every value of an adapter's stored data that may be a secret: long strings that are
+    /// neither words nor URLs.
     fn add_kept(&mut self, kept: &str) {
         let mut values = vec![serde_json::from_str(kept).unwrap_or(serde_json::Value::Null)];
         while let Some(value) = values.pop() {
@@ -171,7 +166,7 @@ impl Hidden {
     fn mark(&self, words: &[char], taken: &mut [bool]) {
         let piece = self.piece.min(self.characters.len());
         let pieces: HashSet<&[char]> = self.characters.windows(piece).collect();
-        // A whole that is short may be a part of another word.
+        // A short text may be part of another word.
         let stands_alone = |at: usize| {
             let is_apart = |it: Option<&char>| it.is_none_or(|it| !it.is_alphanumeric());
             is_apart(at.checked_sub(1).and_then(|it| words.get(it))) && is_apart(words.get(at + piece))
@@ -185,8 +180,8 @@ impl Hidden {
     }
 }
 
-/// Marks what follows the name of a scheme, as in an `Authorization` header, and
-/// whatever looks like a signed token: proofs are made for one request, and
+/// Marks what follows the name of a scheme, as in an `Authorization` header, and everything that
+/// looks like a signed token: proofs are made for one request, and no list of them exists.
 /// nobody has a list of them.
 fn mark_headers(words: &[char], taken: &mut [bool]) {
     let is_of_a_token = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '~' | '+' | '/' | '=');

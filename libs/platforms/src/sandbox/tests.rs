@@ -1,4 +1,4 @@
-//! The adapter against a small server that answers as the network does.
+//! The adapter against a small server with the responses of the network.
 
 mod network;
 
@@ -44,7 +44,6 @@ impl MediaReader for Files {
     }
 }
 
-/// What a test publishes.
 struct Target {
     profile: AccountInfo,
     credentials: Credentials,
@@ -83,7 +82,7 @@ impl Target {
     }
 }
 
-/// Credentials that are changed from outside: a new pair after each refusal.
+/// Credentials that change: a new pair after each refusal.
 #[derive(Default)]
 struct Changing(AtomicU32);
 
@@ -380,7 +379,7 @@ async fn without_our_id_and_secret_it_is_not_now_and_the_network_is_not_asked() 
     assert!(matches!(revoked, Err(AttemptError::RetryLater { retry_at: None, .. })), "{revoked:?}");
     assert!(network.saw().is_empty(), "{:?}", network.saw());
 
-    // What an account's own token does needs neither.
+    // Calls with an account's own token need neither.
     network.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
     adapter.publish(&target.job()).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Renewal and the end of grants.
+//! The refresh and the end of grants.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -12,7 +12,7 @@ use crate::conformance::stage::Stage;
 use crate::connect_flow::RefreshError;
 use crate::refresh_policy::RefreshPolicy;
 
-/// Credentials are renewed again and again, and the new ones work.
+/// Credentials are refreshed several times, and the new ones work.
 pub async fn ended_credentials_are_renewed<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -39,8 +39,8 @@ pub async fn ended_credentials_are_renewed<N: Network>() {
     assert_eq!(stage.network.public().len(), 3);
 }
 
-/// Where a token is exchanged for one that lasts longer: in time it works again and
-/// again, and one that has ended is gone.
+/// For tokens that are exchanged for ones that last longer: the exchange works again and again in
+/// time, and an expired token is gone.
 async fn what_lives_is_lengthened<N: Network>(stage: &Stage<N>, account: &Account) {
     for round in 0..3 {
         let old = stage.credentials().await.unwrap();
@@ -61,8 +61,8 @@ async fn what_lives_is_lengthened<N: Network>(stage: &Stage<N>, account: &Accoun
     assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
 }
 
-/// What an account says of itself later is what it said when it was connected, and
-/// one whose grant was taken away says that, or nothing.
+/// Account info stays as it was when the account was connected. For a revoked grant, the adapter
+/// reports that, or nothing.
 pub async fn an_account_goes_on_saying_the_same_of_itself<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -75,7 +75,7 @@ pub async fn an_account_goes_on_saying_the_same_of_itself<N: Network>() {
     assert!(matches!(after, Ok(_) | Err(AttemptError::Unauthorized { .. })), "{after:?}");
 }
 
-/// A grant has ended only when the platform says so.
+/// Only the platform itself can end a grant.
 pub async fn a_passing_failure_does_not_end_a_grant<N: Network>() {
     let stage = Stage::<N>::new().await;
     stage.connect().await;
@@ -86,7 +86,7 @@ pub async fn a_passing_failure_does_not_end_a_grant<N: Network>() {
 
 async fn only_its_own_word_ends_it<N: Network>(stage: &Stage<N>) {
     if stage.renews_what_lives() {
-        // Young tokens are not lengthened everywhere.
+        // Some platforms do not extend young tokens.
         stage.clock.advance(TimeDelta::days(2));
     }
     let limited = InjectedFault::Limited { retry_after: TimeDelta::seconds(30) };
@@ -103,7 +103,7 @@ async fn only_its_own_word_ends_it<N: Network>(stage: &Stage<N>) {
     stage.renew().await.unwrap();
 }
 
-/// Then the user can be asked to connect the account again.
+/// Then the user can be asked to reconnect the account.
 pub async fn a_grant_that_was_taken_away_is_known_as_gone<N: Network>() {
     let stage = Stage::<N>::new().await;
     stage.connect().await;
@@ -159,7 +159,7 @@ pub async fn what_somebody_else_needs_is_not_given_back<N: Network>() {
     stage.deliver(&mut post).await.unwrap();
 }
 
-/// Just like the grant of a platform's page, though the calls may be others.
+/// Like the grant of a platform's page, though the calls may differ.
 pub async fn what_came_of_typing_is_renewed_and_given_back<N: Network>() {
     let stage = Stage::<N>::new().await;
     if stage.connect_by_typing().await.is_none() || !stage.network.ends_typed_grants() {

@@ -1,5 +1,5 @@
-//! Responses that are not, or not wholly, the platform's: error pages of proxies, CDNs
-//! and firewalls, and bodies that are cut off or missing.
+//! Responses that do not come from the platform, or not as it sent them: error pages of proxies,
+//! CDNs and firewalls, and bodies that are cut off or missing.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
@@ -11,14 +11,13 @@ use crate::conformance::samples::sample;
 use crate::conformance::stage::Stage;
 use crate::connect_flow::RefreshError;
 
-/// With these, nginx, Cloudflare and firewalls answer by themselves; 5xx is with the
-/// other troubles.
+/// Statuses that nginx, Cloudflare and firewalls send themselves; 5xx is in `troubles.rs`.
 const STATUSES: [u16; 6] = [400, 401, 403, 404, 408, 413];
 
-/// With these, an intermediary may answer a call that it has forwarded.
+/// Statuses with which an intermediary may respond to a call that it has forwarded.
 const MAY_BE_FORWARDED: [u16; 5] = [408, 409, 499, 502, 504];
 
-/// The violations that a check finds. It tries all statuses before it fails.
+/// The violations that a check finds. All statuses are tried before it fails.
 #[derive(Default)]
 struct Wrong(Vec<String>);
 
@@ -43,8 +42,8 @@ fn copies<N: Network>(stage: &Stage<N>, text: &str) -> usize {
     stage.network.public().iter().filter(|it| it.text == shown).count()
 }
 
-/// Each page once, and twice in a row. An intermediary cannot refuse a post, and knows
-/// nothing of its grant.
+/// Each page once, and twice in a row. An intermediary cannot refuse a post, and says nothing about
+/// its grant.
 pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -81,8 +80,8 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
     wrong.none();
 }
 
-/// An intermediary replaced the response to a call that was carried out. Where the post cannot be looked up, only some
-/// statuses say that this may have happened.
+/// An intermediary replaced the response to a call that was carried out. If the post cannot be
+/// looked up, only some statuses allow for that.
 pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
     let mut wrong = Wrong::default();
     for (status, has_picture) in [(403, true), (403, false), (408, true), (408, false), (409, false), (504, false)] {
@@ -142,7 +141,7 @@ pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: Network>() {
     wrong.none();
 }
 
-/// With each upload call and with processing.
+/// For each upload call, and for processing.
 pub async fn a_response_that_is_not_the_platforms_delays_a_file<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -193,7 +192,7 @@ pub async fn an_error_page_at_a_look_up_proves_nothing<N: Network>() {
     stage.clock.advance(TimeDelta::minutes(5));
 
     let mut wrong = Wrong::default();
-    // Some look up by repeating the call, or ask first how far the file is.
+    // Some adapters look up by repeating the call, or read first how far the file is.
     let calls = [Call::LookUp, Call::Publish, Call::Process];
     for trouble in STATUSES.map(|status| InjectedFault::Intermediary { status }) {
         if !stage.network.can(Call::LookUp, trouble) {
@@ -240,7 +239,7 @@ pub async fn an_error_page_does_not_end_a_grant<N: Network>() {
     }
     if stage.can_renew() {
         if stage.renews_what_lives() {
-            // Young tokens are not lengthened everywhere.
+            // Some platforms do not extend young tokens.
             stage.clock.advance(TimeDelta::days(2));
         }
         for trouble in pages.into_iter().filter(|it| stage.network.can(Call::Refresh, *it)) {

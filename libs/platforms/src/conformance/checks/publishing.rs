@@ -1,4 +1,4 @@
-//! What goes out, and how it arrives.
+//! What is published, and how it arrives.
 
 use domain::delivery::AttemptError;
 use domain::media::{AltText, FileType, MimeType};
@@ -12,7 +12,7 @@ use crate::conformance::samples::{Sample, sample};
 use crate::conformance::stage::Stage;
 use crate::platform::Step;
 
-/// It is public once, in our words, under the id that the adapter returns.
+/// The text is public once, unchanged, under the id that the adapter returns.
 pub async fn a_text_goes_out_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -31,8 +31,8 @@ pub async fn a_text_goes_out_once<N: Network>() {
     assert_eq!(stage.network.public(), [public]);
 }
 
-/// Each type in a post of its own. A file arrives as it was, or as another picture
-/// where the platform needs a smaller one.
+/// Each type in a post of its own. A file arrives unchanged, or as a fitted picture where the
+/// platform requires one.
 pub async fn every_kind_of_file_it_claims_goes_out<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -69,7 +69,7 @@ pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
     }
 }
 
-/// Each file has the words that are given for it, and no other.
+/// Each file has the alt text that was given for it.
 pub async fn what_files_show_is_said_in_the_words_that_were_given<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -95,7 +95,7 @@ pub async fn what_files_show_is_said_in_the_words_that_were_given<N: Network>() 
     }
 }
 
-/// The most images of a post; `None` where there is no limit.
+/// `None` if the number of images is not limited.
 fn as_many(account: &Account) -> Option<u32> {
     let most = |it: &Rule| match it {
         Rule::MaxImages { max } | Rule::MaxMedia { max } => Some(*max),
@@ -107,8 +107,8 @@ fn as_many(account: &Account) -> Option<u32> {
 /// The longest texts that are tried, in any unit.
 const ENOUGH: usize = 20_000;
 
-/// The longest text that the rules allow is taken by the platform, and one that is
-/// longer by one unit is refused. So a rule that is too lax or too strict fails.
+/// The platform accepts the longest text that the rules allow, and refuses one that is longer by
+/// one unit. So a rule that is too lax or too strict fails.
 pub async fn the_rules_are_those_of_the_platform<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -120,7 +120,7 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
     };
 
     for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪", "क्ष"] {
-        // The longest text of this unit that the rules take.
+        // The longest text of this unit that the rules accept.
         let (mut low, mut high) = (1, ENOUGH);
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -131,7 +131,7 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
         stage.deliver(&mut post).await.unwrap();
         assert_eq!(stage.network.public().last().unwrap().text, longest);
 
-        // What no post can say is no rule of the platform.
+        // A text that no post can have is not limited by the platform.
         if low == ENOUGH || PostText::parse(&unit.repeat(low + 1)).is_err() {
             continue;
         }
@@ -166,8 +166,8 @@ pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
     assert_eq!(stage.network.public().len(), texts.len());
 }
 
-/// Also behind letters of several bytes: platforms count positions in other units
-/// than letters.
+/// Also after characters of several bytes: platforms count positions in other units than
+/// characters.
 pub async fn links_are_where_they_fake_the_text<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -182,8 +182,7 @@ pub async fn links_are_where_they_fake_the_text<N: Network>() {
     }
 }
 
-/// A worker may die after any step, before its outcome is stored. Then the step is
-/// taken again.
+/// A worker may die after any step, before its outcome is stored. Then the step is repeated.
 pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -224,9 +223,8 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     assert_eq!(public[0].media.len(), 2);
 }
 
-/// Checks that a file has arrived: a picture may have been encoded anew, any other
-/// file has the same bytes. A fake for a platform that transcodes says that it
-/// did by the type.
+/// Checks that a file has arrived: a picture may have been encoded again, any other file has the
+/// same bytes. A fake of a platform that transcodes shows it by the type.
 fn arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
     let sent = file.attachment.mime_type;
     let is_transcoded =

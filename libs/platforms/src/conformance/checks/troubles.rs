@@ -1,4 +1,4 @@
-//! Calls fail in every way, and a post goes out once all the same.
+//! Calls fail in every way, and a post is public once all the same.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
@@ -12,7 +12,7 @@ use crate::conformance::stage::Stage;
 
 const LIMITED: InjectedFault = InjectedFault::Limited { retry_after: TimeDelta::seconds(45) };
 
-/// All troubles that pass.
+/// All temporary faults.
 const PASSING: [InjectedFault; 7] = [
     InjectedFault::CutBefore,
     InjectedFault::LoseAnswer,
@@ -23,7 +23,7 @@ const PASSING: [InjectedFault; 7] = [
     LIMITED,
 ];
 
-/// Each trouble once, and twice in a row.
+/// Each fault once, and twice in a row.
 pub async fn whatever_meets_the_public_call_it_goes_out_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -49,8 +49,8 @@ pub async fn whatever_meets_the_public_call_it_goes_out_once<N: Network>() {
     }
 }
 
-/// Where nobody can be asked what became of a call, it is made once, and the user is
-/// told where to look.
+/// If the outcome of a call cannot be looked up, the call is made once, and the user reads where to
+/// look.
 async fn what_is_not_known_is_not_sent_again<N: Network>(stage: &Stage<N>, account: &Account) {
     for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
         let mut post = stage.post(account, &format!("{trouble:?}"), vec![sample(MimeType::Png, 1)]);
@@ -65,7 +65,7 @@ async fn what_is_not_known_is_not_sent_again<N: Network>(stage: &Stage<N>, accou
                 let answer = stage.resolve(&post, since).await;
                 assert!(matches!(&answer, Resolution::Undeterminable { advice } if !advice.is_empty()), "{answer:?}");
             }
-            // It is certain that nothing went out.
+            // It is certain that nothing was published.
             AttemptError::RetryLater { .. } => assert_eq!(stage.network.public().len(), before, "{trouble:?}"),
             other => panic!("{trouble:?}: {other:?}"),
         }
@@ -73,7 +73,7 @@ async fn what_is_not_known_is_not_sent_again<N: Network>(stage: &Stage<N>, accou
     }
 }
 
-/// It is not tried again, and the user reads the platform's words.
+/// It is not retried, and the user reads the platform's message.
 pub async fn a_refusal_is_final_and_says_why<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -87,8 +87,7 @@ pub async fn a_refusal_is_final_and_says_why<N: Network>() {
     assert!(stage.network.public().is_empty());
 }
 
-/// The post waits for the time that the platform names, and is known not to be
-/// public.
+/// The post waits for the time that the platform names, and is known not to be public.
 pub async fn a_limit_is_kept<N: Network>() {
     let stage = Stage::<N>::new().await;
     if !stage.network.can(Call::Publish, LIMITED) {
@@ -106,7 +105,7 @@ pub async fn a_limit_is_kept<N: Network>() {
     assert!(TimeDelta::seconds(44) <= wait && wait <= TimeDelta::seconds(60), "{wait}");
 }
 
-/// Each trouble with each file of a post, and with its processing.
+/// Each fault for each file of a post, and for its processing.
 pub async fn whatever_meets_a_file_it_goes_out_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -122,8 +121,7 @@ pub async fn whatever_meets_a_file_it_goes_out_once<N: Network>() {
             stage.deliver(&mut post).await.unwrap();
 
             if stage.network.calls(call) == before {
-                // This platform has no such call, so the trouble waits for the
-                // next one of its kind.
+                // This platform has no such call, so the fault waits for the next one of its kind.
                 return;
             }
             sent += 1;
@@ -134,8 +132,7 @@ pub async fn whatever_meets_a_file_it_goes_out_once<N: Network>() {
     }
 }
 
-/// While the platform cannot be asked, the adapter never says that a post is not
-/// there.
+/// While the platform does not respond, the adapter never reports a post as missing.
 pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -163,7 +160,7 @@ pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
                 continue;
             }
             stage.network.trouble(Call::LookUp, trouble, 3);
-            // Where a repeat settles it, that meets trouble, too.
+            // If repeating the call settles it, the repetition meets the fault, too.
             stage.network.trouble(Call::Publish, trouble, 3);
             let answer = stage.resolve(&post, since).await;
             assert!(
@@ -177,7 +174,7 @@ pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
     assert_eq!(stage.network.public().len(), 1);
 }
 
-/// Hours later, when idempotency keys are forgotten.
+/// Hours later, when idempotency keys have expired.
 pub async fn a_lost_answer_is_found_much_later<N: Network>() {
     for (trouble, is_there) in [(InjectedFault::LoseAnswer, true), (InjectedFault::CutBefore, false)] {
         let stage = Stage::<N>::new().await;
@@ -207,8 +204,8 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
     }
 }
 
-/// A server repeats the token and the text in its refusals. The user, the log and
-/// the bus hear that it refused, and neither.
+/// A server repeats the token and the text in its errors. The user, the log and the event bus see
+/// the error without them.
 pub async fn what_is_repeated_to_us_is_not_passed_on<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -230,12 +227,11 @@ pub async fn what_is_repeated_to_us_is_not_passed_on<N: Network>() {
             stage.clock.advance(TimeDelta::minutes(1));
         }
     }
-    // Otherwise nothing was repeated, and this would show nothing.
+    // Otherwise nothing was repeated, and the check would prove nothing.
     assert!(!stage.repeats || 0 < taken_out, "nothing had to be taken out");
 }
 
-/// Only a grant that is gone asks for the person; no other failure is taken for
-/// that.
+/// Only a grant that has ended requires the user; no other error counts as its end.
 pub async fn a_grant_that_is_gone_is_told_from_every_other_failure<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;

@@ -36,7 +36,7 @@ fn kind(status: u16, body: &str) -> ErrorKind {
     classify(&TABLE, Effect::Private, status, body).kind
 }
 
-/// One word for what the protocol does next.
+/// The next step of the protocol, in one word.
 fn outcome(setback: &AttemptError) -> &'static str {
     match setback {
         AttemptError::Refused { .. } => "refused",

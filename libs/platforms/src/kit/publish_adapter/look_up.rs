@@ -17,9 +17,9 @@ const MAX_PAGES: usize = 10;
 /// How far a platform's clock may be behind ours.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
-/// How the outcome of a lost publish call is found out.
+/// How the outcome of a lost publish call is found.
 pub(crate) enum LookUpMethod {
-    /// Posts carry our reference and can be asked for by it, so that a post which is not found does not exist.
+    /// Posts have our reference and can be found by it, so a post that is not found does not exist.
     Reference,
     /// The account's posts are listed and compared. With a snapshot, a post is newer than the publish call if the list
     /// did not show it before; without, the list is asked for posts since the call.
@@ -43,7 +43,7 @@ pub(crate) struct PostPage {
     pub(crate) is_sorted: bool,
 }
 
-/// A post as its account lists it.
+/// A post in its account's list.
 pub(crate) struct ListedPost {
     pub(crate) id: String,
     pub(crate) at: Option<DateTime<Utc>>,
@@ -112,7 +112,6 @@ fn next_step_at(job: &PublishRequest<'_>) -> String {
     format!("a post that may be this one is public; check {account} before you publish it again")
 }
 
-/// The account's posts, as the adapter lists and compares them.
 struct List<'a, A: PublishAdapter> {
     adapter: &'a A,
     job: &'a PublishRequest<'a>,
@@ -124,8 +123,8 @@ struct List<'a, A: PublishAdapter> {
 }
 
 impl<A: PublishAdapter> List<'_, A> {
-    /// The posts that are newer than the publish call: until one that was known before, one that is older than the
-    /// call, or the platform's word that there are no more.
+    /// The posts that are newer than the publish call. Reads until a known post, a post older than
+    /// the call, or the end of the list.
     async fn newer(&self, since: DateTime<Utc>) -> Result<Newer<ListedPost>, CallError> {
         let (mut posts, mut next): (Vec<ListedPost>, Option<String>) = (Vec::new(), None);
         for _ in 0..MAX_PAGES {
@@ -143,10 +142,11 @@ impl<A: PublishAdapter> List<'_, A> {
                 return Ok(Newer { posts, is_all: true });
             }
             match page.next {
-                // A cursor that does not move would be read for ever.
+                // A cursor that does not advance would be read without end.
                 Some(it) if Some(&it) != next.as_ref() => next = Some(it),
                 Some(_) => break,
-                // An account that showed posts before and shows none now is a server in trouble.
+                // An account that showed posts before and shows none now indicates a failing
+                // server.
                 None => {
                     let showed_none = self.snapshot.is_none_or(<[String]>::is_empty);
                     return Ok(Newer { is_all: showed_none || !posts.is_empty(), posts });

@@ -1,4 +1,4 @@
-//! What each documented error means.
+//! The meaning of documented errors.
 
 use chrono::{DateTime, Utc};
 use domain::delivery::AttemptError;

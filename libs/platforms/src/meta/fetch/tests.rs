@@ -1,4 +1,4 @@
-//! What is said of a file that nobody can fetch.
+//! Messages about files that cannot be fetched.
 
 use domain::connection::AccountInfo;
 use domain::id::MediaId;
@@ -14,7 +14,7 @@ use crate::account::Credentials;
 use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
 use crate::recognition::NoOtherClaims;
 
-/// Files that are all at this address, if they are anywhere.
+/// Files that are all at this URL, if there is one.
 struct Shelf(Option<String>);
 
 #[async_trait::async_trait]
@@ -36,7 +36,7 @@ impl MediaReader for Shelf {
     }
 }
 
-/// What becomes of a file at this address.
+/// Checks a file at this URL.
 async fn asked(at: Option<String>) -> Result<String, AttemptError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let media_id = MediaId::new(1).unwrap();
@@ -62,7 +62,7 @@ async fn asked(at: Option<String>) -> Result<String, AttemptError> {
     address(&HttpClients::new(AddressPolicy::PublicOnly), &job, &file).await
 }
 
-/// The address of a file whose server answers like this, and never more than once.
+/// The URL of a server that sends this response once.
 async fn answering(status: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -89,7 +89,7 @@ async fn what_can_be_read_from_here_is_given_to_meta() {
     }
 }
 
-/// It is tried again, because the operator may mend it.
+/// It is retried, because the operator may correct it.
 #[tokio::test]
 async fn what_we_cannot_read_ourselves_is_not_given_to_meta_and_the_mac_is_not_said() {
     for status in ["403 Forbidden", "404 Not Found", "302 Found"] {
