@@ -71,7 +71,7 @@ impl Credentials {
     }
 
     /// The token for calls of this account: its own one, else that of the grant.
-    pub fn of_the_account(&self) -> &SecretString {
+    pub fn account_token(&self) -> &SecretString {
         self.own.as_ref().unwrap_or(&self.access_token)
     }
 

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_operator_wrote_is_read_and_never_prints() {
+    fn operator_json_is_read_and_never_prints() {
         let app = read(r#"{"client_id": "us", "client_secret": "very-secret", "note": "ours since spring"}"#).unwrap();
 
         assert_eq!(app.client_id, "us");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_them_is_as_good_as_none() {
+    fn incomplete_client_credentials_are_refused() {
         for written in [
             r#"{"client_id": "", "client_secret": "s"}"#,
             r#"{"client_id": "us", "client_secret": " "}"#,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_withheld_is_not_told() {
+    async fn unavailable_app_returns_no_secrets() {
         assert_eq!(AppUnavailable.credentials().await.unwrap_err(), DependencyError);
         assert_eq!(AppUnavailable.find("key").await.unwrap_err(), DependencyError);
     }

@@ -14,6 +14,6 @@ pub(crate) struct Caller<'a> {
 impl<'a> Caller<'a> {
     /// The caller for the account of a publish request.
     pub(crate) fn of(job: &'a PublishRequest<'_>) -> Self {
-        Self { token: job.credentials.of_the_account(), now: job.now }
+        Self { token: job.credentials.account_token(), now: job.now }
     }
 }

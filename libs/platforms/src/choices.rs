@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_a_platform_lists_can_be_passed_on() {
+    fn listed_choices_are_bounded() {
         let long = "v".repeat(MAX_VALUE + 1);
         let listed = [
             ("b1", "Notice\nboard"),

@@ -133,7 +133,7 @@ impl Platform for Facebook {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let by = Caller { token: credentials.of_the_account(), now };
+        let by = Caller { token: credentials.account_token(), now };
         let told = accounts::one(&self.graph, by, &profile.account_id).await?;
         Ok(told.map(|profile| AccountDetails { profile, rules: kind::rules(accounts::may_comment(credentials)) }))
     }

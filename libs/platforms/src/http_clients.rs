@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pages_may_be_read_without_encryption_and_none_of_ours() {
+    fn only_public_pages_are_read_over_plain_http() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = HttpClients::new(AddressPolicy::PublicOnly);
         let (open, ours) = (Url::parse("http://example.com/").unwrap(), Url::parse("http://127.0.0.1/").unwrap());

@@ -101,7 +101,7 @@ impl Platform for Instagram {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let by = Caller { token: credentials.of_the_account(), now };
+        let by = Caller { token: credentials.account_token(), now };
         let told = self.login.about(by, profile).await?;
         Ok(told.map(|profile| AccountDetails { profile, rules: self.rules() }))
     }

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_lead_of_what_a_post_carries_counts() {
+    fn longest_lead_time_of_the_media_counts() {
         let (short, long) = (TimeDelta::seconds(60), TimeDelta::minutes(10));
         let lead = LeadTimes { images: Some(short), videos: Some(long), ..LeadTimes::NONE };
         let image = an_attachment(1);

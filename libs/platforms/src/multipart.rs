@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_form_is_as_long_as_it_says() {
+    async fn form_has_the_stated_length() {
         let form = with_file(vec![Ok("ab".into()), Ok("c".into())]);
         let (boundary, length) = (form.boundary.clone(), form.length);
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_could_not_be_read_is_told_from_a_request_that_was_cut_off() {
+    async fn unreadable_file_is_distinguished_from_a_cut_off_request() {
         for (last, is_unread) in [(Ok("c".into()), false), (Err(MediaReadError("gone".to_owned())), true)] {
             let form = with_file(vec![Ok("ab".into()), last]);
             let unread = form.unread.clone();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_opened_later_arrives_or_is_unread() {
+    async fn file_opened_later_arrives_or_is_reported_unread() {
         let kept = |opened: Result<&'static str, &str>| {
             let opened = opened.map(|it| stream::iter([Ok(Bytes::from(it))]).boxed());
             std::future::ready(opened.map_err(|it| MediaReadError(it.to_owned())))

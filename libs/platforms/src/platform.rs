@@ -116,7 +116,7 @@ pub trait Platform: Send + Sync {
 /// Connects and disconnects accounts.
 #[async_trait::async_trait]
 pub trait Connect: Platform {
-    /// The rules for an account of which nothing else is known. Posts are checked against
+    /// The rules for an account whose own limits are unknown. Posts are checked against
     /// [`Account::rules`], which is read when the account is connected.
     fn rules(&self) -> Rules;
 

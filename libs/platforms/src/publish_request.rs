@@ -29,7 +29,7 @@ pub struct PublishRequest<'a> {
     pub progress: Option<&'a str>,
     /// Whether an earlier publish call had an unknown outcome. What that call may have published
     /// must not be published in another form.
-    pub doubted: bool,
+    pub may_have_published: bool,
     /// The due second, for platforms that accept a timestamp. Identical in every attempt.
     pub publish_at: DateTime<Utc>,
     /// For a look-up: when the intent of the latest publish call was written. The call began

@@ -110,11 +110,11 @@ impl Claims for NoOtherClaims {
 pub enum Found {
     Public(Published),
     /// A public post has the same content, and no delivery has claimed it.
-    Recognised(Published),
+    Candidate(Published),
     /// Everything published since was read, and ours is not there.
-    NotThere,
+    NotPublished,
     /// Not certain at the moment.
-    Unclear {
+    Pending {
         reason: String,
     },
 }
@@ -123,9 +123,9 @@ impl From<Found> for Resolution {
     fn from(found: Found) -> Self {
         match found {
             Found::Public(published) => Self::Found(published),
-            Found::Recognised(published) => Self::Candidate(published),
-            Found::NotThere => Self::NotFound,
-            Found::Unclear { reason } => Self::Pending { reason },
+            Found::Candidate(published) => Self::Candidate(published),
+            Found::NotPublished => Self::NotFound,
+            Found::Pending { reason } => Self::Pending { reason },
         }
     }
 }
@@ -153,10 +153,10 @@ pub(crate) async fn among<T: Timeline>(
     claims: &dyn Claims,
     now: DateTime<Utc>,
 ) -> Result<Found, T::Error> {
-    let unclear = |reason: &str| Ok(Found::Unclear { reason: reason.to_owned() });
+    let pending = |reason: &str| Ok(Found::Pending { reason: reason.to_owned() });
     let Newer { posts, is_all } = newer;
     let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
-    let Ok(claims) = claims.of(&ids).await else { return unclear(&ClaimsError.to_string()) };
+    let Ok(claims) = claims.of(&ids).await else { return pending(&ClaimsError.to_string()) };
     let claim = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, claim)| *claim);
     let published =
         |post: &T::Post| Published::new(post.id().to_owned(), post.at().unwrap_or(now)).with_url(post.url());
@@ -176,7 +176,7 @@ pub(crate) async fn among<T: Timeline>(
         let likeness = match timeline.likeness(post) {
             Some(likeness) => likeness,
             None if compared == MAX_COMPARED => {
-                return unclear("the account has published too many posts since the publish call");
+                return pending("the account has published too many posts since the publish call");
             }
             None => {
                 compared += 1;
@@ -185,18 +185,18 @@ pub(crate) async fn among<T: Timeline>(
         };
         match likeness {
             PostMatch::It => return Ok(Found::Public(published(post))),
-            PostMatch::Same => return Ok(Found::Recognised(published(post))),
+            PostMatch::Same => return Ok(Found::Candidate(published(post))),
             PostMatch::Doubtful => is_doubtful = true,
             PostMatch::Other => {}
         }
     }
     if is_doubtful {
-        return unclear("a post that the account has published since may be this one");
+        return pending("a post that the account has published since may be this one");
     }
     if is_all {
-        Ok(Found::NotThere)
+        Ok(Found::NotPublished)
     } else {
-        unclear("the list of the account's posts since the publish call is incomplete")
+        pending("the list of the account's posts since the publish call is incomplete")
     }
 }
 

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_folder_of_recordings_is_read() {
+    fn every_recordings_folder_is_read() {
         let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/recordings");
         let folders = std::fs::read_dir(all).unwrap().map(|it| it.unwrap()).filter(|it| it.path().is_dir());
         let folders: BTreeSet<_> = folders.map(|it| it.file_name().into_string().unwrap()).collect();

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lead_grows_with_the_life_of_a_token() {
+    fn lead_grows_with_the_lifetime_of_a_token() {
         let (second, minute, hour, day) =
             (TimeDelta::seconds(1), TimeDelta::minutes(1), TimeDelta::hours(1), TimeDelta::days(1));
         let leads = [
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_refresh_token_nothing_rotates() {
+    fn rotation_needs_a_refresh_token() {
         let lasting = TimeDelta::hours(1);
         let (with, without) = (credentials(Some("refresh"), Some(lasting)), credentials(None, Some(lasting)));
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_renewed_is_looked_at_every_week_and_a_week_before_it_ends_and_then() {
+    fn unrefreshable_credentials_are_due_weekly_before_and_at_expiry() {
         let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
         for (renewal, refresh_token) in [(RefreshPolicy::Never, Some("refresh")), (RefreshPolicy::Rotating, None)] {
             let credentials = credentials(refresh_token, Some(day * 60));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_looked_at_every_week() {
+    fn unlimited_credentials_are_checked_every_week() {
         for renewal in
             [RefreshPolicy::Never, RefreshPolicy::Rotating, RefreshPolicy::Extending, RefreshPolicy::Updating]
         {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_renews_is_used_well_before_its_own_end_and_not_for_every_access_token() {
+    fn refresh_token_is_used_before_it_expires_not_per_access_token() {
         let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
         let hourly = credentials(Some("refresh"), Some(hour));
         let short_lived = Credentials { refresh_expires_at: Some(noon() + day * 2), ..hourly.clone() };

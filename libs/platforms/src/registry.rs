@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn the_platforms_that_are_switched_on_are_there_and_no_others() {
+    fn registry_has_exactly_the_enabled_platforms() {
         assert!(registry(json!({})).unwrap().names().is_empty());
         let one = registry(json!({"sandbox": {"url": "https://sandbox.example/"}})).unwrap();
         assert_eq!(one.names(), ["sandbox"]);
     }
 
     #[test]
-    fn platforms_whose_servers_users_name_know_the_host_of_an_answer() {
+    fn platforms_with_user_named_servers_return_the_host() {
         let settings = json!({"bluesky": {}, "mastodon": {}, "matrix": {}, "telegram": {}, "wordpress": {}});
         let settings: PlatformSettings = serde_json::from_value(settings).unwrap();
         let vault = Arc::new(MemoryVault::default());
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_up_wrongly_is_named() {
+    fn setup_errors_name_the_setting() {
         let said = |platforms| registry(platforms).err().map(|it| it.to_string()).unwrap_or_default();
         assert!(said(json!({"myspace": {}})).contains("unknown platform \"myspace\"; the platforms are "));
         assert!(said(json!({"sandbox": {}})).starts_with("the settings of sandbox: missing field `url`"));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_is_read_and_what_is_none_is_named() {
+    fn budget_is_read_and_invalid_ones_are_named() {
         let some = Budgets::of([("x".to_owned(), MilliDollars::new(5_000))]);
         assert_eq!(budgets_of(json!({"x": {"budget": {"us_cents": 500}}, "bluesky": {}})), Ok(some));
         assert_eq!(budgets_of(json!({"x": {}})), Ok(Budgets::default()));

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_shown_on_one_line_and_not_without_end() {
+    fn message_is_shown_on_one_line_and_shortened() {
         assert_eq!(shown(" one\r\ntwo\u{7}\u{202e} \n"), "onetwo");
         assert_eq!(shown(&"ä".repeat(1000)).chars().count(), MAX_WORDS);
     }

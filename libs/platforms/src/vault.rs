@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn of_two_that_keep_the_first_wins_and_both_know() {
+    async fn first_concurrent_write_wins_and_both_callers_see_it() {
         let vault = MemoryVault::default();
         let one = vault.keep("key", "one".into(), None, Retention::Always).await.unwrap();
         let two = vault.keep("key", "two".into(), None, Retention::Always).await.unwrap();

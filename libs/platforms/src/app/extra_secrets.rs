@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_of_their_kind_and_are_refused_by_name_alone() {
+    fn extra_secrets_of_a_wrong_type_are_refused_by_name() {
         let values: Values = app(r#", "signing_secret": "hush", "audited": true"#).further.read().unwrap();
         assert_eq!((values.signing_secret.expose_secret(), values.audited), ("hush", true));
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_does_not_fit_is_not_used() {
+    async fn invalid_extra_secrets_are_not_used() {
         let checked = |further: &str| Checked::<NoExtraSecrets>::new("example", Arc::new(app(further)));
         assert_eq!(checked("").credentials().await.unwrap().client_id, "us");
         assert_eq!(checked(r#", "signing_secret": "hush""#).credentials().await.unwrap_err(), DependencyError);

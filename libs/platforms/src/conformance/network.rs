@@ -126,11 +126,11 @@ pub trait Network: Send + Sync {
 
     /// Makes the next `count` calls of this kind fail in this way. Replaces an earlier fault for
     /// this kind.
-    fn trouble(&self, call: Call, trouble: InjectedFault, count: usize);
+    fn trouble(&self, call: Call, fault: InjectedFault, count: usize);
 
     /// Whether calls of this kind can fail in this way.
-    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
-        let _ = (call, trouble);
+    fn can(&self, call: Call, fault: InjectedFault) -> bool {
+        let _ = (call, fault);
         true
     }
 
@@ -177,7 +177,7 @@ pub trait Network: Send + Sync {
     /// From now on it is hostile, and leads users in this way to the page of `honest`, with the
     /// redirect URI of its own flow. False if it cannot name another page and that page knows its
     /// clients by keys of their own, so that only
-    /// `the_code_of_one_server_is_not_brought_to_another` applies. Required where
+    /// `code_of_one_server_is_not_sent_to_another` applies. Required where
     /// [`Network::answers_naming_it`].
     fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool
     where

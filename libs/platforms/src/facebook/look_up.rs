@@ -170,7 +170,7 @@ async fn of_video(of: &Facebook, job: &PublishRequest<'_>, form: Form<'_>, video
     }
     match status.failed() {
         Some(reason) => Resolution::Refused { reason },
-        // The same video may be published again: it is one object.
+        // Publishing this video again is safe: it is one object.
         None => Resolution::NotPublished,
     }
 }

@@ -90,7 +90,7 @@ async fn of_a_post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress,
     }
     // Only our post can show our pictures already (1366051). The same text may be another post's, unless an earlier call
     // arrived.
-    let may_be_ours = job.doubted || error.has_code(&["1366051"]);
+    let may_be_ours = job.may_have_published || error.has_code(&["1366051"]);
     if error.kind == ErrorKind::Duplicate && !may_be_ours {
         return AttemptError::Refused {
             reason: format!(
@@ -116,7 +116,7 @@ async fn photo_story(of: &Facebook, job: &PublishRequest<'_>, progress: &Progres
     match of.graph.post::<Told>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
         Ok(answered) => Ok(Published::new(answered.body.post_id, job.now)),
         // A picture of ours is in no other story.
-        Err(error) if job.doubted && matches!(error.kind, ErrorKind::Duplicate | ErrorKind::InvalidPost) => {
+        Err(error) if job.may_have_published && matches!(error.kind, ErrorKind::Duplicate | ErrorKind::InvalidPost) => {
             match look_up::story(of, job, progress).await {
                 Ok(Some(published)) => Ok(published),
                 Ok(None) | Err(_) => Err(of_a_post(of, job, progress, error).await),
@@ -157,7 +157,9 @@ async fn of_video_failed(of: &Facebook, job: &PublishRequest<'_>, video: &Video,
         Ok(asked) if asked.body.is_public() || asked.body.is_on_its_way() => {
             AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message }
         }
-        Err(_) if job.doubted => AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message },
+        Err(_) if job.may_have_published => {
+            AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message }
+        }
         Ok(_) | Err(_) => of.graph.confirmed(job, error).await.into(),
     }
 }

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_told_apart() {
+    fn phases_are_classified() {
         let uploading = status(&json!({ "video_status": "processing",
             "uploading_phase": { "status": "in_progress", "bytes_transfered": 50_002 },
             "processing_phase": { "status": "not_started" }, "publishing_phase": { "status": "not_started" } }));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_says_why() {
+    fn failed_video_has_the_reason() {
         let failed = status(&json!({ "video_status": "error", "processing_phase": {
             "status": "error", "errors": [{ "code": 1_363_128, "message": "Duration too long" }] } }));
         assert_eq!(failed.failed().unwrap(), "Facebook could not process the video: Duration too long");

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_that_calls_take_is_kept() {
+    fn account_id_is_the_one_that_calls_accept() {
         let member: Member = serde_json::from_value(json!({
             "id": "99", "user_id": "17841400000000001", "username": "keeper_ada", "name": " ", "account_type": "Business",
         }))
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_personal_account_is_told_what_to_do() {
+    fn personal_account_is_refused_with_advice() {
         let member: Member =
             serde_json::from_value(json!({ "user_id": "1", "username": "ada", "account_type": "PERSONAL" })).unwrap();
         assert!(member.check().unwrap_err().to_string().contains("switch it to a professional"));

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn somebody_is_named_and_perhaps_placed() {
+    fn tag_has_a_name_and_an_optional_position() {
         let said = |written, places| Some(Tag::read(written)?.json(places));
         let (plain, placed) = ("keeper_ada", "keeper.bo 0.25 1");
         assert_eq!(said(plain, Places::Needed), Some(json!({ "username": "keeper_ada", "x": 0.5, "y": 0.5 })));

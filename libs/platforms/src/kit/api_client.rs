@@ -69,13 +69,13 @@ impl<'a> Auth<'a> {
     }
 
     pub(crate) fn account(credentials: &'a Credentials, now: DateTime<Utc>) -> Self {
-        Self::token(credentials.of_the_account(), now)
+        Self::token(credentials.account_token(), now)
     }
 
     /// The credentials of the post's account, and whether an earlier publish call may have
     /// published.
     pub(crate) fn post(job: &PublishRequest<'a>) -> Self {
-        Self { may_have_published: job.doubted, ..Self::account(job.credentials, job.now) }
+        Self { may_have_published: job.may_have_published, ..Self::account(job.credentials, job.now) }
     }
 
     /// Without an `Authorization` header, for calls that the URL, the form or another header authorizes.

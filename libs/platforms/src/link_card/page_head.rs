@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_how_it_wants_to_be_shown() {
+    fn open_graph_tags_are_read() {
         let page = r#"<!doctype html><HTML><head><!-- <title>Old</title> -->
             <title>Plain</title><script>var s = '<meta property="og:title" content="Script">';</script>
             <meta property="og:title" content="Tea &amp; biscuits &#x2014; &#39;today&#39;">
@@ -97,21 +97,21 @@ mod tests {
     }
 
     #[test]
-    fn the_title_is_taken_where_nothing_better_is_said() {
+    fn title_is_used_without_open_graph_tags() {
         assert_eq!(read("<title>\n Just\t this </title>"), head("Just this", "", ""));
         assert_eq!(read("<title></title><meta property='og:title' content=' '>"), head("", "", ""));
         assert_eq!(read("no page"), PageHead::default());
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_out() {
+    fn unreadable_values_are_omitted() {
         assert_eq!(read("<title>Caf\u{fffd}</title>"), PageHead::default());
         assert_eq!(read(&format!("<title>{}</title>", "x".repeat(1000))).title.map(|it| it.len()), Some(MAX_TITLE));
     }
 
     proptest! {
         #[test]
-        fn reading_ends_whatever_it_reads(page in "(<|>|=|/|\"|'|&|;|#|<!--|-->|<meta |property=|content=|og:title|<script>|</|<title>|\\PC| ){0,60}") {
+        fn reading_ends_for_any_input(page in "(<|>|=|/|\"|'|&|;|#|<!--|-->|<meta |property=|content=|og:title|<script>|</|<title>|\\PC| ){0,60}") {
             read(&page);
         }
     }

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proof_is_the_token_signed_with_the_secret() {
+    fn proof_is_the_token_signed_with_the_secret() {
         // From RFC 4231, test case 2.
         let (secret, token) = ("Jefe".into(), "what do ya want for nothing?".into());
         assert_eq!(proof(&secret, &token), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");

@@ -1,7 +1,7 @@
 //! The permissions that a user has granted or declined.
 //!
-//! Facts: on Facebook's page, users may decline permissions one by one. The callback has a code all
-//! the same; the granted permissions have to be read. Source:
+//! Facts: on Facebook's page, users may decline permissions one by one. Even then, the callback
+//! has a code, so the granted permissions have to be read. Source:
 //! `facebook-login/guides/permissions/request-revoke`.
 
 use serde::Deserialize;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_declined_is_named() {
+    fn declined_permissions_are_named() {
         let permissions = Permissions { granted: vec!["a".to_owned(), "b".to_owned()] };
         assert!(permissions.need(&["a", "b"]).is_ok() && permissions.have("a") && !permissions.have("c"));
         let refusal = permissions.need(&["a", "c", "d"]).unwrap_err().to_string();

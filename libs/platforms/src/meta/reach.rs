@@ -44,7 +44,7 @@ mod tests {
     static ERRORS: ErrorTable = errors::table("Threads");
 
     #[test]
-    fn from_a_machine_that_nobody_reaches_nothing_is_connected_but_what_runs_beside_it() {
+    fn unreachable_deployment_connects_only_local_fakes() {
         let check = |origin: &str, platform: &str| {
             let graph = Graph::new(HttpClients::new(AddressPolicy::PublicOnly), platform, Version::THREADS, &ERRORS);
             graph.check_reach(&CallbackUrls::of(origin, "threads")).map_err(|it| it.to_string())

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_app_s_secret_has_signed_is_believed() {
+    fn callback_signed_with_the_app_secret_is_accepted() {
         let an_hour_ago = noon() - TimeDelta::hours(1);
         let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": "218471", "issued_at": an_hour_ago.timestamp() });
         let notice = DeauthorizationCallback { grant: "218471".to_owned(), at: an_hour_ago };
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forged_is_not() {
+    fn forged_callback_is_refused() {
         let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": "218471" });
         let true_one = signed("app-secret", &payload);
         let (signature, _) = true_one.split_once('.').unwrap();

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_figure_counts() {
+    fn highest_usage_counts() {
         let app = (OF_THE_APP, r#"{"call_count":28,"total_time":25,"total_cputime":91}"#);
         let account = (
             OF_THE_ACCOUNT,
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_wait_does_near_the_limit() {
+    fn calls_wait_near_the_limit() {
         let soon = noon() + TimeDelta::seconds(3);
         for (percent, expected) in [(0, soon), (79, soon), (80, noon() + SLOWLY), (100, noon() + SLOWLY)] {
             assert_eq!(Usage { percent, minutes: 0 }.not_before(soon, noon()), expected, "{percent}");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_ends_when_meta_says_so() {
+    fn rate_limit_ends_at_the_stated_time() {
         for (minutes, expected) in [("0", None), ("19", Some(19)), ("18446744073709551615", Some(24 * 60))] {
             let said = format!(r#"{{"17":[{{"call_count":100,"estimated_time_to_regain_access":{minutes}}}]}}"#);
             let name = HeaderName::from_static(OF_THE_ACCOUNT);

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_are_told_in_time_that_a_version_ends() {
+    fn operator_is_warned_before_a_version_ends() {
         let on = |day: &str| Version::GRAPH.warning(format!("{day}T12:00:00Z").parse().unwrap());
         assert_eq!(on("2028-04-29"), None);
         assert!(on("2028-04-30").is_some_and(|it| it.contains("ends on 2028-07-29")));

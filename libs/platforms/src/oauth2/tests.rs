@@ -67,7 +67,7 @@ const LENGTHENED: Dialect = Dialect {
 };
 
 #[tokio::test]
-async fn the_page_is_told_what_each_platform_wants_to_know() {
+async fn authorization_url_follows_the_dialect() {
     let server = Server::start().await;
     let url = async |dialect, further: &[(&str, &str)]| {
         server.oauth(dialect).authorization_url(&request(), SCOPES, further).await.unwrap()
@@ -86,7 +86,7 @@ async fn the_page_is_told_what_each_platform_wants_to_know() {
 }
 
 #[tokio::test]
-async fn a_code_is_brought_as_each_platform_wants_it() {
+async fn code_exchange_follows_the_dialect() {
     const REDIRECT: &str = "http://us/connect/callback/example";
     for (dialect, sent) in [
         (
@@ -123,7 +123,7 @@ async fn a_code_is_brought_as_each_platform_wants_it() {
 }
 
 #[tokio::test]
-async fn a_short_token_is_exchanged_for_one_that_lasts_and_that_is_extended() {
+async fn short_token_is_exchanged_for_a_long_lived_one_and_extended() {
     let server = Server::start().await;
     server.answers(
         200,
@@ -154,7 +154,7 @@ async fn a_short_token_is_exchanged_for_one_that_lasts_and_that_is_extended() {
 }
 
 #[tokio::test]
-async fn a_renewal_keeps_what_does_not_come_back() {
+async fn refresh_keeps_fields_that_the_response_omits() {
     let server = Server::start().await;
     server.answers(200, json!({"access_token": "a2", "refresh_token": "", "expires_in": 60}));
     server.answers(200, json!({"access_token": "a3", "refresh_token": "r3"}));
@@ -174,7 +174,7 @@ async fn a_renewal_keeps_what_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault() {
+async fn grant_ends_only_with_a_documented_code_of_the_platform() {
     use Dialect as D;
     const STRICT: Dialect = Dialect { gone: &["invalid_grant", "invalid_request"], ..Dialect::STANDARD };
     for (dialect, status, answer, outcome) in [
@@ -256,7 +256,7 @@ async fn a_connect_flow_ends_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_grant_is_given_back_and_one_that_ended_is_as_good_as_that() {
+async fn grant_is_revoked_and_an_ended_one_counts_as_revoked() {
     const ACCESS: Dialect = Dialect { revocation: TokenCall { of: Of::Access, ..TokenCall::REVOCATION }, ..KEYS };
     for (status, answer, outcome) in [
         (200, json!({}), "Ok(())"),
@@ -291,7 +291,7 @@ async fn a_grant_is_given_back_and_one_that_ended_is_as_good_as_that() {
 }
 
 #[tokio::test]
-async fn where_nobody_answers_nothing_is_said_to_be_gone() {
+async fn missing_response_does_not_end_a_grant() {
     let server = Server::start().await;
     let cut = server.oauth(&Dialect::STANDARD);
     assert!(matches!(cut.refresh(&credentials(), noon()).await, Err(RefreshError::Unreachable(_))));

@@ -9,7 +9,7 @@ use crate::account::Credentials;
 use crate::connect_flow::{Callback, Field, FieldValues, PendingApproval};
 use crate::publish_request::PublishRequest;
 
-const TAKEN_OUT: &str = "[…]";
+const REDACTED: &str = "[…]";
 
 /// This many consecutive characters of a secret are redacted: messages are shortened, and may end
 /// within a secret.
@@ -40,67 +40,67 @@ struct Hidden {
 }
 
 impl Redactor {
-    pub(super) fn of(credentials: &Credentials) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
-        unsaid.add_secret(credentials.access_token.expose_secret());
+    pub(super) fn for_credentials(credentials: &Credentials) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
+        redactor.add_secret(credentials.access_token.expose_secret());
         for token in credentials.refresh_token.iter().chain(&credentials.own) {
-            unsaid.add_secret(token.expose_secret());
+            redactor.add_secret(token.expose_secret());
         }
         if let Some(extra) = &credentials.extra {
-            unsaid.add_kept(extra.expose_secret());
+            redactor.add_kept(extra.expose_secret());
         }
-        unsaid
+        redactor
     }
 
-    pub(super) fn of_job(job: &PublishRequest<'_>) -> Self {
-        let mut unsaid = Self::of(job.credentials);
-        unsaid.add(job.text, PIECE_OF_A_TEXT);
-        unsaid
+    pub(super) fn for_request(job: &PublishRequest<'_>) -> Self {
+        let mut redactor = Self::for_credentials(job.credentials);
+        redactor.add(job.text, PIECE_OF_A_TEXT);
+        redactor
     }
 
-    pub(super) fn token(token: &SecretString) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
-        unsaid.add_secret(token.expose_secret());
-        unsaid
+    pub(super) fn for_token(token: &SecretString) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
+        redactor.add_secret(token.expose_secret());
+        redactor
     }
 
     /// The secret fields of a form.
-    pub(super) fn typed(answers: &FieldValues, fields: &[Field]) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
+    pub(super) fn for_form(answers: &FieldValues, fields: &[Field]) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
         let secret = fields.iter().filter(|it| it.secret).filter_map(|it| answers.get(it.name));
         for answer in secret {
-            unsaid.add_secret(answer.expose_secret());
+            redactor.add_secret(answer.expose_secret());
         }
-        unsaid
+        redactor
     }
 
     /// The verifier and the adapter state of a pending approval.
-    pub(super) fn of_awaited(awaited: &PendingApproval) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
-        unsaid.add_secret(awaited.verifier.expose_secret());
+    pub(super) fn for_approval(awaited: &PendingApproval) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
+        redactor.add_secret(awaited.verifier.expose_secret());
         if let Some(memory) = &awaited.adapter_state {
-            unsaid.add_kept(memory.expose_secret());
+            redactor.add_kept(memory.expose_secret());
         }
-        unsaid
+        redactor
     }
 
     /// The query of a callback, the verifier and the adapter state.
-    pub(super) fn of_callback(callback: &Callback) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
-        unsaid.add_secret(callback.verifier.expose_secret());
+    pub(super) fn for_callback(callback: &Callback) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
+        redactor.add_secret(callback.verifier.expose_secret());
         for name in ["code", "loginToken", "password", "state"] {
             if let Some(value) = callback.query.get(name) {
-                unsaid.add_secret(value);
+                redactor.add_secret(value);
             }
         }
         if let Some(memory) = &callback.adapter_state {
-            unsaid.add_kept(memory.expose_secret());
+            redactor.add_kept(memory.expose_secret());
         }
-        unsaid
+        redactor
     }
 
     /// The message without any of these values.
-    pub(super) fn out_of(&self, words: &str) -> String {
+    pub(super) fn redact(&self, words: &str) -> String {
         let shown: Vec<char> = words.chars().collect();
         let characters: Vec<char> = shown.iter().map(char::to_ascii_lowercase).collect();
         let mut taken = vec![false; characters.len()];
@@ -112,7 +112,7 @@ impl Redactor {
         let mut was_taken = false;
         for (character, is_taken) in shown.into_iter().zip(taken) {
             match (is_taken, was_taken) {
-                (true, false) => kept.push_str(TAKEN_OUT),
+                (true, false) => kept.push_str(REDACTED),
                 (true, true) => {}
                 (false, _) => kept.push(character),
             }
@@ -208,19 +208,19 @@ mod tests {
     const TOKEN: &str = "Zx81-harbour_9f3c2a77b1";
     const TEXT: &str = "The ferry leaves at eight,\nwhatever the weather – \"bring\" a coat.";
 
-    fn unsaid() -> Redactor {
-        let mut unsaid = Redactor::of(&Credentials {
+    fn redactor() -> Redactor {
+        let mut redactor = Redactor::for_credentials(&Credentials {
             refresh_token: Some("refresh-5521-abcd".into()),
             extra: Some(r#"{"server":"https://harbour.example","app":{"client_secret":"kept-secret-0451"}}"#.into()),
             own: Some("own-page-7731-qwer".into()),
             ..Credentials::new(TOKEN.into())
         });
-        unsaid.add(TEXT, PIECE_OF_A_TEXT);
-        unsaid
+        redactor.add(TEXT, PIECE_OF_A_TEXT);
+        redactor
     }
 
     #[test]
-    fn whatever_form_a_request_is_repeated_in_nothing_of_it_is_passed_on() {
+    fn repeated_request_is_redacted_in_every_encoding() {
         for repeated in [
             format!("no: Bearer {TOKEN}"),
             format!("no: {}", TOKEN.to_uppercase()),
@@ -233,8 +233,8 @@ mod tests {
             "no: refresh_token=refresh-5521-abcd&client_secret=kept-secret-0451".to_owned(),
             "no: page=own-page-7731-qwer".to_owned(),
         ] {
-            let said = unsaid().out_of(&repeated);
-            assert!(said.starts_with("no: ") && said.contains(TAKEN_OUT), "{said}");
+            let said = redactor().redact(&repeated);
+            assert!(said.starts_with("no: ") && said.contains(REDACTED), "{said}");
             for piece in ["ferry leaves", "ferry+leaves", "weather", "81-harbo", "5521", "0451", "7731"] {
                 assert!(!said.to_lowercase().contains(piece), "{piece} of {repeated} in {said}");
             }
@@ -242,35 +242,35 @@ mod tests {
     }
 
     #[test]
-    fn proofs_that_nobody_has_a_list_of_are_taken_out() {
+    fn signed_proofs_are_redacted() {
         for (repeated, said) in [
             ("Authorization: DPoP abcdefghij", "Authorization: DPoP […]"),
             ("Basic Y2xpZW50OnNlY3JldA== is wrong", "Basic […] is wrong"),
             ("proof eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl", "proof […]"),
         ] {
-            assert_eq!(Redactor { secrets: Vec::new() }.out_of(repeated), said);
+            assert_eq!(Redactor { secrets: Vec::new() }.redact(repeated), said);
         }
     }
 
     #[test]
-    fn a_platforms_own_words_stay() {
+    fn platform_message_without_secrets_stays() {
         for words in [
             "Validation failed: Text contained a disallowed hashtag: ferry",
             "the bearer of this token may not post; DPoP is needed",
             "harbour.example does not take 12 files; 4 are the most",
             "it answered 500 Internal Server Error",
         ] {
-            assert_eq!(unsaid().out_of(words), words);
+            assert_eq!(redactor().redact(words), words);
         }
     }
 
     #[test]
-    fn a_short_text_is_taken_out_where_it_stands_alone() {
-        let mut unsaid = Redactor { secrets: Vec::new() };
-        unsaid.add("Test", PIECE_OF_A_TEXT);
-        assert_eq!(unsaid.out_of("'test' is not wanted, testing is"), "'[…]' is not wanted, testing is");
-        let mut unsaid = Redactor { secrets: Vec::new() };
-        unsaid.add("a", PIECE_OF_A_TEXT);
-        assert_eq!(unsaid.out_of("a file is too large"), "a file is too large");
+    fn short_text_is_redacted_as_a_whole_word() {
+        let mut redactor = Redactor { secrets: Vec::new() };
+        redactor.add("Test", PIECE_OF_A_TEXT);
+        assert_eq!(redactor.redact("'test' is not wanted, testing is"), "'[…]' is not wanted, testing is");
+        let mut redactor = Redactor { secrets: Vec::new() };
+        redactor.add("a", PIECE_OF_A_TEXT);
+        assert_eq!(redactor.redact("a file is too large"), "a file is too large");
     }
 }

@@ -13,7 +13,7 @@ use crate::conformance::stage::Stage;
 use crate::platform::Step;
 
 /// The text is public once, unchanged, under the id that the adapter returns.
-pub async fn a_text_goes_out_once<N: Network>() {
+pub async fn text_is_published_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     if needs_media(&account) {
@@ -33,7 +33,7 @@ pub async fn a_text_goes_out_once<N: Network>() {
 
 /// Each type in a post of its own. A file arrives unchanged, or as a fitted picture where the
 /// platform requires one.
-pub async fn every_kind_of_file_it_claims_goes_out<N: Network>() {
+pub async fn every_supported_file_type_is_published<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     for (sent, mime_type) in (1..).zip(claimed(&account)) {
@@ -53,7 +53,7 @@ pub async fn every_kind_of_file_it_claims_goes_out<N: Network>() {
 }
 
 /// In the order of the post.
-pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
+pub async fn maximum_number_of_files_is_published_in_order<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let count = u8::try_from(as_many(&account).unwrap_or(1).min(20)).unwrap();
@@ -70,7 +70,7 @@ pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
 }
 
 /// Each file has the alt text that was given for it.
-pub async fn what_files_show_is_said_in_the_words_that_were_given<N: Network>() {
+pub async fn files_have_their_alt_texts<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let words = |raw: &str| Some(AltText::parse(raw).unwrap());
@@ -109,7 +109,7 @@ const ENOUGH: usize = 20_000;
 
 /// The platform accepts the longest text that the rules allow, and refuses one that is longer by
 /// one unit. So a rule that is too lax or too strict fails.
-pub async fn the_rules_are_those_of_the_platform<N: Network>() {
+pub async fn rules_match_the_platform<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
@@ -145,7 +145,7 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
 }
 
 /// Nothing is lost, trimmed or normalized.
-pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
+pub async fn text_in_all_scripts_arrives_unchanged<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
@@ -168,7 +168,7 @@ pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
 
 /// Also after characters of several bytes: platforms count positions in other units than
 /// characters.
-pub async fn links_are_where_they_fake_the_text<N: Network>() {
+pub async fn links_cover_their_urls_in_the_text<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
@@ -183,7 +183,7 @@ pub async fn links_are_where_they_fake_the_text<N: Network>() {
 }
 
 /// A worker may die after any step, before its outcome is stored. Then the step is repeated.
-pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
+pub async fn repeated_steps_change_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];

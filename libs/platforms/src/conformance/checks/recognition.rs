@@ -40,8 +40,8 @@ fn pictures(account: &Account, number: u8) -> Vec<Sample> {
 
 /// Two posts with the same text ten seconds apart, with different pictures and without any. The
 /// call for the second is cut off before or after it was carried out.
-pub async fn the_same_words_twice_are_two_posts<N: Network>() {
-    for trouble in [InjectedFault::CutBefore, InjectedFault::LoseAnswer] {
+pub async fn equal_texts_are_two_posts<N: Network>() {
+    for fault in [InjectedFault::CutBefore, InjectedFault::LoseAnswer] {
         for has_picture in [false, true] {
             let stage = Stage::<N>::new().await;
             let account = stage.connect().await;
@@ -60,18 +60,18 @@ pub async fn the_same_words_twice_are_two_posts<N: Network>() {
             stage.prepare_all(&mut second, &mut Vec::new()).await.unwrap();
             let first = stage.deliver(&mut first).await.unwrap().published;
 
-            stage.network.trouble(Call::Publish, trouble, 1);
+            stage.network.trouble(Call::Publish, fault, 1);
             let second = stage.deliver(&mut second).await.unwrap().published;
 
             let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
-            assert_eq!(public, [first.platform_post_id, second.platform_post_id], "{trouble:?} {has_picture}");
+            assert_eq!(public, [first.platform_post_id, second.platform_post_id], "{fault:?} {has_picture}");
         }
     }
 }
 
 /// This service and another program publish other posts with as many files, after the call was cut
 /// off.
-pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
+pub async fn lost_call_is_repeated_despite_newer_posts<N: Network>() {
     for has_picture in [false, true] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
@@ -114,7 +114,7 @@ pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
 }
 
 /// Also if a server changes them for display.
-pub async fn everyday_texts_are_recognised<N: Network>() {
+pub async fn everyday_texts_are_recognized<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     if !stage.network.can_be_asked() {
@@ -142,7 +142,7 @@ const LOOK_UPS: [TimeDelta; 4] =
 /// More posts than one page of any list has, and more than an adapter reads. A post that is not
 /// found among them has an unknown outcome: it is never reported as missing, and never as another
 /// post.
-pub async fn a_lost_post_is_not_missed_among_posts_by_hand<N: Network>() {
+pub async fn lost_post_is_found_among_manual_posts<N: Network>() {
     for (count, has_picture) in [(25, false), (25, true), (400, false), (400, true)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
@@ -184,7 +184,7 @@ pub async fn a_lost_post_is_not_missed_among_posts_by_hand<N: Network>() {
 
 /// The call did not arrive. None of the others is claimed, and the post is sent again only if a
 /// complete list does not have it.
-pub async fn posts_by_hand_are_not_claimed<N: Network>() {
+pub async fn manual_posts_are_not_claimed<N: Network>() {
     for has_picture in [false, true] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;

@@ -37,14 +37,14 @@ async fn decisions<N: Network>(stage: &Stage<N>) -> Vec<String> {
     for (call, mime_type) in
         [(Call::Publish, MimeType::Png), (Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4)]
     {
-        for trouble in TROUBLES.into_iter().filter(|it| stage.network.can(call, *it)) {
-            let mut post = stage.post(&account, &format!("{call:?} {trouble:?}"), vec![sample(mime_type, 1)]);
-            stage.network.trouble(call, trouble, 1);
+        for fault in TROUBLES.into_iter().filter(|it| stage.network.can(call, *it)) {
+            let mut post = stage.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
+            stage.network.trouble(call, fault, 1);
             let prepared = stage.prepare_all(&mut post, &mut Vec::new()).await;
             stage.clock.skip_to(post.publish_at);
             let published = if prepared.is_ok() { kind(stage.publish(&post).await) } else { String::new() };
-            decided.push(format!("{call:?} {trouble:?}: {} {published}", kind(prepared)));
-            stage.network.trouble(call, trouble, 0);
+            decided.push(format!("{call:?} {fault:?}: {} {published}", kind(prepared)));
+            stage.network.trouble(call, fault, 0);
             stage.clock.advance(TimeDelta::minutes(1));
         }
     }

@@ -24,26 +24,26 @@ const PASSING: [InjectedFault; 7] = [
 ];
 
 /// Each fault once, and twice in a row.
-pub async fn whatever_meets_the_public_call_it_goes_out_once<N: Network>() {
+pub async fn every_fault_of_the_publish_call_publishes_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     if !stage.network.can_be_asked() {
-        return what_is_not_known_is_not_sent_again(&stage, &account).await;
+        return check_unknown_outcome_is_not_sent_again(&stage, &account).await;
     }
     let mut sent = 0;
-    for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+    for fault in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
         for count in [1, 2] {
-            stage.network.trouble(Call::Publish, trouble, count);
-            let mut post = stage.post(&account, &format!("{trouble:?} {count}"), vec![sample(MimeType::Png, 1)]);
+            stage.network.trouble(Call::Publish, fault, count);
+            let mut post = stage.post(&account, &format!("{fault:?} {count}"), vec![sample(MimeType::Png, 1)]);
 
             let passage = stage.deliver(&mut post).await.unwrap();
 
             sent += 1;
-            assert!(!passage.setbacks.is_empty(), "{trouble:?} was not met");
+            assert!(!passage.setbacks.is_empty(), "{fault:?} was not met");
             let public = stage.network.public();
-            assert_eq!(public.len(), sent, "{trouble:?}, {count} times");
+            assert_eq!(public.len(), sent, "{fault:?}, {count} times");
             assert_eq!(public[sent - 1].text, stage.network.shown(&post.text));
-            assert_eq!(public[sent - 1].id, passage.published.platform_post_id, "{trouble:?}");
+            assert_eq!(public[sent - 1].id, passage.published.platform_post_id, "{fault:?}");
         }
         stage.clock.advance(TimeDelta::minutes(1));
     }
@@ -51,14 +51,14 @@ pub async fn whatever_meets_the_public_call_it_goes_out_once<N: Network>() {
 
 /// If the outcome of a call cannot be looked up, the call is made once, and the user reads where to
 /// look.
-async fn what_is_not_known_is_not_sent_again<N: Network>(stage: &Stage<N>, account: &Account) {
-    for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
-        let mut post = stage.post(account, &format!("{trouble:?}"), vec![sample(MimeType::Png, 1)]);
+async fn check_unknown_outcome_is_not_sent_again<N: Network>(stage: &Stage<N>, account: &Account) {
+    for fault in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+        let mut post = stage.post(account, &format!("{fault:?}"), vec![sample(MimeType::Png, 1)]);
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         stage.clock.skip_to(post.publish_at);
         let since = stage.clock.now();
         let before = stage.network.public().len();
-        stage.network.trouble(Call::Publish, trouble, 1);
+        stage.network.trouble(Call::Publish, fault, 1);
 
         match stage.publish(&post).await.unwrap_err() {
             AttemptError::Unknown { .. } => {
@@ -66,15 +66,15 @@ async fn what_is_not_known_is_not_sent_again<N: Network>(stage: &Stage<N>, accou
                 assert!(matches!(&answer, Resolution::Undeterminable { advice } if !advice.is_empty()), "{answer:?}");
             }
             // It is certain that nothing was published.
-            AttemptError::RetryLater { .. } => assert_eq!(stage.network.public().len(), before, "{trouble:?}"),
-            other => panic!("{trouble:?}: {other:?}"),
+            AttemptError::RetryLater { .. } => assert_eq!(stage.network.public().len(), before, "{fault:?}"),
+            other => panic!("{fault:?}: {other:?}"),
         }
         stage.clock.advance(TimeDelta::minutes(1));
     }
 }
 
 /// It is not retried, and the user reads the platform's message.
-pub async fn a_refusal_is_final_and_says_why<N: Network>() {
+pub async fn refusal_is_final_and_has_the_reason<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 1);
@@ -88,7 +88,7 @@ pub async fn a_refusal_is_final_and_says_why<N: Network>() {
 }
 
 /// The post waits for the time that the platform names, and is known not to be public.
-pub async fn a_limit_is_kept<N: Network>() {
+pub async fn rate_limit_delays_the_post<N: Network>() {
     let stage = Stage::<N>::new().await;
     if !stage.network.can(Call::Publish, LIMITED) {
         return;
@@ -106,17 +106,17 @@ pub async fn a_limit_is_kept<N: Network>() {
 }
 
 /// Each fault for each file of a post, and for its processing.
-pub async fn whatever_meets_a_file_it_goes_out_once<N: Network>() {
+pub async fn every_fault_of_an_upload_publishes_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let mut sent = 0;
     for (call, mime_type) in
         [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
     {
-        for trouble in PASSING.into_iter().filter(|it| stage.network.can(call, *it)) {
-            stage.network.trouble(call, trouble, 1);
+        for fault in PASSING.into_iter().filter(|it| stage.network.can(call, *it)) {
+            stage.network.trouble(call, fault, 1);
             let before = stage.network.calls(call);
-            let mut post = stage.post(&account, &format!("{call:?} {trouble:?}"), vec![sample(mime_type, 1)]);
+            let mut post = stage.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
 
             stage.deliver(&mut post).await.unwrap();
 
@@ -126,17 +126,17 @@ pub async fn whatever_meets_a_file_it_goes_out_once<N: Network>() {
             }
             sent += 1;
             let public = stage.network.public();
-            assert_eq!(public.len(), sent, "{call:?} {trouble:?}");
+            assert_eq!(public.len(), sent, "{call:?} {fault:?}");
             assert_eq!(public[sent - 1].media.len(), 1);
         }
     }
 }
 
 /// While the platform does not respond, the adapter never reports a post as missing.
-pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
+pub async fn failed_look_up_decides_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let mut post = stage.post(&account, "in doubt", vec![sample(MimeType::Png, 1)]);
+    let mut post = stage.post(&account, "unknown outcome", vec![sample(MimeType::Png, 1)]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     stage.clock.skip_to(post.publish_at);
     let since = stage.clock.now();
@@ -149,34 +149,34 @@ pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
 
     for wait in [TimeDelta::seconds(2), TimeDelta::minutes(5), TimeDelta::hours(3)] {
         stage.clock.advance(wait);
-        for trouble in [
+        for fault in [
             InjectedFault::CutBefore,
             InjectedFault::Broken,
             InjectedFault::Unavailable,
             InjectedFault::Gibberish,
             LIMITED,
         ] {
-            if !stage.network.can(Call::LookUp, trouble) {
+            if !stage.network.can(Call::LookUp, fault) {
                 continue;
             }
-            stage.network.trouble(Call::LookUp, trouble, 3);
+            stage.network.trouble(Call::LookUp, fault, 3);
             // If repeating the call settles it, the repetition meets the fault, too.
-            stage.network.trouble(Call::Publish, trouble, 3);
+            stage.network.trouble(Call::Publish, fault, 3);
             let answer = stage.resolve(&post, since).await;
             assert!(
                 matches!(answer, Resolution::Pending { .. } | Resolution::Unauthorized { .. }),
-                "{trouble:?} after {wait}: {answer:?}"
+                "{fault:?} after {wait}: {answer:?}"
             );
-            stage.network.trouble(Call::LookUp, trouble, 0);
-            stage.network.trouble(Call::Publish, trouble, 0);
+            stage.network.trouble(Call::LookUp, fault, 0);
+            stage.network.trouble(Call::Publish, fault, 0);
         }
     }
     assert_eq!(stage.network.public().len(), 1);
 }
 
 /// Hours later, when idempotency keys have expired.
-pub async fn a_lost_answer_is_found_much_later<N: Network>() {
-    for (trouble, is_there) in [(InjectedFault::LoseAnswer, true), (InjectedFault::CutBefore, false)] {
+pub async fn lost_response_is_found_hours_later<N: Network>() {
+    for (fault, is_there) in [(InjectedFault::LoseAnswer, true), (InjectedFault::CutBefore, false)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
         if !stage.network.can_be_asked() {
@@ -186,7 +186,7 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         stage.clock.skip_to(post.publish_at);
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, trouble, 1);
+        stage.network.trouble(Call::Publish, fault, 1);
         stage.publish(&post).await.unwrap_err();
 
         stage.clock.advance(TimeDelta::hours(3));
@@ -198,7 +198,7 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
                 assert_eq!(public[0].id, found.platform_post_id);
             }
             Resolution::NotFound | Resolution::NotPublished if !is_there => {}
-            other => panic!("{trouble:?}: {other:?}"),
+            other => panic!("{fault:?}: {other:?}"),
         }
         assert_eq!(public.len(), usize::from(is_there));
     }
@@ -206,23 +206,23 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
 
 /// A server repeats the token and the text in its errors. The user, the log and the event bus see
 /// the error without them.
-pub async fn what_is_repeated_to_us_is_not_passed_on<N: Network>() {
+pub async fn repeated_secrets_are_redacted<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let troubles = [InjectedFault::Unwanted, InjectedFault::Broken, InjectedFault::Unavailable, LIMITED];
     let mut taken_out = 0;
-    for trouble in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+    for fault in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
         // Twice, because one request in two begins with the token.
         for _ in 0..2 {
             let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
             let mut post = stage.post(&account, "The canary sings before the sun is up.", filler);
             stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
             stage.clock.skip_to(post.publish_at);
-            stage.network.trouble(Call::Publish, trouble, 1);
+            stage.network.trouble(Call::Publish, fault, 1);
 
             let said = stage.publish(&post).await.unwrap_err().into_reason();
 
-            assert!(!said.contains("canary sings"), "{trouble:?}: {said}");
+            assert!(!said.contains("canary sings"), "{fault:?}: {said}");
             taken_out += usize::from(said.contains("[…]"));
             stage.clock.advance(TimeDelta::minutes(1));
         }
@@ -232,17 +232,17 @@ pub async fn what_is_repeated_to_us_is_not_passed_on<N: Network>() {
 }
 
 /// Only a grant that has ended requires the user; no other error counts as its end.
-pub async fn a_grant_that_is_gone_is_told_from_every_other_failure<N: Network>() {
+pub async fn only_an_ended_grant_asks_for_reconnection<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let mut post = stage.post(&account, "gone", vec![sample(MimeType::Png, 1)]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
-        stage.network.trouble(Call::Publish, trouble, 1);
+    for fault in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+        stage.network.trouble(Call::Publish, fault, 1);
         let setback = stage.publish(&post).await.unwrap_err();
         assert!(
             !matches!(setback, AttemptError::Unauthorized { .. } | AttemptError::Refused { .. }),
-            "{trouble:?}: {setback:?}"
+            "{fault:?}: {setback:?}"
         );
     }
 

@@ -269,7 +269,7 @@ impl<N: Network> Stage<N> {
             options: &post.options,
             reference: &post.reference,
             progress: post.progress.as_deref(),
-            doubted: post.doubted_since.lock().unwrap().is_some(),
+            may_have_published: post.doubted_since.lock().unwrap().is_some(),
             publish_at: post.publish_at,
             called_at: self.clock.now(),
             files: &post.files,

@@ -96,8 +96,8 @@ pub(super) async fn resolve<A: PublishAdapter>(
     };
     match found {
         // Another look-up would show the same, and each is billed.
-        Ok(Found::Unclear { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
-            Resolution::Undeterminable { advice: next_step_at(job) }
+        Ok(Found::Pending { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
+            Resolution::Undeterminable { advice: candidate_advice(job) }
         }
         Ok(found) => found.into(),
         Err(error) if A::FORBIDDEN_LIST_IS_FINAL && error.kind == ErrorKind::Forbidden => {
@@ -107,7 +107,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
     }
 }
 
-fn next_step_at(job: &PublishRequest<'_>) -> String {
+fn candidate_advice(job: &PublishRequest<'_>) -> String {
     let account = job.profile.profile_url.as_deref().unwrap_or("the account");
     format!("a post that may be this one is public; check {account} before you publish it again")
 }

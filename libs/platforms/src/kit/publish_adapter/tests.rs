@@ -208,7 +208,7 @@ impl Target {
             options: &self.options,
             reference: "post-1",
             progress: self.progress.as_deref(),
-            doubted: false,
+            may_have_published: false,
             publish_at: noon(),
             called_at: self.now,
             files: &Files,

@@ -195,7 +195,7 @@ fn anew(job: &PublishRequest<'_>, progress: &mut Progress, kept: usize, lost: Lo
         }
     };
     // The reason is stored, and may repeat the request.
-    let why = words_without(&why, job.credentials.of_the_account());
+    let why = words_without(&why, job.credentials.account_token());
     progress.pause = Some(Pause { until: job.now + pause, why });
     Ok(Next::At(job.now))
 }

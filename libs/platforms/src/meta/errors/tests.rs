@@ -74,7 +74,7 @@ fn codes_have_their_kinds_and_subcodes_come_first() {
 }
 
 #[test]
-fn the_upload_host_says_whether_a_failure_is_final() {
+fn upload_host_states_whether_an_error_is_final() {
     use ErrorKind as K;
     for (retriable, name, expected) in [
         (true, "ProcessingFailedError", K::Unavailable),
@@ -101,7 +101,7 @@ fn messages_for_users_are_preferred_and_keep_the_trace_id() {
 }
 
 #[test]
-fn what_follows_depends_on_the_effect() {
+fn outcome_depends_on_the_effect() {
     let busy = |at: Option<DateTime<Utc>>| AttemptError::RetryLater {
         retry_at: at,
         reason: "No. (Meta trace id AbC_d)".to_owned(),
@@ -122,7 +122,7 @@ fn what_follows_depends_on_the_effect() {
 }
 
 #[test]
-fn other_formats_are_neither_the_end_of_a_grant_nor_of_a_post() {
+fn other_formats_end_neither_a_grant_nor_a_post() {
     let (html, nothing) = ("<html>190</html>", "");
     for (status, body) in [(500, html), (502, nothing), (408, nothing), (504, r#"{"error":"190"}"#)] {
         assert_eq!(classified(Effect::Public, status, body).kind, ErrorKind::ServerError, "{status}");
@@ -136,7 +136,7 @@ fn other_formats_are_neither_the_end_of_a_grant_nor_of_a_post() {
 }
 
 #[test]
-fn a_success_may_be_an_error() {
+fn success_status_may_carry_an_error() {
     let is_error = |body: Value| TABLE.is_error_in_success(body.to_string().as_bytes());
     assert!(!is_error(json!({ "id": "7" })) && !is_error(json!({ "success": true })));
     assert!(is_error(json!({ "success": false })) && is_error(json!({ "error": { "code": 190 } })));

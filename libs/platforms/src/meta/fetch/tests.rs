@@ -52,7 +52,7 @@ async fn asked(at: Option<String>) -> Result<String, AttemptError> {
         options: Options::NONE,
         reference: "1",
         progress: None,
-        doubted: false,
+        may_have_published: false,
         publish_at: noon(),
         called_at: noon(),
         files: &shelf,
@@ -82,7 +82,7 @@ async fn answering(status: &'static str) -> String {
 }
 
 #[tokio::test]
-async fn what_can_be_read_from_here_is_given_to_meta() {
+async fn readable_url_is_passed_to_meta() {
     for status in ["200 OK", "206 Partial Content"] {
         let url = answering(status).await;
         assert_eq!(asked(Some(url.clone())).await, Ok(url));
@@ -91,7 +91,7 @@ async fn what_can_be_read_from_here_is_given_to_meta() {
 
 /// It is retried, because the operator may correct it.
 #[tokio::test]
-async fn what_we_cannot_read_ourselves_is_not_given_to_meta_and_the_mac_is_not_said() {
+async fn unreadable_url_is_not_passed_to_meta_and_its_mac_not_shown() {
     for status in ["403 Forbidden", "404 Not Found", "302 Found"] {
         let setback = asked(Some(answering(status).await)).await.unwrap_err();
         let AttemptError::RetryLater { retry_at: None, reason } = &setback else { panic!("{setback:?}") };
@@ -108,7 +108,7 @@ async fn what_we_cannot_read_ourselves_is_not_given_to_meta_and_the_mac_is_not_s
 }
 
 #[tokio::test]
-async fn a_file_without_an_address_waits() {
+async fn file_without_url_waits() {
     let setback = asked(None).await.unwrap_err();
     let told =
         "file 1 of 1 (video/mp4): the file has no public URL: the file could not be read: the bucket is not to be had";
