@@ -58,6 +58,6 @@ mod tests {
         let permissions = Permissions { granted: vec!["a".to_owned(), "b".to_owned()] };
         assert!(permissions.need(&["a", "b"]).is_ok() && permissions.have("a") && !permissions.have("c"));
         let refusal = permissions.need(&["a", "c", "d"]).unwrap_err().to_string();
-        assert!(refusal.contains("not given: c, d. Connect again"), "{refusal}");
+        assert!(refusal.contains("not granted: c, d. Connect again"), "{refusal}");
     }
 }

@@ -267,8 +267,8 @@ async fn grant_is_revoked_and_an_ended_one_counts_as_revoked() {
         (400, json!({"error": "invalid_grant"}), "Ok(())"),
         (400, json!({"error": "unsupported_token_type"}), "Err(Refused"),
         (200, json!({"error": "unsupported_token_type"}), "Err(Refused"),
-        (401, json!({"error": "invalid_client"}), "Err(Busy"),
-        (429, json!({}), "Err(Busy { retry_at: Some("),
+        (401, json!({"error": "invalid_client"}), "Err(RetryLater"),
+        (429, json!({}), "Err(RetryLater { retry_at: Some("),
         (500, json!({}), "Err(Unknown { may_still_run: false"),
     ] {
         let server = Server::start().await;
