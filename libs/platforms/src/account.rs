@@ -6,60 +6,50 @@ use domain::rules::Rules;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-/// An account that a connect flow gave access to.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// As the platform tells it.
     pub profile: AccountInfo,
-    /// What the grant covers.
     pub scopes: Vec<String>,
-    /// What the platform accepts from it.
     pub rules: Rules,
-    /// The platform's own name of the grant, where one grant covers several
-    /// accounts: the same for all of them, and where the platform has such a
-    /// name also when it is given again. `None` where an account is granted alone, and its id is name enough.
+    /// The platform's own id of the grant, where one grant covers several accounts. All of them
+    /// have the same id, and it stays the same when the user authorizes again, if the platform has
+    /// such an id. `None` where an account is granted alone; then its id names the grant.
     pub grant: Option<String>,
-    /// To act for it.
     pub credentials: Credentials,
 }
 
-/// What an account says of itself.
+/// The current profile and rules of an account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccountDetails {
-    /// As the platform tells it.
     pub profile: AccountInfo,
-    /// What the platform accepts from it.
     pub rules: Rules,
 }
 
 impl Account {
-    /// The name of the grant, on its platform.
+    /// The id of the grant on its platform.
     pub fn grant_name(&self) -> &str {
         self.grant.as_deref().unwrap_or(&self.profile.account_id)
     }
 }
 
-/// What a platform wants to see before it acts for an account. Printing one
-/// shows nothing of it.
+/// Secrets with which a platform authorizes calls for an account. `Debug` does not print them.
 #[derive(Clone, Debug)]
 pub struct Credentials {
-    /// Sent with every call.
     pub access_token: SecretString,
-    /// Exchanged for a new access token, where the platform has such.
+    /// Exchanged for a new access token. `None` where the platform issues none.
     pub refresh_token: Option<SecretString>,
-    /// When the access token ends; `None` when it does not.
+    /// `None` if the access token does not expire.
     pub expires_at: Option<DateTime<Utc>>,
-    /// When the refresh token ends unless it is used before; `None` when it does
-    /// not, or when nobody says.
+    /// When an unused refresh token expires. `None` if it does not, or if the platform does not
+    /// report it.
     pub refresh_expires_at: Option<DateTime<Utc>>,
-    /// Whatever else the adapter needs, in its own form (a server, a key).
+    /// Further data of the adapter, such as a server or a key, in its own format.
     pub extra: Option<SecretString>,
-    /// What the platform gave for this account alone, where the grant covers
-    /// others too. Kept with the connection, and no part of what is renewed.
+    /// The account's own token, where the grant covers other accounts, too. Stored with the
+    /// connection, and not refreshed.
     pub own: Option<SecretString>,
 }
 
-/// The stored form could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("stored credentials are unreadable")]
 pub struct UnreadableCredentials;
@@ -75,28 +65,26 @@ struct Stored {
 }
 
 impl Credentials {
-    /// A token that does not end and cannot be renewed.
+    /// A token that does not expire and cannot be refreshed.
     pub fn new(access_token: SecretString) -> Self {
         Self { access_token, refresh_token: None, expires_at: None, refresh_expires_at: None, extra: None, own: None }
     }
 
-    /// What calls for the account are made with: what was given for it alone, if there is
-    /// such.
-    pub fn of_the_account(&self) -> &SecretString {
+    /// The token for calls of this account: its own one, else that of the grant.
+    pub fn account_token(&self) -> &SecretString {
         self.own.as_ref().unwrap_or(&self.access_token)
     }
 
-    /// Whether the end of one grant also ends the other. Several users of a
-    /// deployment may have connected the same account, and some platforms give all
-    /// of them the same token.
+    /// Whether the end of one grant also ends the other. Several users of a deployment may have
+    /// connected the same account, and some platforms give all of them the same token.
     pub fn share_a_token(&self, other: &Self) -> bool {
         let refresh = |it: &Self| it.refresh_token.as_ref().map(|it| it.expose_secret().to_owned());
         let shares_refresh = refresh(self).is_some_and(|it| Some(it) == refresh(other));
         shares_refresh || self.access_token.expose_secret() == other.access_token.expose_secret()
     }
 
-    /// As they are sealed, without what is the account's own. The only place where
-    /// they are written out.
+    /// The form that is encrypted and stored, without the account's own token. The only place that
+    /// writes credentials out.
     pub fn to_bytes(&self) -> SecretString {
         let expose = |it: &Option<SecretString>| it.as_ref().map(|it| it.expose_secret().to_owned());
         let stored = Stored {
@@ -109,7 +97,6 @@ impl Credentials {
         serde_json::to_string(&stored).unwrap_or_default().into()
     }
 
-    /// As they were sealed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, UnreadableCredentials> {
         let stored: Stored = serde_json::from_slice(bytes).map_err(|_| UnreadableCredentials)?;
         Ok(Self {

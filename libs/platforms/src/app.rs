@@ -1,4 +1,4 @@
-//! This service as platforms know it: an app with an id and a secret.
+//! The registration of this service as an app on a platform: client id and secret.
 
 mod extra_secrets;
 
@@ -16,25 +16,23 @@ pub use self::extra_secrets::{ExtraSecretsSpec, InvalidExtraSecrets};
 use crate::dependency_error::DependencyError;
 use crate::vault::{Retention, Vault, VaultSecret};
 
-/// What a platform gave this service when it was registered there. Printing
-/// it shows nothing of the secret.
+/// Client credentials that a platform issued when this service was registered. `Debug` does not
+/// print the secret.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct AppCredentials {
-    /// Names the app; everybody may see it.
     pub client_id: String,
-    /// Proves that it is us: a password, or the private key where a platform
-    /// wants something signed.
+    /// A password, or a private key where the platform requires a signature.
     pub client_secret: SecretString,
-    /// What else the platform has given, or wants to know.
+    /// Extra secrets of the platform.
     pub further: ExtraSecretsSpec,
 }
 
 impl AppCredentials {
-    /// How an operator writes them down. What else there is stands beside these two.
+    /// The JSON that an operator writes. Extra secrets are further fields of the object.
     pub const FORM: &str = r#"{"client_id": "…", "client_secret": "…"}"#;
 
-    /// An id and a secret, and nothing else.
+    /// An id and a secret, without extra secrets.
     pub fn new(client_id: &str, client_secret: &str) -> Self {
         let (client_id, client_secret) = (client_id.to_owned(), client_secret.into());
         Self { client_id, client_secret, further: ExtraSecretsSpec::default() }
@@ -45,14 +43,13 @@ impl AppCredentials {
 struct Written {
     client_id: String,
     client_secret: SecretString,
-    /// For the operator; nobody reads it.
+    /// A comment of the operator; not used.
     #[serde(default, rename = "note")]
     _note: IgnoredAny,
     #[serde(flatten)]
     further: Map<String, Value>,
 }
 
-/// A part of them is empty.
 #[derive(Debug, thiserror::Error)]
 #[error("client_id or client_secret is empty")]
 struct Incomplete;
@@ -69,20 +66,20 @@ impl TryFrom<Written> for AppCredentials {
     }
 }
 
-/// Where the credentials of this service at one platform are kept.
+/// Where the client credentials of one platform come from.
 ///
-/// Each platform has its own. They may change while a program runs, so an adapter
-/// asks for them before every call that needs them, and keeps none.
+/// They may change while the process runs, so an adapter reads them before every call that needs
+/// them, and does not keep them.
 #[async_trait]
 pub trait AppSource: Send + Sync {
-    /// The credentials, within 20 seconds.
+    /// Returns within 20 seconds.
     async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError>;
 
-    /// The platform did not accept these. The next question looks them up anew.
+    /// Reports that the platform refused these credentials. The next read loads them again.
     fn refused(&self, credentials: &Arc<AppCredentials>);
 }
 
-/// A source that never changes, for the local stack and for tests.
+/// Constant credentials, for the local stack and for tests.
 #[async_trait]
 impl AppSource for AppCredentials {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
@@ -90,19 +87,19 @@ impl AppSource for AppCredentials {
     }
 
     fn refused(&self, _: &Arc<AppCredentials>) {
-        tracing::error!(client_id = self.client_id, "a platform does not accept this service's id or secret");
+        tracing::error!(client_id = self.client_id, "the platform refused this deployment's client id or secret");
     }
 }
 
-/// Stands in for what a function must not know: our ids and secrets where none is
-/// used, and the vault where no account is connected.
+/// For functions that may not have secrets: no client credentials where none are used, and no vault
+/// where no accounts are connected.
 #[derive(Clone, Copy, Debug)]
 pub struct AppUnavailable;
 
 #[async_trait]
 impl AppSource for AppUnavailable {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
-        tracing::error!("this function is not told our credentials at platforms");
+        tracing::error!("this function has no access to the client credentials of platforms");
         Err(DependencyError)
     }
 
@@ -112,7 +109,7 @@ impl AppSource for AppUnavailable {
 #[async_trait]
 impl Vault for AppUnavailable {
     async fn find(&self, name: &str) -> Result<Option<VaultSecret>, DependencyError> {
-        tracing::error!(name, "this function does not open the vault: only where accounts are connected it is open");
+        tracing::error!(name, "this function has no access to the vault; only functions that connect accounts have it");
         Err(DependencyError)
     }
 
@@ -136,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_operator_wrote_is_read_and_never_prints() {
+    fn operator_json_is_read_and_never_prints() {
         let app = read(r#"{"client_id": "us", "client_secret": "very-secret", "note": "ours since spring"}"#).unwrap();
 
         assert_eq!(app.client_id, "us");
@@ -146,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_them_is_as_good_as_none() {
+    fn incomplete_client_credentials_are_refused() {
         for written in [
             r#"{"client_id": "", "client_secret": "s"}"#,
             r#"{"client_id": "us", "client_secret": " "}"#,
@@ -158,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_withheld_is_not_told() {
+    async fn unavailable_app_returns_no_secrets() {
         assert_eq!(AppUnavailable.credentials().await.unwrap_err(), DependencyError);
         assert_eq!(AppUnavailable.find("key").await.unwrap_err(), DependencyError);
     }

@@ -372,7 +372,7 @@ impl Publish for Bluesky {
         let Some(post) = Progress::of(job).post else {
             return Err(AttemptError::PreparationExpired { reason: "what was prepared is gone".to_owned() });
         };
-        if !job.doubted && post.is_late(job.now) {
+        if !job.may_have_published && post.is_late(job.now) {
             return Err(AttemptError::PreparationExpired {
                 reason: "It goes out late, and is given the present time.".to_owned(),
             });

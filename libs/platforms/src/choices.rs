@@ -7,41 +7,34 @@ use domain::connection::Connection;
 
 use crate::account::Credentials;
 
-/// The most values of one option that are told.
+/// The most values that are returned for one option.
 pub const MAX_CHOICES: usize = 1_000;
 
-/// The longest value, in bytes: more than any id. A longer one is left out, because
-/// a part of it would be another value.
+/// In bytes; longer than any id. A longer value is omitted, because a truncated one would be
+/// another value.
 const MAX_VALUE: usize = 500;
 
-/// The longest label, in characters. A longer one is cut.
+/// In characters. A longer label is truncated.
 const MAX_LABEL: usize = 200;
 
-/// Which values are asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Choosing<'a> {
-    /// The option, one of the platform's.
     pub option: &'a str,
-    /// What somebody typed. An adapter may search for it at its platform, or tell
-    /// all there are: what does not fit is left out afterwards.
+    /// What the user typed. An adapter may search with it, or return all values: those that do not
+    /// match are removed afterwards.
     pub query: Option<&'a str>,
-    /// The account.
     pub connection: &'a Connection,
-    /// To act for it.
     pub credentials: &'a Credentials,
 }
 
-/// A value that an option may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// For the option.
     pub value: String,
-    /// For people.
     pub label: String,
 }
 
-/// These as they can be passed on, whatever the platform said: each value once, in
-/// its order, and not too much of anything.
+/// Removes duplicates, and bounds the number and the lengths of the values. The platform's order is
+/// kept.
 pub(crate) fn bounded(choices: Vec<Choice>) -> Vec<Choice> {
     let mut seen = BTreeSet::new();
     let choices = choices.into_iter().filter_map(|Choice { value, label }| {
@@ -62,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_a_platform_lists_can_be_passed_on() {
+    fn listed_choices_are_bounded() {
         let long = "v".repeat(MAX_VALUE + 1);
         let listed = [
             ("b1", "Notice\nboard"),

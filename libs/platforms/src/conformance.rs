@@ -1,7 +1,7 @@
-//! The suite of tests that every adapter has to pass, against a fake for its
-//! platform that is as strict as the real one.
+//! The conformance suite: checks that every adapter passes, against a fake of its platform that is
+//! as strict as the platform.
 //!
-//! An adapter gets it by naming its [`network::Network`] in a test file:
+//! An adapter runs it by naming its [`network::Network`] in a test file:
 //!
 //! ```ignore
 //! platforms::conformance!(networks::mastodon::Server);
@@ -19,36 +19,36 @@ pub mod samples;
 pub mod shape;
 pub mod stage;
 
-/// Makes a test of each check, for one platform.
+/// Generates one test per check, for one platform.
 #[macro_export]
 macro_rules! conformance {
     ($network:ty) => {
         $crate::conformance! { $network;
-            connecting: a_person_connects_an_account, a_person_who_refuses_connects_nothing,
-                an_answer_is_taken_once, an_answer_at_another_address_connects_nothing,
-                the_code_of_one_server_is_not_brought_to_another, a_server_gets_no_proof_of_another_one,
-                an_answer_that_comes_too_late_connects_nothing,
-                what_is_typed_may_be_nonsense, a_network_in_trouble_connects_nothing_and_says_so,
-                what_was_typed_may_be_enough;
-            credentials: ended_credentials_are_renewed, a_passing_failure_does_not_end_a_grant, an_account_goes_on_saying_the_same_of_itself,
-                a_grant_that_was_taken_away_is_known_as_gone, a_grant_is_given_back,
-                what_somebody_else_needs_is_not_given_back,
-                what_came_of_typing_is_renewed_and_given_back;
+            connecting: user_connects_an_account, denied_authorization_connects_nothing,
+                callback_is_accepted_once, callback_at_another_redirect_uri_connects_nothing,
+                code_of_one_server_is_not_sent_to_another, server_receives_no_secret_of_another_server,
+                late_callback_connects_nothing,
+                invalid_form_values_are_refused_with_a_message, failing_platform_connects_nothing_and_reports_it,
+                form_values_may_be_sufficient;
+            credentials: expired_credentials_are_refreshed, temporary_error_does_not_end_a_grant, account_info_stays_the_same,
+                revoked_grant_is_reported_as_ended, disconnecting_revokes_the_grant,
+                grant_of_another_user_is_not_revoked,
+                grant_without_page_is_refreshed_and_revoked;
             intermediaries: an_error_page_at_the_publish_call_delays_the_post,
                 a_post_behind_an_error_page_is_not_sent_twice, a_response_without_an_id_leaves_the_outcome_unknown,
-                a_response_that_is_not_the_platforms_delays_a_file, an_error_page_at_a_look_up_proves_nothing,
+                response_of_an_intermediary_delays_a_file, an_error_page_at_a_look_up_proves_nothing,
                 an_error_page_does_not_end_a_grant;
-            publishing: a_text_goes_out_once, every_kind_of_file_it_claims_goes_out,
-                as_many_files_as_it_claims_go_out_in_order, what_files_show_is_said_in_the_words_that_were_given,
-                the_rules_are_those_of_the_platform,
-                text_in_all_scripts_arrives_as_it_was_written, links_are_where_they_fake_the_text,
-                steps_that_are_taken_again_change_nothing;
-            recognition: the_same_words_twice_are_two_posts, what_did_not_arrive_is_sent_whatever_came_meanwhile,
-                everyday_texts_are_recognised, a_lost_post_is_not_missed_among_posts_by_hand, posts_by_hand_are_not_claimed;
+            publishing: text_is_published_once, every_supported_file_type_is_published,
+                maximum_number_of_files_is_published_in_order, files_have_their_alt_texts,
+                rules_match_the_platform,
+                text_in_all_scripts_arrives_unchanged, links_cover_their_urls_in_the_text,
+                repeated_steps_change_nothing;
+            recognition: equal_texts_are_two_posts, lost_call_is_repeated_despite_newer_posts,
+                everyday_texts_are_recognized, lost_post_is_found_among_manual_posts, manual_posts_are_not_claimed;
             refusals: decisions_do_not_depend_on_the_language_of_refusals;
-            troubles: whatever_meets_the_public_call_it_goes_out_once, a_refusal_is_final_and_says_why,
-                a_limit_is_kept, whatever_meets_a_file_it_goes_out_once, nothing_is_guessed_while_nobody_answers,
-                a_lost_answer_is_found_much_later, what_is_repeated_to_us_is_not_passed_on, a_grant_that_is_gone_is_told_from_every_other_failure;
+            troubles: every_fault_of_the_publish_call_publishes_once, refusal_is_final_and_has_the_reason,
+                rate_limit_delays_the_post, every_fault_of_an_upload_publishes_once, failed_look_up_decides_nothing,
+                lost_response_is_found_hours_later, repeated_secrets_are_redacted, only_an_ended_grant_asks_for_reconnection;
         }
     };
     ($network:ty; $($group:ident: $($check:ident),+;)+) => {

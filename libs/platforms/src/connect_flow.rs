@@ -1,4 +1,4 @@
-//! The connect flow: how a user lets us act for an account.
+//! Types of the connect flow: from the form of an adapter to the connected accounts.
 
 use std::collections::BTreeMap;
 
@@ -9,70 +9,69 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 
-/// Something that an adapter has to know before the platform's authorization page
-/// can be shown: a server, a handle, a bot token.
+/// A form field that the user fills in before the platform's authorization page can be opened, such
+/// as a server, a handle or a bot token.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// The input's name.
     pub name: &'static str,
-    /// What the person reads above it, with `{redirect_uri}` where ours is to be entered somewhere.
+    /// Shown above the input. `{redirect_uri}` is replaced by our redirect URI, which some
+    /// platforms require the user to enter.
     pub label: &'static str,
-    /// What an answer looks like.
+    /// An example of a value.
     pub example: &'static str,
-    /// Whether what is typed is hidden.
+    /// Whether the input hides what is typed.
     pub secret: bool,
-    /// Whether it may stay empty, and what that means; the same goes here.
+    /// `None` if the field is required, else a hint that explains an empty value. It may have
+    /// `{redirect_uri}`, too.
     pub optional: Option<&'static str>,
 }
 
-/// What stands in a label or a hint for our redirect URI, which a person has to enter
-/// somewhere.
+/// The placeholder for our redirect URI in labels and hints.
 const REDIRECT_URI: &str = "{redirect_uri}";
 
 impl Field {
-    /// The label, with our addresses.
+    /// The label, with our redirect URI.
     pub fn label_at(&self, here: &CallbackUrls) -> String {
         self.label.replace(REDIRECT_URI, &here.redirect_uri)
     }
 
-    /// What it means to leave it empty, with our addresses.
+    /// The hint of an optional field, with our redirect URI.
     pub fn hint_at(&self, here: &CallbackUrls) -> Option<String> {
         self.optional.map(|it| it.replace(REDIRECT_URI, &here.redirect_uri))
     }
 
-    /// A field that everybody may see and everybody has to fill in.
+    /// A required field whose value is shown.
     pub const fn new(name: &'static str, label: &'static str, example: &'static str) -> Self {
         Self { name, label, example, secret: false, optional: None }
     }
 }
 
-/// What the person typed, by field name.
+/// By field name.
 pub type FieldValues = BTreeMap<String, SecretString>;
 
-/// Our side of an authorization request.
+/// Our part of an authorization request.
 #[derive(Clone, Debug)]
 pub struct AuthorizationRequest {
-    /// Comes back with the platform's answer.
+    /// The callback returns it.
     pub state: SecretString,
-    /// Where the platform finds us.
     pub urls: CallbackUrls,
-    /// The S256 challenge of the verifier that [`Callback`] brings.
+    /// The S256 challenge of the verifier in [`Callback`].
     pub challenge: String,
 }
 
-/// Where a platform finds this service.
+/// The public URLs of this service for one platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallbackUrls {
     /// Such as `https://social.example`.
     pub origin: String,
-    /// Where the platform sends the person afterwards.
+    /// Where the platform sends the browser.
     pub redirect_uri: String,
-    /// Where `Connect::client_document` is served; with a query, another one.
+    /// Where `Connect::client_document` is served; with a query, another document.
     pub client_document: String,
 }
 
 impl CallbackUrls {
-    /// Those of a service at this origin, for one platform.
+    /// The URLs of a service at this origin.
     pub fn of(origin: &str, platform: &str) -> Self {
         Self {
             origin: origin.to_owned(),
@@ -81,136 +80,126 @@ impl CallbackUrls {
         }
     }
 
-    /// These, with a redirect URI for one of the servers that users name.
+    /// These URLs with a redirect URI of its own for a server that a user named.
     ///
-    /// A server that shares its redirect URI with others can have the code of
-    /// another one brought to a connect flow of its own, and be sent it (mix-up
-    /// attack: RFC 9700, section 4.4.2.2).
+    /// If servers shared a redirect URI, a malicious one could start a connect flow of its own and
+    /// receive the code of another server (mix-up attack: RFC 9700, section 4.4.2.2).
     #[must_use]
     pub fn for_server(&self, origin: &str) -> Self {
         Self { redirect_uri: self.redirect_uri_of(&token::hash(origin)), ..self.clone() }
     }
 
-    /// The redirect URI with this name of a server at its end.
+    /// The redirect URI with the name of a server appended.
     #[must_use]
     pub fn redirect_uri_of(&self, server: &str) -> String {
         format!("{}/{server}", self.redirect_uri)
     }
 }
 
-/// How a connect flow goes on once it has begun.
+/// What `Connect::authorize` returns.
 #[derive(Clone, Debug)]
 pub enum AuthorizeStep {
-    /// The person goes to the platform's own page.
+    /// The user continues on the platform's authorization page.
     Redirect {
-        /// Its address.
         url: String,
-        /// What the adapter needs again when the person is back, as
-        /// [`Callback::adapter_state`]; kept sealed.
+        /// What the adapter needs in the callback, as [`Callback::adapter_state`]. Stored
+        /// encrypted.
         memory: Option<SecretString>,
     },
-    /// The person approves somewhere from where nobody is sent back to us: in an
-    /// app, or on another device. `Connect::poll` tells when they have.
+    /// The user approves where nothing redirects to us: in an app, or on another device.
+    /// `Connect::poll` asks for the approval.
     WaitForApproval {
-        /// What the person has to do.
         instructions: Instructions,
-        /// What the adapter needs to ask about it, as [`PendingApproval::adapter_state`]; kept
-        /// sealed.
+        /// What the adapter needs to poll, as [`PendingApproval::adapter_state`]. Stored encrypted.
         memory: Option<SecretString>,
     },
-    /// What the person typed was enough: the accounts, at least one.
+    /// The form values were sufficient. At least one account.
     Accounts(Vec<Account>),
 }
 
-/// What a person reads while we wait for an approval that they give elsewhere.
+/// Shown while the user approves in an app or on another device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instructions {
-    /// What to do, in a sentence or two.
+    /// One or two sentences.
     pub text: String,
-    /// Where it is done. What is no address of the web is not shown.
+    /// Where the user approves. Shown only if it is a web URL.
     pub url: Option<String>,
-    /// What is to be typed in there.
+    /// The code that the user enters there.
     pub code: Option<String>,
 }
 
-/// An approval that is waited for.
 #[derive(Clone, Debug)]
 pub struct PendingApproval {
-    /// The PKCE verifier of the request.
     pub verifier: SecretString,
-    /// The same as in the request.
+    /// Those of the authorization request.
     pub urls: CallbackUrls,
-    /// What [`AuthorizeStep::WaitForApproval`] asked to remember.
+    /// The `memory` of [`AuthorizeStep::WaitForApproval`].
     pub adapter_state: Option<SecretString>,
 }
 
-/// How an approval stands.
 #[derive(Clone, Debug)]
 pub enum Approval {
-    /// The person has not decided yet.
     Pending,
-    /// The accounts that it covers, at least one.
+    /// At least one account.
     Approved(Vec<Account>),
 }
 
-/// The platform's answer.
+/// The request that arrived at our redirect URI.
 #[derive(Clone, Debug)]
 pub struct Callback {
-    /// Everything the platform put into the query.
     pub query: BTreeMap<String, String>,
-    /// The address at which it arrived, without the query.
+    /// The URL of the request, without the query.
     pub arrived_at: String,
-    /// The PKCE verifier of the request.
     pub verifier: SecretString,
-    /// The same as in the request.
+    /// Those of the authorization request.
     pub urls: CallbackUrls,
-    /// What [`AuthorizeStep::Redirect`] asked to remember.
+    /// The `memory` of [`AuthorizeStep::Redirect`].
     pub adapter_state: Option<SecretString>,
 }
 
 impl Callback {
-    /// Refuses an answer that arrived at another redirect URI than the one that
-    /// was asked for. Every adapter asks this before it reads the answer.
+    /// Refuses a callback that arrived at another redirect URI than the requested one. Every
+    /// adapter checks this before it reads the callback.
     pub(crate) fn check_arrival(&self, asked_for: &CallbackUrls) -> Result<(), ConnectError> {
         if self.arrived_at == asked_for.redirect_uri { Ok(()) } else { Err(ConnectError::from_another_server()) }
     }
 }
 
-/// Why a connect flow ends without an account. Shown to the person.
+/// Why a connect flow ended without an account. The user reads it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The person said no.
+    /// The user denied access.
     #[error("access was denied on the platform's page")]
     Denied,
-    /// An answer to a [`Field`] is wrong; it can be given again.
+    /// The value of a [`Field`] is invalid; the user can correct it.
     #[error("{message}")]
     Field { name: &'static str, message: String },
-    /// The platform did not play along.
+    /// The platform refused, for this reason.
     #[error("the platform refused: {0}")]
     Refused(String),
-    /// This deployment is not where the platform can use it: what its operator does.
+    /// The platform cannot be used by this deployment. The text says what the operator has to do.
     #[error("{0}")]
     Unsupported(String),
-    /// The platform could not be reached or answered nonsense.
+    /// The platform could not be reached, or its response is invalid.
     #[error("the platform did not answer as expected; try again in a few minutes")]
     Unreachable,
 }
 
 impl ConnectError {
-    /// An answer that is not of the server that was asked.
+    /// For a callback that comes from another server than the requested one.
     pub(crate) fn from_another_server() -> Self {
-        Self::Refused("the answer came from another server".to_owned())
+        Self::Refused("the response came from another server".to_owned())
     }
 }
 
-/// Why credentials were not renewed.
+/// Why credentials could not be refreshed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefreshError {
-    /// The platform says that the grant is gone.
-    #[error("the grant is gone: {0}")]
+    /// The platform reports that the grant has ended.
+    #[error("the grant has ended: {0}")]
     Gone(String),
-    /// A passing failure; the old credentials may still work.
-    #[error("the platform could not be asked: {0}")]
+    /// A temporary error; the old credentials may still work.
+    #[error("the credentials could not be refreshed: {0}")]
     Unreachable(String),
 }
 

@@ -1,30 +1,28 @@
-//! What a platform tells us by itself: that somebody has ended there what they granted
-//! here, or wants deleted what is known of them.
+//! Callbacks of platforms: a user has revoked a grant there, or requests the deletion of their
+//! data.
 
 use chrono::{DateTime, Utc};
 
 use crate::dependency_error::DependencyError;
 
-/// That a grant has ended at its platform.
+/// A platform's notification that a grant has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeauthorizationCallback {
-    /// The platform's own name of the grant, as
-    /// [`Account::grant_name`](crate::Account::grant_name) has it.
+    /// As in [`Account::grant_name`](crate::Account::grant_name).
     pub grant: String,
-    /// When the platform said so. A grant that was given after that goes on.
+    /// When the platform sent it. Later grants stay valid.
     pub at: DateTime<Utc>,
 }
 
-/// Why a message is none of those.
+/// Why a callback is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCallback {
-    /// The platform sends no such messages.
-    #[error("this platform sends no such messages")]
+    #[error("this platform does not send deauthorization callbacks")]
     NoneHere,
-    /// It does not prove that it is the platform's.
-    #[error("the message is not signed by the platform")]
+    /// The signature is missing or wrong.
+    #[error("the callback is not signed by the platform")]
     Forged,
-    /// It cannot be checked now.
+    /// The signature cannot be checked now.
     #[error(transparent)]
     NotNow(#[from] DependencyError),
 }

@@ -1,14 +1,13 @@
-//! Why a platform could not be asked, where the cause is on our side.
+//! The error of calls that a dependency of ours prevents.
 
 use domain::delivery::AttemptError;
 
 use crate::connect_flow::{ConnectError, RefreshError};
 
-/// A call could not be made because something of ours is unavailable for the
-/// moment, such as our own secret. The log says what it is. The platform was not
-/// asked, so nothing has changed there.
+/// The platform was not called, because something of ours, such as our client secret, is
+/// temporarily unavailable. The log has the cause. Nothing has changed on the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it could not be asked just now")]
+#[error("this service has a temporary problem")]
 pub struct DependencyError;
 
 impl From<DependencyError> for ConnectError {

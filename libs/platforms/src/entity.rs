@@ -1,7 +1,7 @@
 //! The character entities of HTML.
 
-/// The letter that an entity stands for, named without `&` and `;`: by its
-/// number, or by one of the names that pages use most.
+/// The character of an entity, given without `&` and `;`: a numeric reference, or one of the most
+/// common names.
 pub(crate) fn letter(name: &str) -> Option<char> {
     if let Some(number) = name.strip_prefix('#') {
         let hex = number.strip_prefix(['x', 'X']);

@@ -1,19 +1,17 @@
 //! Facebook: Pages.
 //!
-//! What it relies on (the documentation of the Pages API, of videos, reels and stories;
-//! the fact sheet of Facebook):
+//! Facts (documentation of the Pages API, of videos, reels and stories; fact sheet of Facebook):
 //!
-//! - A person grants permissions, each of which they may decline. With a token of theirs
-//!   that lasts, the tokens of their Pages do not end by themselves.
-//! - There is no key and no id of ours. Pictures are uploaded without being shown, and
-//!   each is in one post alone; a video has its id before it is public.
-//! - The same words are not taken twice in a row.
-//! - What a Page has published can be read.
+//! - A user grants permissions, and may decline each of them. Page tokens that are read with a
+//!   long-lived user token do not expire.
+//! - There is no idempotency key, and no id that we choose. Pictures are uploaded unpublished, and
+//!   each is in one post only; a video has its id before it is public.
+//! - The same text twice in a row is refused.
+//! - The published posts of a Page can be listed.
 //!
-//! `meta.rs` knows how calls are made and what errors mean, `facebook/accounts.rs` for
-//! which Pages somebody posts, `preparation.rs` and `video.rs` what comes before the
-//! public call, `public_call.rs` that call, `look_up.rs` and `status.rs` what became of it,
-//! `comment.rs` what follows it.
+//! `meta.rs` has the calls and the meaning of errors, `facebook/accounts.rs` the Pages of a user,
+//! `preparation.rs` and `video.rs` the uploads, `public_call.rs` the publish call, `look_up.rs` and
+//! `status.rs` the look-ups, `comment.rs` the first comment.
 
 mod accounts;
 mod comment;
@@ -47,71 +45,60 @@ use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
 use crate::setup::{Setup, SetupError};
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "facebook";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Facebook";
 
-/// What its errors mean.
 static ERRORS: ErrorTable = errors::table(TITLE);
 
-/// What an operator needs to have it. Pages of others take a review.
+/// Other users' Pages can be connected only after Meta's app review.
 pub(crate) const ACCESS: Access = Access::OwnAccounts;
 
-/// What becomes of the files.
 const KIND: &str = "kind";
 
-/// The link of which a card is shown.
 const LINK: &str = "link";
 
-/// What stands above a video.
 const VIDEO_TITLE: &str = "title";
 
-/// The one thing that can follow a publication here, by the name of its option.
 const FIRST_COMMENT: &str = "first_comment";
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 8_000 },
-        "Added under the post by the same Page, once it is public; best effort.",
+        "A comment that the Page adds to the post after it is published. If it fails, the post stays published.",
     ),
     OptionSpec::new(
         KIND,
         OptionKind::OneOf(&["post", "reel", "story"]),
-        "What is published: a post, unless this says a reel or a story.",
+        "Whether to publish a post, a reel or a story. Default: a post.",
     ),
     OptionSpec::new(
         LINK,
         OptionKind::Address(&["https://", "http://"]),
-        "A link that is shown as a card under the text; not with files.",
+        "A link to show as a card below the text. Not allowed with media files.",
     ),
-    OptionSpec::new(VIDEO_TITLE, OptionKind::Text { max: 255 }, "The title of a video or reel."),
+    OptionSpec::new(VIDEO_TITLE, OptionKind::Text { max: 255 }, "The title of the video or reel."),
 ];
 
-/// Files go up before the due second. What is not shown is kept for a day.
+/// Files are uploaded before the due second. Meta keeps unpublished files for a day.
 pub(crate) const LEAD: LeadTimes =
     LeadTimes { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..LeadTimes::NONE };
 
-/// How long a public call that was cut off may still take effect, and appear in lists.
+/// How long a cut-off publish call may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where the website, the API and the API for videos are, if not at Facebook's own
-    /// addresses.
+    /// Base URL of the website, the API and the video API, if not Facebook's own.
     url: Option<Url>,
-    /// The configuration of Facebook Login for Business that says what is asked for.
+    /// The configuration of Facebook Login for Business that has the permissions.
     config_id: Option<String>,
-    /// What is asked for instead of the usual, where the app may not ask for all of it.
+    /// Replaces the default permissions, for an app that may not request all of them.
     scopes: Option<Vec<String>>,
 }
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Facebook>, SetupError> {
     let Some(Settings { url, config_id, scopes }) = setup.settings(NAME)? else { return Ok(None) };
     let at = |official: &str| {
@@ -128,7 +115,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Facebook>, SetupError> {
 
 pub(crate) struct Facebook {
     graph: Graph,
-    /// The same API where it takes videos.
+    /// The API host for videos.
     videos: Graph,
     login: FacebookLogin,
     scopes: Vec<String>,
@@ -146,7 +133,7 @@ impl Platform for Facebook {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let by = Caller { token: credentials.of_the_account(), now };
+        let by = Caller { token: credentials.account_token(), now };
         let told = accounts::one(&self.graph, by, &profile.account_id).await?;
         Ok(told.map(|profile| AccountDetails { profile, rules: kind::rules(accounts::may_comment(credentials)) }))
     }
@@ -174,7 +161,7 @@ impl Connect for Facebook {
         accounts::of(&self.graph, granted, now).await
     }
 
-    /// All that a person has granted to the app ends at once.
+    /// Revocation ends everything that the user granted to the app.
     fn revokes_all(&self) -> bool {
         true
     }

@@ -1,9 +1,9 @@
-//! Reading HTML that somebody else has written.
+//! Reads HTML of untrusted pages.
 
 use crate::entity;
 
-/// The tags in the head of a page, which may end anywhere, each with what stands
-/// behind it.
+/// Visits each tag in the head of a page, with the text after the tag. The page may be cut off
+/// anywhere.
 pub(crate) fn each_of_head(page: &str, mut visit: impl FnMut(&Tag<'_>, &str)) {
     let mut rest = page;
     while let Some(at) = rest.find('<') {
@@ -16,7 +16,7 @@ pub(crate) fn each_of_head(page: &str, mut visit: impl FnMut(&Tag<'_>, &str)) {
         rest = &rest[tag.length..];
         visit(&tag, rest);
         match tag.name.as_str() {
-            // Not read for tags.
+            // Their content is not parsed.
             "script" | "style" | "noscript" => {
                 let end = format!("</{}", tag.name);
                 rest = &rest[find_ignoring_case(rest, &end).unwrap_or(rest.len())..];
@@ -27,7 +27,7 @@ pub(crate) fn each_of_head(page: &str, mut visit: impl FnMut(&Tag<'_>, &str)) {
     }
 }
 
-/// A tag: its name in small letters, with the `/` of an end, and what follows.
+/// A tag. Its name is lower case, and begins with `/` for an end tag.
 pub(crate) struct Tag<'a> {
     name: String,
     attributes: Vec<(String, &'a str)>,
@@ -36,7 +36,7 @@ pub(crate) struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// Reads the tag at the start, which is `<`.
+    /// Reads the tag at the start of the text, which is `<`.
     fn read(text: &'a str) -> Self {
         let end_of_name = text[1..].find(|it: char| it.is_ascii_whitespace() || it == '>' || it == '<');
         let end_of_name = end_of_name.map_or(text.len(), |it| it + 1);
@@ -60,24 +60,24 @@ impl<'a> Tag<'a> {
             let value = behind.trim_ascii_start().strip_prefix('=').map(str::trim_ascii_start);
             let (value, behind) = value.map_or(("", behind), quoted);
             tag.attributes.push((attribute.to_ascii_lowercase(), value));
-            // A stray `=` is nobody's name.
+            // A stray `=` is no attribute name.
             let behind = if end == 0 && behind.len() == rest.len() { &rest[1..] } else { behind };
             at = text.len() - behind.len();
         }
     }
 
-    /// Its name in small letters, with the `/` of an end.
+    /// Lower case; begins with `/` for an end tag.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value of an attribute, as it is written.
+    /// The value of an attribute, with its character references.
     pub(crate) fn attribute(&self, name: &str) -> Option<&'a str> {
         self.attributes.iter().find(|(it, _)| it == name).map(|(_, value)| *value)
     }
 }
 
-/// A value in quotes or without, and what is behind it.
+/// A value with or without quotes, and the text after it.
 fn quoted(text: &str) -> (&str, &str) {
     for quote in ['"', '\''] {
         if let Some(inside) = text.strip_prefix(quote) {
@@ -91,7 +91,7 @@ fn find_ignoring_case(text: &str, ascii: &str) -> Option<usize> {
     text.as_bytes().windows(ascii.len()).position(|it| it.eq_ignore_ascii_case(ascii.as_bytes()))
 }
 
-/// With the characters that its references stand for.
+/// Replaces character references by their characters.
 pub(crate) fn plain(raw: &str) -> String {
     let mut plain = String::with_capacity(raw.len());
     let mut rest = raw;

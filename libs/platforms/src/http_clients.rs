@@ -1,5 +1,4 @@
-//! The HTTP clients that adapters share: one for addresses that we know, one for
-//! addresses that users name.
+//! The HTTP clients that adapters share: one for known hosts, one for hosts that users name.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,19 +10,18 @@ use url::Url;
 
 use crate::dependency_error::DependencyError;
 
-/// How long an answer is waited for where the caller sets no other limit: what a
-/// person, or the next step, can wait for.
+/// The default timeout: as long as a user, or the next step, can wait.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a connection that nobody uses is kept: less than platforms keep it,
-/// for the same reason as in [`builder_for_named`].
+/// How long an unused connection is kept: shorter than platforms keep it, for the reason in
+/// [`builder_for_named`].
 const IDLE: Duration = Duration::from_secs(15);
 
-/// The HTTP clients that adapters share: bounded in time, no redirects, no
-/// proxy, so that a credential goes only where the adapter sends it.
+/// The HTTP clients that adapters share. They have timeouts, and no redirects and no proxy, so that
+/// credentials go only where the adapter sends them.
 ///
-/// They are made when they are first used: they read all of the machine's root
-/// certificates, which a function that calls no platform need not wait for.
+/// Each is built when it is first used: building reads all root certificates of the machine, and a
+/// function that calls no platform does not wait for that.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpClients {
     known: Arc<OnceLock<Client>>,
@@ -31,32 +29,30 @@ pub(crate) struct HttpClients {
 }
 
 impl HttpClients {
-    /// Clients of which the one for hosts that users name follows `policy`.
+    /// `policy` is for hosts that users name.
     pub(crate) fn new(policy: AddressPolicy) -> Self {
         Self { known: Arc::default(), named: Egress::new(policy, builder_for_named) }
     }
 
-    /// A request to an address that stands in the code or in a deployment's
-    /// settings. It takes [`ANSWER_WITHIN`] at most.
+    /// A request to a URL in the code or in the deployment's settings. The timeout is
+    /// [`ANSWER_WITHIN`].
     pub(crate) fn to_known(&self, method: Method, url: impl IntoUrl) -> Result<RequestBuilder, DependencyError> {
         Ok(self.for_known()?.request(method, url).timeout(ANSWER_WITHIN))
     }
 
-    /// A request to an address that a user named, or that a server a user named
-    /// gave: https, and no address that only we can reach. It takes
-    /// [`ANSWER_WITHIN`] at most.
+    /// A request to a URL that a user named, or that a server named by a user returned. It must be
+    /// https, and not inside our network. The timeout is [`ANSWER_WITHIN`].
     pub(crate) fn to_named(&self, method: Method, url: Url) -> Result<RequestBuilder, Refusal> {
         Ok(self.named.client(&url, Schemes::Encrypted)?.request(method, url).timeout(ANSWER_WITHIN))
     }
 
-    /// Whether [`HttpClients::to_named`] would call this address.
+    /// Whether [`HttpClients::to_named`] permits this URL.
     pub(crate) fn check_named(&self, url: &Url) -> Result<(), Refusal> {
         self.named.client(url, Schemes::Encrypted).map(|_| ())
     }
 
-    /// A request for a page or file that anybody may read, and that is given no
-    /// credentials, so that it need not be encrypted. It takes [`ANSWER_WITHIN`]
-    /// at most.
+    /// A request for a public page or file, without credentials, so that plain http is permitted.
+    /// The timeout is [`ANSWER_WITHIN`].
     pub(crate) fn to_page(&self, url: Url) -> Result<RequestBuilder, Refusal> {
         Ok(self.named.client(&url, Schemes::Any)?.get(url).timeout(ANSWER_WITHIN))
     }
@@ -66,19 +62,18 @@ impl HttpClients {
             return Ok(client);
         }
         match builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build() {
-            // Where another task has stored a client meanwhile, this one is
-            // dropped: both are built alike.
+            // If another task has stored a client meanwhile, this one is dropped: both are equal.
             Ok(client) => Ok(self.known.get_or_init(|| client)),
             Err(error) => {
-                tracing::error!(?error, "the HTTP client for platforms could not be made");
+                tracing::error!(?error, "the HTTP client for platforms could not be built");
                 Err(DependencyError)
             }
         }
     }
 }
 
-/// Sends a request of [`HttpClients`]. Every adapter sends through this function, so that tests can record what servers
-/// answer.
+/// Sends a request of [`HttpClients`]. Every adapter sends through this function, so that tests can
+/// record responses.
 pub(crate) async fn send(request: RequestBuilder) -> reqwest::Result<Response> {
     #[cfg(feature = "conformance")]
     return crate::recorder::send(request).await;
@@ -93,9 +88,9 @@ fn builder() -> ClientBuilder {
         .pool_idle_timeout(IDLE)
 }
 
-/// For hosts that users name, no connection is used twice. Some servers close it
-/// after each answer without saying so. A public call that is already being sent
-/// on it would be cut off, and stay in doubt for minutes.
+/// Connections to hosts that users name are not reused. Some servers close a connection after a
+/// response without notice. A publish call on it would be cut off, and its outcome would be unknown
+/// for minutes.
 fn builder_for_named() -> ClientBuilder {
     builder().pool_max_idle_per_host(0)
 }
@@ -105,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pages_may_be_read_without_encryption_and_none_of_ours() {
+    fn only_public_pages_are_read_over_plain_http() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = HttpClients::new(AddressPolicy::PublicOnly);
         let (open, ours) = (Url::parse("http://example.com/").unwrap(), Url::parse("http://127.0.0.1/").unwrap());

@@ -1,20 +1,18 @@
 //! Instagram: professional accounts, through Instagram's own login or through Facebook's.
 //!
-//! What it relies on (the documentation of the Instagram Platform; the fact sheet of
-//! Instagram):
+//! Facts (documentation of the Instagram Platform; fact sheet of Instagram):
 //!
-//! - With Instagram's login a token lasts 60 days and is exchanged for another one while it
-//!   lives, once it is a day old. With Facebook's, accounts are found by their Pages, and
-//!   are acted for by the tokens of these, which do not end by themselves.
-//! - A post is made in two steps: see `meta/containers.rs`. Files are fetched from public
-//!   addresses; by Facebook's login, the bytes of videos are sent. Pictures have to be JPEG,
-//!   so most are made from what was uploaded.
-//! - There is no key of ours. A container is published once, and can be asked whether it
-//!   was; what an account has published can be listed.
+//! - With Instagram's login, a token lasts 60 days. Once it is a day old, and until it expires, it
+//!   can be exchanged for a new one. With Facebook's login, accounts are found through their Pages,
+//!   and calls use Page tokens, which do not expire.
+//! - A post is made in two steps: see `meta/containers.rs`. Instagram fetches files from public
+//!   URLs; with Facebook's login, the bytes of videos are sent. Pictures must be JPEG, so most are
+//!   converted.
+//! - There is no idempotency key. A container is published once, and reports whether it was; the
+//!   published posts of an account can be listed.
 //!
-//! `instagram/options.rs` knows options and rules, `container.rs` what a post is made of,
-//! `account.rs` who an account is, `login.rs` both ways to connect one, `comment.rs` what
-//! follows a publication.
+//! `instagram/options.rs` has options and rules, `container.rs` the parameters of a post,
+//! `account.rs` account info, `login.rs` both logins, `comment.rs` the first comment.
 
 mod account;
 mod comment;
@@ -47,39 +45,33 @@ use crate::publish_request::PublishRequest;
 use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "instagram";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Instagram";
 
-/// What its errors mean.
 static ERRORS: ErrorTable = errors::table(TITLE);
 
-/// What an operator needs to have it: without a review, accounts with a role in the app can
-/// be connected.
+/// Without app review, only accounts with a role in the app can be connected.
 pub(crate) const ACCESS: Access = Access::OwnAccounts;
 
-/// Instagram fetches files and works on them before the due second.
+/// Instagram fetches and processes files before the due second.
 pub(crate) const LEAD: LeadTimes =
     LeadTimes { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(15)), ..LeadTimes::NONE };
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where its websites and APIs are, if not at Meta's own addresses.
+    /// Base URL of the websites and APIs, if not Meta's own.
     url: Option<Url>,
-    /// Through whose login accounts are connected.
+    /// The login that connects accounts.
     #[serde(default)]
     login: By,
-    /// What is asked for, where the app may not ask for the usual.
+    /// Replaces the default scopes, for an app that may not request all of them.
     scopes: Option<Vec<String>>,
-    /// The configuration of Facebook Login for Business that says what is asked for.
+    /// The configuration of Facebook Login for Business that has the permissions.
     config_id: Option<String>,
 }
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Instagram>, SetupError> {
     let Some(Settings { url, login: by, scopes, config_id }) = setup.settings(NAME)? else { return Ok(None) };
     Ok(Some(Instagram { login: Login::new(setup, url.as_ref(), Chosen { by, scopes, config_id }) }))
@@ -109,7 +101,7 @@ impl Platform for Instagram {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let by = Caller { token: credentials.of_the_account(), now };
+        let by = Caller { token: credentials.account_token(), now };
         let told = self.login.about(by, profile).await?;
         Ok(told.map(|profile| AccountDetails { profile, rules: self.rules() }))
     }

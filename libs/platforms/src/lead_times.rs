@@ -1,27 +1,24 @@
-//! How long before a post's time its preparation begins.
+//! How long before the due second the preparation of a post begins.
 
 use chrono::TimeDelta;
 use domain::media::{Attachment, FileType, MimeType};
 
-/// How long before a post's time its preparation begins, by what the post
-/// carries. `None` where there is nothing to prepare.
+/// Lead times by the media of a post; `None` where nothing is prepared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeadTimes {
-    /// For every post, even one that is only text.
+    /// For every post, even without media.
     pub always: Option<TimeDelta>,
-    /// For a post with a picture.
     pub images: Option<TimeDelta>,
-    /// For a post with a video.
     pub videos: Option<TimeDelta>,
-    /// For a post with a GIF, where that is shown as a video; else it is a picture.
+    /// For a post with a GIF, if the platform shows it as a video; otherwise it counts as an image.
     pub gifs: Option<TimeDelta>,
 }
 
 impl LeadTimes {
-    /// For a platform on which nothing is ever prepared.
+    /// For a platform without preparation.
     pub const NONE: Self = Self { always: None, images: None, videos: None, gifs: None };
 
-    /// For a post with these files; `None` when it needs no preparation.
+    /// The longest lead time of these files; `None` if the post needs no preparation.
     pub fn before(self, media: &[Attachment]) -> Option<TimeDelta> {
         let of = |attachment: &Attachment| match attachment.mime_type.file_type() {
             FileType::Image if attachment.mime_type == MimeType::Gif => self.gifs.or(self.images),
@@ -39,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_lead_of_what_a_post_carries_counts() {
+    fn longest_lead_time_of_the_media_counts() {
         let (short, long) = (TimeDelta::seconds(60), TimeDelta::minutes(10));
         let lead = LeadTimes { images: Some(short), videos: Some(long), ..LeadTimes::NONE };
         let image = an_attachment(1);

@@ -1,6 +1,6 @@
-//! Social platforms: the traits that each implements, the registry, and one
-//! module per platform. An adapter is asked, answers, and remembers nothing;
-//! it neither waits nor retries.
+//! Social platforms: the traits that adapters implement (`platform.rs`), what adapters share
+//! (`kit.rs`), the registry, and one module per platform. An adapter keeps no state, and neither
+//! waits nor retries.
 
 mod account;
 mod app;

@@ -1,9 +1,8 @@
-//! The card of a link: the title, description and picture that its page names for
-//! this purpose, for platforms that make none by themselves.
+//! Link cards: the title, description and picture that a linked page declares, for platforms that
+//! do not read the page themselves.
 //!
-//! Anybody may have written the page, so it is read with tight limits, and
-//! whatever is wrong with it only means that the card, or its picture, is left
-//! out.
+//! The page is untrusted, so it is read with tight limits. An error only omits the card, or its
+//! picture.
 
 mod page_head;
 
@@ -18,22 +17,21 @@ use url::Url;
 use self::page_head::PageHead;
 use crate::http_clients::{self, HttpClients};
 
-/// The most of a page that is read: its head comes first.
+/// The head of a page comes first.
 const MAX_PAGE_BYTES: usize = 256 * 1024;
 
-/// The largest picture that is fetched: what every platform takes.
+/// Every platform accepts this size.
 const MAX_PICTURE_BYTES: usize = 1_000_000;
 
-/// The longest side of one that is passed on, in pixels.
+/// In pixels.
 const MAX_PICTURE_SIDE: u32 = 4_000;
 
-/// For the page, and again for the file of its picture.
+/// Timeout of the page, and again of its picture.
 const FETCH: Duration = Duration::from_secs(5);
 
-/// How often a page may send us on.
+/// The most redirects.
 const MAX_HOPS: usize = 3;
 
-/// What the page of a link says of itself.
 #[derive(Debug)]
 pub(crate) struct LinkCard {
     pub(crate) title: String,
@@ -42,7 +40,7 @@ pub(crate) struct LinkCard {
 }
 
 impl LinkCard {
-    /// That of a link, if its page has one.
+    /// Fetches the page; `None` if it has no card.
     pub(crate) async fn of(http: &HttpClients, link: &str) -> Option<Self> {
         let page = Url::parse(link).ok()?;
         let (page, head) = tokio::time::timeout(FETCH, read_head(http, page)).await.ok()??;
@@ -51,8 +49,8 @@ impl LinkCard {
         Some(Self { title: title?, description, picture })
     }
 
-    /// Its picture as it is, which everybody can see on the page already. It is not
-    /// decoded here, and one that is too large is left out.
+    /// The original picture, which is public already. It is not decoded here; one that is too large
+    /// is omitted.
     pub(crate) async fn picture(&self, http: &HttpClients) -> Option<(MimeType, Bytes)> {
         let picture = self.picture.clone()?;
         let fetched = async {
@@ -74,13 +72,11 @@ async fn read_head(http: &HttpClients, page: Url) -> Option<(Url, PageHead)> {
         return None;
     }
     let (start, _) = start_of(response, MAX_PAGE_BYTES).await;
-    // Text in another encoding than UTF-8 gets replacement characters, and is left
-    // out when the head is read.
+    // Text that is not UTF-8 gets replacement characters, and is omitted when the head is read.
     Some((page, page_head::read(&String::from_utf8_lossy(&start))))
 }
 
-/// Fetches something. Redirects are followed by hand: each is an address to be
-/// checked like the first.
+/// Follows redirects here, so that each URL is checked like the first.
 async fn get(http: &HttpClients, url: Url, accept: &str) -> Option<(Url, reqwest::Response)> {
     let mut url = url;
     for _ in 0..=MAX_HOPS {
@@ -95,7 +91,7 @@ async fn get(http: &HttpClients, url: Url, accept: &str) -> Option<(Url, reqwest
     None
 }
 
-/// The body up to a bound, and whether that is all of it.
+/// The body up to a limit, and whether it is complete.
 async fn start_of(response: reqwest::Response, max_bytes: usize) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     let mut pieces = response.bytes_stream();

@@ -1,24 +1,21 @@
-//! What Facebook, Instagram and Threads have in common: the Graph API of Meta.
+//! What Facebook, Instagram and Threads have in common: Meta's Graph API.
 //!
-//! Facts (fact sheets of the three platforms; Meta's pages on error handling, rate
-//! limits and versions):
+//! Facts (fact sheets of the three platforms; Meta's pages on error handling, rate limits and
+//! versions):
 //!
-//! - An error has a `code`, and often an `error_subcode` that says more. Its HTTP status
-//!   says little.
-//! - What may be called how often is told as a percentage with every answer.
-//! - A version of the API lives for about two years; calls with one that has ended are
-//!   answered by the oldest that lives.
-//! - Instagram and Threads publish in two steps: a container is made, which shows nothing
-//!   to anybody, fetches the files by itself, and is good for a day; then one call
-//!   publishes it, once.
+//! - An error has a `code`, and often a more precise `error_subcode`. Its HTTP status means little.
+//! - Every response has the usage of rate limits, in percent.
+//! - A version of the API is supported for about two years; calls of an ended version get the
+//!   oldest supported one.
+//! - Instagram and Threads publish in two steps: a container is created, which is not public,
+//!   fetches the files, and expires after a day; then one call publishes it, once.
 //!
-//! `graph.rs` knows how calls are made, `errors.rs` what errors mean, `id.rs` which ids may
-//! become part of a path, `usage.rs` what the headers say, `version.rs` when versions end,
-//! `containers.rs` how a post becomes a container, `fetch.rs` how Meta gets at a file,
-//! `upload.rs` how bytes are sent, `reach.rs` whether Meta reaches us, `pages.rs` for which
-//! Pages a person may act, `permissions.rs` what they have granted, `list.rs` how lists are
-//! read, `signed_request.rs` what Meta reports, and `grants.rs` what errors mean where
-//! tokens are asked for.
+//! `graph.rs` makes calls, `errors.rs` has the meaning of errors, `id.rs` the ids that may be part
+//! of a path, `usage.rs` the rate limit headers, `version.rs` the end of versions, `containers.rs`
+//! containers, `fetch.rs` files that Meta fetches, `upload.rs` files that are sent, `reach.rs` the
+//! check that Meta can reach this deployment, `pages.rs` the Pages of a user, `permissions.rs`
+//! granted permissions, `list.rs` lists, `signed_request.rs` deauthorization callbacks, and
+//! `grants.rs` the errors of token calls.
 
 mod containers;
 pub(crate) mod errors;

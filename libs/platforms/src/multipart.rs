@@ -1,4 +1,4 @@
-//! Forms with files (RFC 7578).
+//! Multipart forms with files (RFC 7578).
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use reqwest::{Body, RequestBuilder};
 
 use crate::publish_request::{MediaBytes, MediaReadError};
 
-/// A form with files. They are passed on piece by piece, and the length of all is
-/// said before, because servers refuse a body that does not say it.
+/// A form with files. Files are streamed, and the total length is sent first, because servers
+/// refuse a body without a length.
 pub(crate) struct Form {
     boundary: String,
     parts: Vec<MediaBytes>,
@@ -24,29 +24,26 @@ pub(crate) struct Form {
     unread: Unread,
 }
 
-/// Whether a file could not be read while its form was sent. Then the request broke
-/// off before its end.
+/// Whether a file could not be read while its form was sent. The request was cut off then.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unread(Arc<AtomicBool>);
 
 impl Unread {
-    /// That has happened.
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether that has happened.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Brings a file to a form that is being sent.
+/// Streams a file into a form that is being sent.
 pub(crate) struct Feed(mpsc::Sender<Result<Bytes, MediaReadError>>);
 
 impl Feed {
-    /// Opens the file, and passes it on until its end, or until nobody wants the rest:
-    /// a server may answer before it has read everything.
+    /// Opens the file, and streams it to its end, or until the form is no longer read: a server may
+    /// respond before it has read everything.
     pub(crate) async fn bring(mut self, opening: impl Future<Output = Result<MediaBytes, MediaReadError>>) {
         if self.0.is_closed() {
             return;
@@ -60,8 +57,8 @@ impl Feed {
     }
 }
 
-/// The answer to a form that is brought its files while it is sent. It may come before
-/// all of them were wanted.
+/// The response to a form whose files are streamed meanwhile. It may arrive before all files were
+/// read.
 pub(crate) async fn answered<T>(sending: impl Future<Output = T>, bringing: impl Future<Output = ()>) -> T {
     match select(pin!(sending), pin!(bringing)).await {
         Either::Left((answer, _)) => answer,
@@ -70,7 +67,6 @@ pub(crate) async fn answered<T>(sending: impl Future<Output = T>, bringing: impl
 }
 
 impl Form {
-    /// An empty one.
     pub(crate) fn new() -> Self {
         Self {
             boundary: format!("{:016x}{:016x}", random_u64(), random_u64()),
@@ -80,14 +76,14 @@ impl Form {
         }
     }
 
-    /// With a field. Its name is ours.
+    /// Adds a field. `name` is trusted.
     #[must_use]
     pub(crate) fn text(self, name: &str, value: &str) -> Self {
         let head = format!("--{}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n", self.boundary);
         self.words(head)
     }
 
-    /// With a file of so many bytes. Its names are ours.
+    /// Adds a file of this length. The names are trusted.
     #[must_use]
     pub(crate) fn file(
         mut self,
@@ -108,20 +104,19 @@ impl Form {
         self.words("\r\n".to_owned())
     }
 
-    /// With a file of so many bytes that is opened while the form is sent: of many, each
-    /// in its turn.
+    /// Adds a file of this length that is opened while the form is sent, one file after the other.
     #[must_use]
     pub(crate) fn fed(self, names: (&str, &str), mime_type: MimeType, size_bytes: u64) -> (Self, Feed) {
         let (feed, pieces) = mpsc::channel(0);
         (self.file(names, mime_type, size_bytes, pieces.boxed()), Feed(feed))
     }
 
-    /// Puts it into a request.
+    /// Sets the body and the headers of a request.
     pub(crate) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread) {
         let Self { boundary, parts, length, unread } = self.ended();
         let request = request
             .header(CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}"))
-            // With a length, a stream that ends early is not taken for the file.
+            // With a length, a stream that ends early is not mistaken for the whole file.
             .header(CONTENT_LENGTH, length)
             .body(Body::wrap_stream(stream::iter(parts).flatten()));
         (request, unread)
@@ -154,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_form_is_as_long_as_it_says() {
+    async fn form_has_the_stated_length() {
         let form = with_file(vec![Ok("ab".into()), Ok("c".into())]);
         let (boundary, length) = (form.boundary.clone(), form.length);
 
@@ -170,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_could_not_be_read_is_told_from_a_request_that_was_cut_off() {
+    async fn unreadable_file_is_distinguished_from_a_cut_off_request() {
         for (last, is_unread) in [(Ok("c".into()), false), (Err(MediaReadError("gone".to_owned())), true)] {
             let form = with_file(vec![Ok("ab".into()), last]);
             let unread = form.unread.clone();
@@ -182,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_opened_later_arrives_or_is_unread() {
+    async fn file_opened_later_arrives_or_is_reported_unread() {
         let kept = |opened: Result<&'static str, &str>| {
             let opened = opened.map(|it| stream::iter([Ok(Bytes::from(it))]).boxed());
             std::future::ready(opened.map_err(|it| MediaReadError(it.to_owned())))

@@ -1,14 +1,12 @@
-//! OAuth 2: how a person allows this service to act for an account (RFC 6749,
-//! with PKCE, RFC 7636), and how that is renewed and given back (RFC 7009).
+//! OAuth 2: authorization codes (RFC 6749) with PKCE (RFC 7636), refresh, and revocation (RFC
+//! 7009).
 //!
-//! What a platform does in its own way, an adapter says as data, in its
-//! [`Dialect`]. [`OAuth2`] makes the calls. Where our app has a secret at a server that
-//! users name, an adapter takes the parts: the dialect writes requests, and [`Tokens`]
-//! reads answers.
+//! An adapter describes as data how its platform differs, in its [`Dialect`]. [`OAuth2`] makes the
+//! calls. Where our app has a secret at a server that users name, an adapter uses the parts: the
+//! dialect builds requests, and [`Tokens`] reads responses.
 //!
-//! The crate `oauth2` does the same for one reading of the RFCs: its answers have a
-//! `token_type` that it knows and scopes with blanks between them, its requests are
-//! forms with a `client_id`.
+//! The crate `oauth2` implements one reading of the RFCs only: its responses have a `token_type`
+//! that it knows and scopes with blanks between them, its requests are forms with a `client_id`.
 
 mod authorization;
 mod call_error;
@@ -38,32 +36,30 @@ use crate::connect_flow::{AuthorizationRequest, Callback, ConnectError, RefreshE
 use crate::http_clients::{self, HttpClients};
 use crate::response;
 
-/// Where a platform's OAuth is.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoints {
-    /// The page on which the person decides.
+    /// The page on which the user decides.
     pub authorization: String,
-    /// Where a code becomes a token.
+    /// Exchanges a code for tokens.
     pub token: String,
-    /// Where [`Dialect::lengthening`] is asked, if not at `token`.
+    /// For [`Dialect::lengthening`], if it differs from `token`.
     pub lengthening: Option<String>,
-    /// Where [`Dialect::refresh_policy`] is asked, if not at `token`.
+    /// For [`Dialect::renewal`], if it differs from `token`.
     pub renewal: Option<String>,
-    /// Where a grant is given back. `None` where a platform has no call for it: then
-    /// only the person can end a grant, on the platform's own pages.
+    /// `None` where the platform has no revocation call: then only the user can end a grant, on the
+    /// platform's own pages.
     pub revocation: Option<String>,
 }
 
-/// One platform's OAuth.
 #[derive(Clone)]
 pub struct OAuth2 {
     http: HttpClients,
-    /// Our id and secret over there.
+    /// Our client credentials.
     app: Arc<dyn AppSource>,
     dialect: &'static Dialect,
     endpoints: Endpoints,
     user_agent: Option<String>,
-    /// Whether a user named the server: no address inside our network is called.
+    /// Whether a user named the server; then no address inside our network is called.
     is_named: bool,
 }
 
@@ -77,7 +73,7 @@ impl OAuth2 {
         Self { http, app, dialect, endpoints, user_agent: None, is_named: false }
     }
 
-    /// That of a server that a user named, where our app has no secret.
+    /// For a server that a user named, where our app has no secret.
     pub(crate) fn of_named(
         http: HttpClients,
         client_id: &str,
@@ -88,25 +84,23 @@ impl OAuth2 {
         Self { is_named: true, ..Self::new(http, app, dialect, endpoints) }
     }
 
-    /// Our id and secret over there.
     pub(crate) fn app(&self) -> &dyn AppSource {
         self.app.as_ref()
     }
 
-    /// The same, with another name for this program than platforms are told
-    /// elsewhere: some want it in a form of their own.
+    /// Sets the `User-Agent`, for platforms that require a format of their own.
     #[must_use]
     pub fn named(self, user_agent: String) -> Self {
         Self { user_agent: Some(user_agent), ..self }
     }
 
-    /// The same by another app, which may be told otherwise when it is refused.
+    /// For another app, whose dialect may differ.
     pub(crate) fn by(&self, app: Arc<dyn AppSource>, dialect: &'static Dialect) -> Self {
         Self { app, dialect, ..self.clone() }
     }
 
-    /// The page on which the person decides. `further` are parameters beside those
-    /// of [`Dialect::page`].
+    /// The URL of the authorization page. `further` parameters are added to those of
+    /// [`Dialect::page`].
     pub async fn authorization_url(
         &self,
         request: &AuthorizationRequest,
@@ -118,8 +112,8 @@ impl OAuth2 {
         Ok(self.dialect.authorization_url(page, &app.client_id, request, scopes, further))
     }
 
-    /// Tokens for what the platform's answer brings: a code that is good once. They
-    /// are exchanged for ones that last, where the platform has such.
+    /// Exchanges the code of a callback, which is valid once, for tokens, and these for long-lived
+    /// ones, where the platform has them.
     pub async fn complete(&self, callback: &Callback) -> Result<Tokens, ConnectError> {
         callback.check_arrival(&callback.urls)?;
         let code = self.dialect.code_of(callback)?;
@@ -134,7 +128,7 @@ impl OAuth2 {
         Ok(longer.beside(tokens))
     }
 
-    /// New credentials for old ones. What the answer leaves out stays as it was.
+    /// Fields that the response omits keep their old values.
     pub async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let call = &self.dialect.renewal;
         let Some(token) = call.of.token(old) else {
@@ -145,8 +139,7 @@ impl OAuth2 {
         Ok(tokens.renewed(old, now))
     }
 
-    /// Gives the grant of these credentials back. A grant that has ended already is
-    /// as good as given back.
+    /// Revokes the grant. A grant that has already ended counts as revoked.
     pub async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let Some(url) = &self.endpoints.revocation else { return Ok(()) };
         let call = &self.dialect.revocation;
@@ -169,7 +162,7 @@ impl OAuth2 {
         Tokens::read(&body).map_err(|NoTokens| TokenCallError::Unreadable)
     }
 
-    /// The body of an answer that is no refusal; `None` when it cannot be read.
+    /// The body of a success; `None` if it cannot be read.
     async fn answered(
         &self,
         call: &TokenCall,
@@ -198,7 +191,7 @@ impl OAuth2 {
         let Some(refused) = TokenErrorBody::read(self.dialect, status, retry_at, body.as_deref()) else {
             return Ok(body);
         };
-        // An operator cannot help where anybody's server does not know us.
+        // An operator cannot correct what a user's server does not know.
         if refused.blame() == TokenErrorKind::Us
             && !self.is_named
             && let Some(app) = &app

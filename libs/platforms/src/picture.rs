@@ -1,9 +1,8 @@
-//! Pictures for platforms that take only small ones.
+//! Pictures for platforms that accept only small ones.
 //!
-//! They are not decoded here: a file can be made to end whoever decodes it, and
-//! here are other users' posts and everybody's credentials. The service is asked
-//! for a picture that fits, and looked at until it is there. What fits as it is,
-//! and tells nothing but a picture, is passed on without asking.
+//! They are not decoded here: a malicious file can crash the decoder, and this process has other
+//! users' posts and all credentials. The media service is asked to fit the picture, and polled
+//! until it is ready. A file that fits and has no metadata is sent as it is.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::publish_request::{FittedPicture, MediaReadError, Picture, PublishRequest};
 
-/// That a picture was asked for, stored between the steps.
+/// A request for a fitted picture, stored between the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Awaited {
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -22,29 +21,27 @@ pub(crate) struct Awaited {
     asked_at: DateTime<Utc>,
 }
 
-/// A picture, and its width and height.
+/// A picture with its width and height.
 pub(crate) type Seen = (Picture, (u32, u32));
 
-/// What a look for a picture found.
+/// The result of a look for a picture.
 pub(crate) enum Look<T = Seen> {
-    /// The picture, or where it is.
+    /// The picture, or its location.
     Ready(T),
-    /// It is being made; when to look again.
+    /// Not ready; when to look again.
     Again(Awaited, DateTime<Utc>),
 }
 
-/// The first wait for a picture. Most take less to be made.
+/// Most pictures are ready sooner.
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(1);
 
-/// The longest time between two looks.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
 
-/// A picture is asked for again after this long: a request is dropped when the
-/// bucket fails. Not sooner, because every request for a file that ends its
-/// decoder may end it three times.
+/// A picture is requested again after this time, because a request is lost when the bucket fails.
+/// Not sooner, because each request for a file that crashes its decoder may crash it three times.
 const ASK_AGAIN: TimeDelta = TimeDelta::minutes(5);
 
-/// A picture that can be used: the file itself, or one that was made of it.
+/// The file itself, or a picture that was made from it.
 enum Found {
     AsItIs(Seen),
     Made(Seen),
@@ -67,13 +64,12 @@ pub(crate) async fn fitted(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {
-    /// The user's file as it is.
     Original,
-    /// The picture that was made of it, of this type.
+    /// The fitted picture, of this type.
     Fitted(MimeType),
 }
 
-/// For platforms that fetch pictures by themselves: which file is within these bounds.
+/// For platforms that fetch pictures themselves: the file that is within these bounds.
 pub(crate) async fn source(
     job: &PublishRequest<'_>,
     file: &Attachment,
@@ -87,7 +83,7 @@ pub(crate) async fn source(
     })
 }
 
-/// An address under which anybody can read a picture for an hour at least.
+/// A URL at which anybody can read a picture for at least an hour.
 pub(crate) async fn public_url(
     job: &PublishRequest<'_>,
     file: &Attachment,
@@ -101,7 +97,7 @@ pub(crate) async fn public_url(
     url.map_err(unreadable)
 }
 
-/// Both at once.
+/// [`source`], then [`public_url`].
 pub(crate) async fn public(
     job: &PublishRequest<'_>,
     file: &Attachment,
@@ -128,7 +124,7 @@ async fn look(
     match job.files.fitted(file, bounds).await.map_err(unreadable)? {
         Some(FittedPicture::Picture(picture)) => {
             let size = picture.mime_type.picture_size(&picture.bytes);
-            let size = size.ok_or_else(|| busy("a picture that was made has no size".to_owned()))?;
+            let size = size.ok_or_else(|| busy("the fitted picture has no size".to_owned()))?;
             return Ok(Look::Ready(Found::Made((picture, size))));
         }
         Some(FittedPicture::Refused(reason)) => {
@@ -147,8 +143,7 @@ async fn look(
     Ok(Look::Again(awaited, job.now + wait))
 }
 
-/// Whether a picture says that it is longer than a platform takes. One that
-/// does not say is not longer.
+/// Whether a picture states a longer side than the platform accepts. False if it states no size.
 pub(crate) async fn is_longer(
     job: &PublishRequest<'_>,
     file: &Attachment,
@@ -157,21 +152,20 @@ pub(crate) async fn is_longer(
     if let Some(pixels) = file.facts.and_then(|it| it.pixels) {
         return Ok(max_side < pixels.width.max(pixels.height));
     }
-    // Posts that were written before files were asked what they say.
+    // For posts that were written before the size of files was recorded.
     let pieces = job.files.open_range(file, 0..HEADER_BYTES as u64).await.map_err(unreadable)?;
     let bytes: Vec<_> = pieces.try_collect().await.map_err(unreadable)?;
     let bytes = bytes.concat();
     Ok(file.mime_type.picture_size(&bytes).is_some_and(|(width, height)| max_side < width.max(height)))
 }
 
-/// The file itself, with its width and height, if it fits and holds nothing
-/// but a picture.
+/// The file itself, with its width and height, if it fits and has no metadata.
 async fn as_it_is(
     job: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
 ) -> Result<Option<Seen>, AttemptError> {
-    // What is not known of its size is seen below.
+    // An unknown size is checked below.
     let smallest = Pixels { width: 1, height: 1 };
     let is_of_types = PictureBounds { borders: None, ..bounds }.are_met_by(file.mime_type, smallest);
     if !is_of_types || bounds.max_bytes < file.size_bytes {
@@ -192,7 +186,7 @@ async fn as_it_is(
     Ok(size.map(|size| (Picture { mime_type: file.mime_type, bytes: bytes.into() }, size)))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "what errors are mapped with")]
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn unreadable(error: MediaReadError) -> AttemptError {
     busy(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! What every platform can be asked.
+//! The traits that adapters implement: [`Platform`], [`Connect`] and [`Publish`].
 
 use std::time::Duration;
 
@@ -18,96 +18,89 @@ use crate::dependency_error::DependencyError;
 use crate::publish_request::PublishRequest;
 use crate::refresh_policy::RefreshPolicy;
 
-/// The longest time that an adapter takes for one question of [`Publish`]. The
-/// function that asks is stopped soon after it, and needs the time until then to
-/// store the outcome.
+/// The maximum duration of a call of [`Publish`]. The calling function is stopped soon after it,
+/// and needs the time until then to store the outcome.
 pub const STEP_LIMIT: Duration = Duration::from_secs(40);
 
-/// How far preparation got.
+/// The result of a preparation step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Only the public call is left.
+    /// Only the publish call is left.
     Ready {
         /// For [`PublishRequest::progress`].
         progress: Option<String>,
     },
-    /// One step further; `prepare` is to be called again.
+    /// Not finished; `prepare` is called again.
     Again {
         /// For [`PublishRequest::progress`]; stored before the next call.
         progress: String,
-        /// Not before this.
+        /// Not before this time.
         at: DateTime<Utc>,
     },
 }
 
-/// Something that is to be done after a publication.
+/// Something to do after the publish call, such as a first comment.
 #[derive(Clone, Copy, Debug)]
 pub struct FollowUp<'a> {
-    /// One of the names that [`Publish::follow_ups`] gave, perhaps of an earlier
-    /// version of the adapter.
+    /// A name from [`Publish::follow_ups`], possibly of an earlier version of the adapter.
     pub name: &'a str,
-    /// The public post.
     pub published: &'a Published,
-    /// What the last step of it reached; `None` before the first.
+    /// The progress of its last step; `None` before the first.
     pub progress: Option<&'a str>,
 }
 
-/// How far it got.
+/// The result of a follow-up step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// It is done, or there is nothing to do.
+    /// Finished, or there is nothing to do.
     Done,
-    /// One step further; `follow_up` is to be called again.
+    /// Not finished; `follow_up` is called again.
     Again {
         /// For [`FollowUp::progress`]; stored before the next call.
         progress: String,
-        /// Not before this.
+        /// Not before this time.
         at: DateTime<Utc>,
     },
 }
 
-/// A social platform, as everything that keeps credentials asks it. What else
-/// there is to ask of one is in [`Connect`] and [`Publish`]: every adapter has
-/// all three, and a program carries no more of them than it calls.
+/// What every program with credentials needs of a platform. [`Connect`] and [`Publish`] have the
+/// rest: every adapter implements all three, and a program is linked only with those that it calls.
 #[async_trait::async_trait]
 pub trait Platform: Send + Sync {
-    /// Its name in paths and in `provider`.
+    /// In paths and in `provider`.
     fn name(&self) -> &'static str;
 
-    /// How credentials are renewed.
     fn refresh_policy(&self) -> RefreshPolicy {
         RefreshPolicy::Never
     }
 
-    /// New credentials for old ones that [`RefreshPolicy::can_refresh`]: asked when
-    /// they are about to end, or were not accepted. It answers or gives up
-    /// within 30 seconds, which is less than the lease of whoever asks: a
-    /// refresh token that two exchange may end the whole grant.
+    /// Exchanges credentials that [`RefreshPolicy::can_refresh`], when they are about to expire or
+    /// were refused. Returns within 30 seconds, which is less than the lease of the caller: a
+    /// refresh token that two callers exchange may end the whole grant.
     ///
     /// # Errors
-    /// [`RefreshError::Gone`] when the platform says that these credentials
-    /// will never be renewed, and nothing else: a failure that may pass, our
-    /// own wrong client secret, and silence are [`RefreshError::Unreachable`].
-    /// It is never asked where the answer is [`RefreshPolicy::Never`].
+    /// [`RefreshError::Gone`] only if the platform reports that these credentials will never be
+    /// refreshed. A temporary error, a wrong client secret of ours, and no response are
+    /// [`RefreshError::Unreachable`]. Not called where the policy is [`RefreshPolicy::Never`].
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let _ = (credentials, now);
-        Err(RefreshError::Unreachable("its credentials are not renewed".to_owned()))
+        Err(RefreshError::Unreachable("the credentials of this platform cannot be refreshed".to_owned()))
     }
 
-    /// The host that these credentials lead to, where a user named it or a server
-    /// that a user named did. `None` where it stands in the code or in the settings
-    /// of the deployment: nobody can make that one slow to harm others.
+    /// The host that these credentials lead to, if a user named it, or a server that a user named
+    /// did. `None` for a host in the code or in the settings of the deployment: no user can make
+    /// that one slow to harm others.
     fn host(&self, credentials: &Credentials) -> Option<String> {
         let _ = credentials;
         None
     }
 
-    /// How an account shows itself now, and what its platform accepts from it now;
-    /// `None` where the platform cannot be asked. It is asked every week, where
-    /// credentials are renewed after that, and given up after 20 seconds.
+    /// The current account info, and the rules of the account; `None` where the platform cannot be
+    /// asked. Called every week, after a refresh where credentials are refreshed, with a timeout of
+    /// 20 seconds.
     ///
     /// # Errors
-    /// Only [`AttemptError::Unauthorized`] has an effect: the credentials are not
+    /// Only [`AttemptError::Unauthorized`] has an effect: the credentials are no longer accepted.
     /// accepted any more.
     async fn about(
         &self,
@@ -120,35 +113,34 @@ pub trait Platform: Send + Sync {
     }
 }
 
-/// What connects accounts, and disconnects them.
+/// Connects and disconnects accounts.
 #[async_trait::async_trait]
 pub trait Connect: Platform {
-    /// What it accepts from an account of which nothing more is known. What is
-    /// checked is what [`Account::rules`] said when the account was connected.
+    /// The rules for an account whose own limits are unknown. Posts are checked against
+    /// [`Account::rules`], which is read when the account is connected.
     fn rules(&self) -> Rules;
 
-    /// What it has to know before its authorization page can be shown.
+    /// The form that the user fills in before the authorization page.
     fn fields(&self) -> &'static [Field] {
         &[]
     }
 
-    /// The host that the user names by these answers, which [`Connect::authorize`]
-    /// calls, or which says where its server is. `None` where the answers name none.
+    /// The host that the user names in the form, which [`Connect::authorize`] calls, or which says
+    /// where its server is. `None` if the form names none.
     fn named_host(&self, answers: &FieldValues) -> Option<String> {
         let _ = answers;
         None
     }
 
-    /// What it wants to read about this service, which is served under
-    /// [`CallbackUrls::client_document`] as JSON. `None` where there is no such
-    /// document.
+    /// The client metadata that the platform reads, served as JSON at
+    /// [`CallbackUrls::client_document`]. `None` where the platform reads none.
     async fn client_document(&self, here: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
         let _ = here;
         Ok(None)
     }
 
-    /// Begins a connect flow, with an answer for each of [`Connect::fields`];
-    /// those that may stay empty may be empty.
+    /// Begins a connect flow, with a value for each of [`Connect::fields`]. Values of optional
+    /// fields may be empty.
     async fn authorize(
         &self,
         answers: &FieldValues,
@@ -156,36 +148,33 @@ pub trait Connect: Platform {
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError>;
 
-    /// Asks whether the person has given the approval that [`AuthorizeStep::WaitForApproval`]
-    /// waits for: every few seconds, never twice at the same time, and for ten
-    /// minutes. It answers within eight seconds. [`ConnectFlowRefusal::Unreachable`] is
-    /// asked again, any other refusal ends the connect flow.
+    /// Asks whether the user has given the approval of [`AuthorizeStep::WaitForApproval`]. Called
+    /// every few seconds for ten minutes, never concurrently. Returns within eight seconds. After
+    /// [`ConnectError::Unreachable`] it is called again; any other error ends the connect flow.
     async fn poll(&self, awaited: &PendingApproval, now: DateTime<Utc>) -> Result<Approval, ConnectError> {
         let _ = (awaited, now);
-        Err(ConnectError::Refused("nothing is approved elsewhere".to_owned()))
+        Err(ConnectError::Refused("this platform has no approval to wait for".to_owned()))
     }
 
-    /// Ends a connect flow: the accounts that the grant covers, at least one.
+    /// Completes a connect flow: the accounts that the grant covers, at least one.
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError>;
 
-    /// What an option whose values are listed
-    /// ([`OptionKind::Choice`](domain::options::OptionKind::Choice)) may be for an
-    /// account. It is asked while a client waits, and given up after 12 seconds.
+    /// The values that an option of the kind
+    /// [`OptionKind::Choice`](domain::options::OptionKind::Choice) may have for an account. Called
+    /// while a client waits, with a timeout of 12 seconds.
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         let _ = (asked, now);
         Ok(Vec::new())
     }
 
-    /// Whether [`Connect::revoke`] ends every token that the same grant was ever
-    /// given for, and not only these: then it is asked when nobody of this
-    /// deployment has the grant any more.
+    /// Whether [`Connect::revoke`] ends every token that was ever issued for the grant, and not
+    /// only these. Then it is called when no user of this deployment has the grant any more.
     fn revokes_all(&self) -> bool {
         false
     }
 
-    /// Reads a message that the platform sends by itself, which says that a grant was ended
-    /// there: what stands in its form under `signed_request`. Who sends it is not known
-    /// before.
+    /// Reads a platform's notification that a grant has ended: the form field `signed_request`. Its
+    /// sender is unknown until the signature is checked.
     async fn read_deauthorization(
         &self,
         message: &str,
@@ -195,72 +184,68 @@ pub trait Connect: Platform {
         Err(InvalidCallback::NoneHere)
     }
 
-    /// Gives the grant back. A failure does not stop a disconnection.
+    /// Revokes the grant. An error does not stop a disconnection.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError>;
 }
 
-/// What takes posts to it. Each question is answered or given up within
-/// [`STEP_LIMIT`].
+/// Publishes posts. Each call returns within [`STEP_LIMIT`].
 #[async_trait::async_trait]
 pub trait Publish: Platform {
-    /// The next step before the public call. Nothing here may make the post
-    /// public. It is asked from the platform's `LEAD` on.
+    /// The next step before the publish call. It must not make the post public. Called from the
+    /// platform's `LEAD` on.
     async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         Ok(Step::Ready { progress: job.progress.map(str::to_owned) })
     }
 
-    /// The one call that makes the post public.
+    /// The publish call: the only one that makes the post public.
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError>;
 
-    /// Asks whether a call of [`Publish::publish`] with this reference took effect.
-    /// The first one whose outcome is not known began at `since`, so its post can be as
-    /// old as that; the latest one began at [`PublishRequest::called_at`].
+    /// Asks whether a call of [`Publish::publish`] with this reference took effect. The first call
+    /// with an unknown outcome began at `since`, so its post can be that old; the latest one began
+    /// at [`PublishRequest::called_at`].
     async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution;
 
-    /// What is to be done once this is public, each by a name, such as
-    /// `first_comment`; nothing for most posts. It is done one after the other, and
-    /// is best effort: the post is published, whatever becomes of it.
+    /// What to do once the post is public, by name, such as `first_comment`; nothing for most
+    /// posts. The steps run one after the other and are best effort: the post stays published.
     fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
         let _ = job;
         Vec::new()
     }
 
-    /// A step of one of [`Publish::follow_ups`]: one call that changes something.
-    /// It is tried again within an hour where it certainly did nothing; one of
-    /// which nobody knows what it did is not made again.
+    /// A step of one of [`Publish::follow_ups`], with one call that changes something. It is
+    /// retried within an hour if it certainly had no effect. A call with an unknown outcome is not
+    /// repeated.
     async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         let _ = (job, it);
         Ok(Followed::Done)
     }
 
-    /// Whether [`Publish::look_up`] may recognise a post by what it looks like. Then
-    /// every delivery claims the post that it has made, at the cost of a write, so
-    /// that no other delivery takes it for its own. False where an idempotency key
-    /// or an id that we chose identifies a post.
+    /// Whether [`Publish::look_up`] may recognize a post by its content. Then every delivery claims
+    /// its post, at the cost of a write, so that no other delivery reports it. False where an
+    /// idempotency key or an id that we chose identifies a post.
     fn recognizes_own_posts(&self) -> bool {
         true
     }
 
-    /// Whether the platform fetches files from public addresses, at least of some posts.
+    /// Whether the platform fetches files from public URLs, at least for some posts.
     fn fetches_files(&self) -> bool {
         false
     }
 
-    /// Whether a success of [`Publish::publish`] does not prove that this post is public, so
-    /// that its outcome is unknown until [`Publish::look_up`] finds it. Such outcomes are no
-    /// sign of an outage.
+    /// Whether a success of [`Publish::publish`] does not prove that this post is public. Then its
+    /// outcome is unknown until [`Publish::look_up`] finds it. Such outcomes do not indicate an
+    /// outage.
     fn is_confirmed_later(&self, job: &PublishRequest<'_>) -> bool {
         let _ = job;
         false
     }
 
-    /// How long a public call that was cut off may still take effect.
+    /// How long a cut-off publish call may still take effect.
     fn settle_time(&self) -> TimeDelta {
         TimeDelta::seconds(60)
     }
 
-    /// What is to be known before [`Publish::look_up`] is asked: [`Publish::settle_time`], and
-    /// whether the platform takes money for what it is asked.
+    /// [`Publish::settle_time`], and whether look-ups are billed.
     fn look_up_policy(&self) -> LookUpPolicy {
         self.settle_time().into()
     }

@@ -1,17 +1,14 @@
-//! What is known of a platform without setting it up.
+//! Static facts of a platform, known without setting it up.
 
 use domain::options::OptionSpec;
 
-/// What is known of a platform without setting it up.
 #[derive(Clone, Copy, Debug)]
 pub struct PlatformInfo {
-    /// Its name in paths, and of its settings.
+    /// In paths and in `PLATFORMS`.
     pub name: &'static str,
-    /// Its name as people know it.
+    /// For users.
     pub title: &'static str,
-    /// What an operator needs to have it.
     pub access: Access,
-    /// What a post can say there alone.
     pub options: &'static [OptionSpec],
 }
 
@@ -22,14 +19,14 @@ pub enum Access {
     Open,
     /// Without a review, only the operator's own accounts can be connected.
     OwnAccounts,
-    /// The platform reviews who wants to connect accounts.
+    /// The platform reviews every operator who wants to connect accounts.
     Review,
-    /// The platform wants to be paid.
+    /// The platform charges for its API.
     Paid,
 }
 
 impl Access {
-    /// As it is written in answers.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",

@@ -1,4 +1,4 @@
-//! What an adapter is given to publish.
+//! The input of adapters: one segment to publish, and the reader of its files.
 
 use std::ops::Range;
 
@@ -15,27 +15,22 @@ use serde::de::DeserializeOwned;
 use crate::account::Credentials;
 use crate::recognition::Claims;
 
-/// One target of one post, ready to be sent.
+/// One target of a post, ready to be published.
 pub struct PublishRequest<'a> {
     pub profile: &'a AccountInfo,
-    /// To act for it.
     pub credentials: &'a Credentials,
-    /// What is said.
     pub text: &'a str,
-    /// What it carries, in order.
     pub media: &'a [Attachment],
-    /// What is said on this platform alone.
     pub options: &'a Options,
-    /// The idempotency key: the same for every attempt of this delivery and revision,
-    /// and for nothing else.
+    /// The idempotency key: identical in every attempt of this delivery and revision, and unique to
+    /// them.
     pub reference: &'a str,
-    /// What `Publish::prepare` has reached, in the adapter's own form.
+    /// The progress of `Publish::prepare`, in the adapter's own format.
     pub progress: Option<&'a str>,
-    /// Whether a public call before this one may have had an effect: it was not known
-    /// how it ended. What such a call may have put must not be put in another form.
-    pub doubted: bool,
-    /// The second it is due: what a platform is to show as its time. The same
-    /// for every attempt.
+    /// Whether an earlier publish call had an unknown outcome. What that call may have published
+    /// must not be published in another form.
+    pub may_have_published: bool,
+    /// The due second, for platforms that accept a timestamp. Identical in every attempt.
     pub publish_at: DateTime<Utc>,
     /// For a look-up: when the intent of the latest publish call was written. The call began
     /// within [`PUBLISH_CALL_DELAY`] after that, so an adapter repeats it only from
@@ -45,34 +40,32 @@ pub struct PublishRequest<'a> {
     pub files: &'a dyn MediaReader,
     /// Which posts of this account other deliveries have made.
     pub claims: &'a dyn Claims,
-    /// The time of the call.
     pub now: DateTime<Utc>,
 }
 
 impl PublishRequest<'_> {
-    /// When the latest publish call can no longer be running, if one that was cut off may take effect for `settle_time`
-    /// after its beginning.
+    /// When the latest publish call has certainly ended, if a cut-off call may take effect until
+    /// `settle_time` after it began.
     pub(crate) fn settled_at(&self, settle_time: TimeDelta) -> DateTime<Utc> {
         self.called_at + PUBLISH_CALL_DELAY + settle_time
     }
 
-    /// What preparation has reached; nothing where none was, or where it was stored by a
-    /// version with another form.
+    /// The stored progress; the default if there is none, or if another version stored it in
+    /// another format.
     pub(crate) fn progress<T: Default + DeserializeOwned>(&self) -> T {
         self.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
     }
 
-    /// Which file of the post this is, for the user.
+    /// Names a file for the user, such as `file 1 of 2 (image/png)`.
     pub(crate) fn place(&self, file: &Attachment) -> String {
         let index = self.media.iter().position(|it| it.media_id == file.media_id).unwrap_or_default();
         format!("file {} of {} ({})", index + 1, self.media.len(), file.mime_type.as_str())
     }
 }
 
-/// The bytes of a file.
 pub type MediaBytes = BoxStream<'static, Result<Bytes, MediaReadError>>;
 
-/// A part of what a stream brings, where the store cannot be asked for it alone.
+/// Cuts a range out of a stream, for stores that cannot read a range.
 fn part_of(pieces: MediaBytes, range: Range<u64>) -> MediaBytes {
     let mut at = 0;
     let part = pieces.map_ok(move |piece| {
@@ -84,55 +77,53 @@ fn part_of(pieces: MediaBytes, range: Range<u64>) -> MediaBytes {
     part.try_filter(|piece| std::future::ready(!piece.is_empty())).boxed()
 }
 
-/// A file could not be read from our own store.
+/// A file could not be read from our own storage.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the file could not be read: {0}")]
 pub struct MediaReadError(pub String);
 
-/// A picture as it can be uploaded.
+/// A fitted picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// JPEG or PNG.
     pub mime_type: MimeType,
-    /// The file.
     pub bytes: Bytes,
 }
 
-/// What came of asking for a picture.
+/// The result of fitting a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FittedPicture {
     Picture(Picture),
-    /// There will be none; why, in words for the user.
+    /// It cannot be fitted; the reason, for the user.
     Refused(String),
 }
 
-/// Reads the user's files, piece by piece, and has pictures made to fit.
+/// Reads the user's files as streams, and has pictures fitted.
 #[async_trait::async_trait]
 pub trait MediaReader: Send + Sync {
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError>;
 
-    /// Those of a part of one; what lies behind its end is left out.
+    /// A range of a file. A range beyond the end of the file is cut off.
     async fn open_range(&self, attachment: &Attachment, range: Range<u64>) -> Result<MediaBytes, MediaReadError> {
         Ok(part_of(self.open(attachment).await?, range))
     }
 
-    /// An address under which anybody can read a file for an hour at least, for platforms
-    /// that fetch files themselves.
+    /// A URL at which anybody can read the file for at least an hour, for platforms that fetch
+    /// files.
     async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaReadError> {
         let _ = attachment;
-        Err(MediaReadError("it has no public address here".to_owned()))
+        Err(MediaReadError("files have no public URL in this deployment".to_owned()))
     }
 
-    /// One as a picture within these bounds; `None` as long as there is no
-    /// answer to [`MediaReader::ask_to_fit`].
+    /// The file as a picture within these bounds; `None` as long as [`MediaReader::ask_to_fit`] has
+    /// no result.
     async fn fitted(
         &self,
         attachment: &Attachment,
         bounds: PictureBounds,
     ) -> Result<Option<FittedPicture>, MediaReadError>;
 
-    /// Like [`MediaReader::public_url`], for a picture of this type that
-    /// [`MediaReader::fitted`] has found.
+    /// Like [`MediaReader::public_url`], for a picture that [`MediaReader::fitted`] returned.
     async fn public_picture(
         &self,
         attachment: &Attachment,
@@ -140,10 +131,10 @@ pub trait MediaReader: Send + Sync {
         made: MimeType,
     ) -> Result<String, MediaReadError> {
         let _ = (attachment, bounds, made);
-        Err(MediaReadError("it has no public address here".to_owned()))
+        Err(MediaReadError("files have no public URL in this deployment".to_owned()))
     }
 
-    /// Asks for it. It takes seconds, and minutes where a file is hard to read.
+    /// Requests a fitted picture. It takes seconds, or minutes if a file is hard to decode.
     async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaReadError>;
 }
 

@@ -1,10 +1,10 @@
-//! Recognising the post that a public call made when its answer was lost, on
-//! platforms that neither take an idempotency key nor let us choose an id.
+//! Recognizes the post of a publish call whose response was lost, on platforms without an
+//! idempotency key and without an id that we choose.
 //!
-//! Preparation reads the ids of what the account shows before the call. Whatever
-//! it shows later and did not show then is newer; clocks, which differ, are not
-//! compared. Of the newer posts, those that other deliveries have claimed are
-//! left out, and the others are compared with the one that is looked for.
+//! Preparation records the ids that the account shows before the call. A post that it shows later
+//! and did not show then is newer; times are not compared, because clocks differ. Of the newer
+//! posts, those that other deliveries have claimed are skipped, and the others are compared with
+//! ours.
 
 use std::collections::BTreeSet;
 
@@ -12,76 +12,70 @@ use chrono::{DateTime, Utc};
 use domain::delivery::{Claim, Published, Resolution};
 use serde::{Deserialize, Serialize};
 
-/// The most pages of a timeline that are read.
 const MAX_PAGES: usize = 6;
 
-/// No platform has pages shorter than this, so that a shorter one is the last.
+/// No platform has shorter pages, so a shorter page is the last one.
 const SMALLEST_PAGE: usize = 20;
 
-/// How many ids are kept of what the account showed before the call.
+/// The most ids that a snapshot keeps.
 const MAX_KEPT: usize = 20;
 
-/// The most posts that are compared at one look; each may take a call.
+/// The most posts that one look-up compares; each may need a call.
 const MAX_COMPARED: usize = 20;
 
-/// What an account showed before the public call.
+/// The posts that an account showed before the publish call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimelineSnapshot {
-    /// The ids of its newest posts, the newest first.
+    /// The ids of its newest posts, newest first.
     Showed(Vec<String>),
-    /// What it has published may not be read.
+    /// The account's posts may not be read.
     Unreadable,
 }
 
 impl TimelineSnapshot {
-    /// Made of the first page of what it has published.
+    /// From the first page of the account's posts.
     pub fn showed(posts: &[impl Listed]) -> Self {
         Self::Showed(posts.iter().take(MAX_KEPT).map(|it| it.id().to_owned()).collect())
     }
 }
 
-/// A post as its account lists it.
+/// A post in its account's list.
 pub trait Listed: Send + Sync {
-    /// The platform's id of it.
     fn id(&self) -> &str;
 
-    /// When it was made, by the platform's clock.
+    /// By the platform's clock.
     fn at(&self) -> Option<DateTime<Utc>>;
 
-    /// Where people see it.
     fn url(&self) -> Option<String>;
 }
 
-/// How much a post is like the one that is looked for.
+/// How a listed post compares with ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostMatch {
-    /// It is certainly this one: it has something that no other post can have.
+    /// Certainly ours: it has something that no other post can have.
     It,
-    /// It looks the same, as another post with the same words does.
+    /// Its content is equal. Another post with the same text looks the same.
     Same,
-    /// It may be this one, changed by the platform or edited since.
+    /// It may be ours, changed by the platform or edited since.
     Doubtful,
-    /// It is another one.
     Other,
 }
 
-/// What an account has published.
+/// The list of an account's posts.
 #[async_trait::async_trait]
 pub trait Timeline: Send + Sync {
     type Post: Listed;
-    /// Why it was not read.
     type Error: Send;
 
-    /// A page, newest first: the first one, or the one after a post.
+    /// A page, newest first: the first one, or the one after this id.
     async fn page(&self, after: Option<&str>) -> Result<Vec<Self::Post>, Self::Error>;
 
-    /// How much a post is like the one that is looked for; `None` where its entry
-    /// in the timeline is not enough to tell.
+    /// How a listed post compares with ours; `None` if its entry in the list is not sufficient.
     fn likeness(&self, post: &Self::Post) -> Option<PostMatch>;
 
-    /// The same for a post whose entry is not enough. It may make a call. It is never asked
-    /// where [`Timeline::likeness`] always tells.
+    /// Like [`Timeline::likeness`], for a post whose entry is not sufficient. It may make a call.
+    /// Not called where [`Timeline::likeness`] always decides.
     async fn compare(&self, post: &Self::Post) -> Result<PostMatch, Self::Error> {
         let _ = post;
         Ok(PostMatch::Doubtful)
@@ -91,17 +85,16 @@ pub trait Timeline: Send + Sync {
 /// Knows which posts of the account were made by deliveries of this deployment.
 #[async_trait::async_trait]
 pub trait Claims: Send + Sync {
-    /// Which of these ids are claimed, and by whom: by the delivery that asks, or
-    /// by another one. No id is returned twice.
+    /// The claimed ones of these ids, each once, with whether this delivery or another one claimed
+    /// it.
     async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError>;
 }
 
-/// Our own store could not be asked.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("our own store could not be asked which posts are known")]
+#[error("the claims of published posts could not be read")]
 pub struct ClaimsError;
 
-/// Claims of a deployment where no delivery has made anything.
+/// No delivery has claimed anything.
 #[cfg(any(test, feature = "conformance"))]
 pub struct NoOtherClaims;
 
@@ -116,13 +109,12 @@ impl Claims for NoOtherClaims {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     Public(Published),
-    /// A post that looks the same is public, and no delivery has claimed it.
-    Recognised(Published),
-    /// Everything published since was read, and it is not there.
-    NotThere,
-    /// It cannot be said now.
-    Unclear {
-        /// For the user.
+    /// A public post has the same content, and no delivery has claimed it.
+    Candidate(Published),
+    /// Everything published since was read, and ours is not there.
+    NotPublished,
+    /// Not certain at the moment.
+    Pending {
         reason: String,
     },
 }
@@ -131,17 +123,17 @@ impl From<Found> for Resolution {
     fn from(found: Found) -> Self {
         match found {
             Found::Public(published) => Self::Found(published),
-            Found::Recognised(published) => Self::Candidate(published),
-            Found::NotThere => Self::NotFound,
-            Found::Unclear { reason } => Self::Pending { reason },
+            Found::Candidate(published) => Self::Candidate(published),
+            Found::NotPublished => Self::NotFound,
+            Found::Pending { reason } => Self::Pending { reason },
         }
     }
 }
 
-/// Looks for a post in what its account has published since it showed `before`.
+/// Looks for our post in what its account has published since the snapshot `before`.
 ///
 /// # Errors
-/// When the timeline cannot be read, with its failure.
+/// The error of the timeline, if it cannot be read.
 pub async fn look_for<T: Timeline>(
     timeline: &T,
     before: &[String],
@@ -151,26 +143,25 @@ pub async fn look_for<T: Timeline>(
     among(timeline, newer(timeline, before).await?, claims, now).await
 }
 
-/// Looks for a post among those that are newer than the publish call.
+/// Looks for our post among those that are newer than the publish call.
 ///
 /// # Errors
-/// When a post cannot be compared, with the failure of its timeline.
+/// The error of the timeline, if a post cannot be compared.
 pub(crate) async fn among<T: Timeline>(
     timeline: &T,
     newer: Newer<T::Post>,
     claims: &dyn Claims,
     now: DateTime<Utc>,
 ) -> Result<Found, T::Error> {
-    let unclear = |reason: &str| Ok(Found::Unclear { reason: reason.to_owned() });
+    let pending = |reason: &str| Ok(Found::Pending { reason: reason.to_owned() });
     let Newer { posts, is_all } = newer;
     let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
-    let Ok(claims) = claims.of(&ids).await else { return unclear(&ClaimsError.to_string()) };
+    let Ok(claims) = claims.of(&ids).await else { return pending(&ClaimsError.to_string()) };
     let claim = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, claim)| *claim);
     let published =
         |post: &T::Post| Published::new(post.id().to_owned(), post.at().unwrap_or(now)).with_url(post.url());
 
-    // A worker claimed it for this delivery and died before it could store the
-    // outcome.
+    // A worker claimed it for this delivery, and died before it stored the outcome.
     if let Some(post) = posts.iter().find(|it| claim(it) == Some(Claim::Ours)) {
         return Ok(Found::Public(published(post)));
     }
@@ -179,12 +170,14 @@ pub(crate) async fn among<T: Timeline>(
         return Ok(Found::Public(published(post)));
     }
     let (mut compared, mut is_doubtful) = (0, false);
-    // The oldest first: our call followed the look at what was there before, so
-    // our post is probably the first after it.
+    // The oldest first: the publish call followed the snapshot, so ours is probably the first post
+    // after it.
     for post in unclaimed {
         let likeness = match timeline.likeness(post) {
             Some(likeness) => likeness,
-            None if compared == MAX_COMPARED => return unclear("the account has published too much since"),
+            None if compared == MAX_COMPARED => {
+                return pending("the account has published too many posts since the publish call");
+            }
             None => {
                 compared += 1;
                 timeline.compare(post).await?
@@ -192,22 +185,26 @@ pub(crate) async fn among<T: Timeline>(
         };
         match likeness {
             PostMatch::It => return Ok(Found::Public(published(post))),
-            PostMatch::Same => return Ok(Found::Recognised(published(post))),
+            PostMatch::Same => return Ok(Found::Candidate(published(post))),
             PostMatch::Doubtful => is_doubtful = true,
             PostMatch::Other => {}
         }
     }
     if is_doubtful {
-        return unclear("the account has published something since that may be this post");
+        return pending("a post that the account has published since may be this one");
     }
-    if is_all { Ok(Found::NotThere) } else { unclear("not everything was listed that the account has published since") }
+    if is_all {
+        Ok(Found::NotPublished)
+    } else {
+        pending("the list of the account's posts since the publish call is incomplete")
+    }
 }
 
 /// The posts that are newer than a publish call.
 pub(crate) struct Newer<P> {
     /// Newest first, each once.
     pub(crate) posts: Vec<P>,
-    /// Whether the list is known to be complete.
+    /// Whether the list is certainly complete.
     pub(crate) is_all: bool,
 }
 
@@ -217,20 +214,20 @@ async fn newer<T: Timeline>(timeline: &T, before: &[String]) -> Result<Newer<T::
     for _ in 0..MAX_PAGES {
         let page = timeline.page(posts.last().map(Listed::id)).await?;
         let Some(first) = page.first() else {
-            // The account showed posts before and shows none now. That is a server
-            // in trouble rather than an account whose owner has removed them all.
+            // An account that showed posts before and shows none now indicates a failing server
+            // rather than an owner who removed them all.
             let is_all = before.is_empty() || !posts.is_empty();
             return Ok(Newer { posts, is_all });
         };
         if seen.contains(first.id()) {
-            // The next page is the first one again, so this server does not page.
-            // Its one page was cut off at its end if it is as long as a page: no
-            // shorter than `SMALLEST_PAGE`, nor than what was there before.
+            // The next page is the first one again, so this server does not paginate. Its only page
+            // is cut off if it is as long as a page: no shorter than `SMALLEST_PAGE`, nor than what
+            // was there before.
             let is_all = posts.len() < SMALLEST_PAGE.max(before.len());
             return Ok(Newer { posts, is_all });
         }
-        // Posts behind a known one are older than it, and were there before as
-        // well, even if they were not among the ids that were kept.
+        // Posts behind a known one are older, and existed before the call, even if the snapshot did
+        // not keep their ids.
         let is_known = |post: &T::Post| before.iter().any(|it| it == post.id());
         let last_known = page.iter().rposition(is_known);
         let newer = page.into_iter().take(last_known.unwrap_or(usize::MAX));

@@ -10,43 +10,36 @@ use reqwest::{RequestBuilder, Response, ResponseBuilderExt};
 use url::Url;
 
 tokio::task_local! {
-    /// Of the task that calls an adapter. Adapters start no tasks of their own.
+    /// The recorder of the task that calls an adapter. Adapters spawn no tasks.
     static RECORDER: Recorder;
 }
 
-/// The exchanges of one or more tasks, in order.
 #[derive(Clone, Default)]
 pub struct Recorder(Arc<Mutex<Vec<Exchange>>>);
 
-/// A call and its response as they were sent, with tokens and posts. It does not print.
+/// A call and its response, with tokens and posts. Not `Debug`.
 #[derive(Clone)]
 pub struct Exchange {
-    /// Of the call.
     pub method: Method,
-    /// Of the call.
     pub url: Url,
-    /// Of the response.
     pub status: StatusCode,
-    /// Of the response.
     pub headers: HeaderMap,
-    /// Of the response.
     pub body: Bytes,
 }
 
 impl Recorder {
-    /// Runs a task, and records the calls that adapters make in it.
+    /// Runs a task, and records the calls of adapters in it.
     pub async fn record<T>(&self, task: impl Future<Output = T>) -> T {
         RECORDER.scope(self.clone(), task).await
     }
 
-    /// Everything recorded so far.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.0.lock().unwrap().clone()
     }
 }
 
-/// Sends a request, and records the response where the task has a recorder. Then the body is read to its end before the
-/// adapter gets any of it.
+/// Sends a request. If the task has a recorder, the body is read to its end and recorded before the
+/// adapter gets it.
 pub(crate) async fn send(request: RequestBuilder) -> reqwest::Result<Response> {
     let Ok(recorder) = RECORDER.try_with(Clone::clone) else { return request.send().await };
     let (client, request) = request.build_split();

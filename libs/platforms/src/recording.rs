@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use self::fields::Fields;
 
-/// A response, and the request that it belongs to.
+/// A response and its request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
-    /// Which package or document has it.
+    /// The package or document that has it.
     pub source: String,
     /// Method and path, with `{id}` in place of ids.
     pub request: String,
@@ -26,13 +26,13 @@ pub struct Recording {
     headers: BTreeMap<String, String>,
     /// `null` where the response has no body.
     pub body: Value,
-    /// Those that the types of the adapter have read so far.
+    /// The fields that the adapter's types have read so far.
     #[serde(skip)]
     fields_read: Fields,
 }
 
 impl Recording {
-    /// All of a platform, by the names of their files.
+    /// All recordings of a platform, with the names of their files.
     pub fn all(platform: &str) -> Vec<(String, Self)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/recordings").join(platform);
         let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
@@ -45,12 +45,11 @@ impl Recording {
         files.into_iter().map(read).collect()
     }
 
-    /// The status of the response.
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap()
     }
 
-    /// The headers that adapters read.
+    /// Only those that adapters read.
     pub fn headers(&self) -> HeaderMap {
         let header = |(name, value): (&String, &String)| -> (HeaderName, HeaderValue) {
             (name.parse().unwrap(), value.parse().unwrap())
@@ -58,17 +57,15 @@ impl Recording {
         self.headers.iter().map(header).collect()
     }
 
-    /// The body as it was sent.
     pub fn bytes(&self) -> Vec<u8> {
         if self.body.is_null() { Vec::new() } else { self.body.to_string().into_bytes() }
     }
 
-    /// The body as the adapter reads it.
     pub fn read<T: DeserializeOwned>(&self) -> T {
         fields::read(&self.body, &self.fields_read)
             .unwrap_or_else(|error| panic!("{} {}: {error}", self.request, self.source))
     }
-    /// The request, and the fields that were read of its response.
+    /// The request, and the fields of the response that were read.
     pub(crate) fn into_fields_read(self) -> (String, BTreeSet<String>) {
         (self.request, self.fields_read.into_inner())
     }

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use crate::recording::Recording;
 use crate::{bluesky, discord, mastodon, matrix, slack, telegram, wordpress, x};
 
-/// Reads recorded responses of success, each with the name of its file.
+/// Reads recorded success responses, each with the name of its file.
 type Reader = fn(&[(String, Recording)]);
 
-/// By the name of the platform.
+/// By platform name.
 const READERS: [(&str, Reader); 8] = [
     (bluesky::NAME, bluesky::recordings::read_successes),
     (discord::NAME, discord::recordings::read_successes),
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_folder_of_recordings_is_read() {
+    fn every_recordings_folder_is_read() {
         let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/recordings");
         let folders = std::fs::read_dir(all).unwrap().map(|it| it.unwrap()).filter(|it| it.path().is_dir());
         let folders: BTreeSet<_> = folders.map(|it| it.file_name().into_string().unwrap()).collect();

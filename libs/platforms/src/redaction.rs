@@ -1,9 +1,8 @@
-//! What platforms say, without what they were told in confidence.
+//! Removes secrets and post texts from the messages of platforms.
 //!
-//! A server may repeat the request in its refusal: the token with which we act
-//! for an account, and the text of the post. Its words go on to the post, to the
-//! log, to the bus and to pages, so every adapter is asked through [`Redacting`],
-//! which takes both out of them.
+//! A server may repeat the request in an error: the token, and the text of the post. Its messages
+//! reach posts, the log, the event bus and pages, so every adapter is called through [`Redacting`],
+//! which removes both.
 
 mod redactor;
 
@@ -27,7 +26,7 @@ use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::publish_request::PublishRequest;
 use crate::refresh_policy::RefreshPolicy;
 
-/// An adapter whose words can be passed on.
+/// An adapter whose messages are redacted.
 pub(crate) struct Redacting<A>(pub(crate) A);
 
 #[async_trait]
@@ -45,10 +44,10 @@ impl<A: Platform> Platform for Redacting<A> {
     }
 
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        let unsaid = || Redactor::of(credentials);
+        let redactor = || Redactor::for_credentials(credentials);
         self.0.refresh(credentials, now).await.map_err(|refusal| match refusal {
-            RefreshError::Gone(words) => RefreshError::Gone(unsaid().out_of(&words)),
-            RefreshError::Unreachable(words) => RefreshError::Unreachable(unsaid().out_of(&words)),
+            RefreshError::Gone(words) => RefreshError::Gone(redactor().redact(&words)),
+            RefreshError::Unreachable(words) => RefreshError::Unreachable(redactor().redact(&words)),
         })
     }
 
@@ -59,7 +58,7 @@ impl<A: Platform> Platform for Redacting<A> {
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
         let told = self.0.about(profile, credentials, now).await;
-        told.map_err(|it| it.map_reason(|words| Redactor::of(credentials).out_of(&words)))
+        told.map_err(|it| it.map_reason(|words| Redactor::for_credentials(credentials).redact(&words)))
     }
 }
 
@@ -88,23 +87,25 @@ impl<A: Connect> Connect for Redacting<A> {
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
         let departed = self.0.authorize(answers, request, now).await;
-        departed.map_err(|it| without(it, || Redactor::typed(answers, self.0.fields())))
+        departed.map_err(|it| without(it, || Redactor::for_form(answers, self.0.fields())))
     }
 
     async fn poll(&self, awaited: &PendingApproval, now: DateTime<Utc>) -> Result<Approval, ConnectError> {
         let polled = self.0.poll(awaited, now).await;
-        polled.map_err(|it| without(it, || Redactor::of_awaited(awaited)))
+        polled.map_err(|it| without(it, || Redactor::for_approval(awaited)))
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let completed = self.0.complete(callback, now).await;
-        completed.map_err(|it| without(it, || Redactor::of_callback(callback)))
+        completed.map_err(|it| without(it, || Redactor::for_callback(callback)))
     }
 
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         match self.0.choices(asked, now).await {
             Ok(choices) => Ok(bounded(choices)),
-            Err(setback) => Err(setback.map_reason(|words| Redactor::of(asked.credentials).out_of(&words))),
+            Err(setback) => {
+                Err(setback.map_reason(|words| Redactor::for_credentials(asked.credentials).redact(&words)))
+            }
         }
     }
 
@@ -122,7 +123,7 @@ impl<A: Connect> Connect for Redacting<A> {
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let revoked = self.0.revoke(credentials, now).await;
-        revoked.map_err(|it| it.map_reason(|words| Redactor::of(credentials).out_of(&words)))
+        revoked.map_err(|it| it.map_reason(|words| Redactor::for_credentials(credentials).redact(&words)))
     }
 }
 
@@ -130,16 +131,16 @@ impl<A: Connect> Connect for Redacting<A> {
 impl<A: Publish> Publish for Redacting<A> {
     async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let prepared = self.0.prepare(job).await;
-        prepared.map_err(|it| it.map_reason(|words| Redactor::of_job(job).out_of(&words)))
+        prepared.map_err(|it| it.map_reason(|words| Redactor::for_request(job).redact(&words)))
     }
 
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let published = self.0.publish(job).await;
-        published.map_err(|it| it.map_reason(|words| Redactor::of_job(job).out_of(&words)))
+        published.map_err(|it| it.map_reason(|words| Redactor::for_request(job).redact(&words)))
     }
 
     async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        self.0.look_up(job, since).await.map_reason(|words| Redactor::of_job(job).out_of(&words))
+        self.0.look_up(job, since).await.map_reason(|words| Redactor::for_request(job).redact(&words))
     }
 
     fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
@@ -148,7 +149,7 @@ impl<A: Publish> Publish for Redacting<A> {
 
     async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         let followed = self.0.follow_up(job, it).await;
-        followed.map_err(|it| it.map_reason(|words| Redactor::of_job(job).out_of(&words)))
+        followed.map_err(|it| it.map_reason(|words| Redactor::for_request(job).redact(&words)))
     }
 
     fn fetches_files(&self) -> bool {
@@ -172,22 +173,20 @@ impl<A: Publish> Publish for Redacting<A> {
     }
 }
 
-/// A refusal of what was asked with a token that was given just now: nobody but
-/// the adapter knows it yet.
+/// Redacts the error of a call with a new token, which only the adapter knows yet.
 pub(crate) fn without_token(refusal: impl Into<ConnectError>, token: &SecretString) -> ConnectError {
-    without(refusal.into(), || Redactor::token(token))
+    without(refusal.into(), || Redactor::for_token(token))
 }
 
-/// Words about a call that was made with a token of the deployment, which no
-/// connection has.
+/// Redacts a message about a call with a token of the deployment, which no connection has.
 pub(crate) fn words_without(words: &str, token: &SecretString) -> String {
-    Redactor::token(token).out_of(words)
+    Redactor::for_token(token).redact(words)
 }
 
-fn without(refusal: ConnectError, unsaid: impl FnOnce() -> Redactor) -> ConnectError {
+fn without(refusal: ConnectError, redactor: impl FnOnce() -> Redactor) -> ConnectError {
     match refusal {
-        ConnectError::Refused(words) => ConnectError::Refused(unsaid().out_of(&words)),
-        ConnectError::Field { name, message } => ConnectError::Field { name, message: unsaid().out_of(&message) },
+        ConnectError::Refused(words) => ConnectError::Refused(redactor().redact(&words)),
+        ConnectError::Field { name, message } => ConnectError::Field { name, message: redactor().redact(&message) },
         other @ (ConnectError::Denied | ConnectError::Unsupported(_) | ConnectError::Unreachable) => other,
     }
 }
@@ -197,16 +196,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_that_was_given_just_now_is_not_repeated() {
+    fn new_token_is_redacted() {
         let refused = ConnectError::Refused("token a-new-token-of-theirs may not read the account".to_owned());
         let refusal = without_token(refused, &"a-new-token-of-theirs".into());
         assert_eq!(refusal.to_string(), "the platform refused: token […] may not read the account");
     }
 
-    /// One that is forgotten here would be answered with its default, whatever the
-    /// adapter says.
+    /// A method that is missing here would return its default, whatever the adapter returns.
     #[test]
-    fn every_question_is_passed_on_to_the_adapter() {
+    fn every_method_is_forwarded_to_the_adapter() {
         let questions = include_str!("platform.rs").lines().filter_map(|it| {
             let declared = it.trim_start().trim_start_matches("async ").strip_prefix("fn ")?;
             declared.split(['(', '<']).next()

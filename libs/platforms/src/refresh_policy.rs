@@ -1,43 +1,40 @@
-//! How credentials are renewed, and when.
+//! How and when credentials are refreshed.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::account::Credentials;
 
-/// How a platform renews credentials without their user.
+/// How a platform refreshes credentials without the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RefreshPolicy {
-    /// Not at all: when they end, the user connects the account again.
+    /// Not at all: when they expire, the user reconnects the account.
     #[default]
     Never,
-    /// A refresh token is exchanged. When a new one comes back, the old one is
-    /// spent; otherwise the old one is kept.
+    /// A refresh token is exchanged. If the response has a new one, the old one is used up;
+    /// otherwise it is kept.
     Rotating,
-    /// The access token itself is exchanged for one that lasts longer, which
-    /// has to happen before it ends.
+    /// The access token itself is exchanged for one that lasts longer, before it expires.
     Extending,
-    /// The token does not end. What is stored with it is asked for again, such as the
-    /// id of a group that moved.
+    /// The token does not expire. What is stored with it is read again, such as the id of a group
+    /// that moved.
     Updating,
 }
 
-/// How often credentials are looked after at least.
+/// The longest time between two checks of credentials.
 const LOOKED_AFTER: TimeDelta = TimeDelta::days(7);
 
-/// The shortest lead: a round of upkeep, which comes every five minutes.
+/// The shortest lead time: the refresh run comes every five minutes.
 const SHORTEST_LEAD: TimeDelta = TimeDelta::minutes(5);
 
-/// The longest lead. For tokens that live for 60 days, platforms advise a renewal
-/// after 45 to 50 days. Where it fails for good, ten days give the user time to
-/// connect the account again.
+/// The longest lead time. For tokens that live for 60 days, platforms advise a refresh after 45 to
+/// 50 days. If it fails permanently, the user has ten days to reconnect the account.
 const LONGEST_LEAD: TimeDelta = TimeDelta::days(10);
 
 impl RefreshPolicy {
-    /// How long before the end of credentials that cannot be renewed their user is
-    /// told, so that they can connect the account again in time.
+    /// How long before credentials that cannot be refreshed expire their user is warned.
     pub const WARNING: TimeDelta = TimeDelta::days(7);
 
-    /// Whether these credentials can be renewed without their user.
+    /// Whether these credentials can be refreshed without the user.
     pub fn can_refresh(self, credentials: &Credentials) -> bool {
         match self {
             Self::Never => false,
@@ -46,20 +43,19 @@ impl RefreshPolicy {
         }
     }
 
-    /// When credentials that were issued or looked after at `since` are to be looked
-    /// after next: after a week at the latest, because that is how old what an
-    /// account says of itself may be, and an unused refresh token; a while before the
-    /// end of what renews them; and where nothing does, [`RefreshPolicy::WARNING`] before
-    /// their end, when only their user can help, and at it.
+    /// When credentials that were issued or checked at `since` are due next: after a week at the
+    /// latest, because account info and an unused refresh token may be no older; some time before
+    /// the refresh token expires; and if there is none, [`RefreshPolicy::WARNING`] before the
+    /// credentials expire, when only the user can help, and when they expire.
     pub fn due_at(self, credentials: &Credentials, since: DateTime<Utc>) -> DateTime<Utc> {
         let before = |ends_at: DateTime<Utc>| ends_at - lead(ends_at - since);
         let due_at = if !self.can_refresh(credentials) {
-            // What lives no longer than the warning is not warned of: its user knows.
+            // No warning for credentials that live shorter than the warning: their user knows.
             credentials.expires_at.map(|it| if since < it - Self::WARNING { it - Self::WARNING } else { it })
         } else if self == Self::Extending {
             credentials.expires_at.map(before)
         } else {
-            // The access token may end meanwhile. Whoever needs one renews it then.
+            // The access token may expire meanwhile. A caller that needs one refreshes it.
             credentials.refresh_expires_at.map(before)
         };
         let latest = since + LOOKED_AFTER;
@@ -67,12 +63,12 @@ impl RefreshPolicy {
     }
 }
 
-/// How long before their end credentials with such a life are renewed.
+/// How long before they expire credentials with this lifetime are refreshed.
 ///
-/// A fifth of it: early enough for several tries while a platform is unavailable,
-/// and late enough not to renew much more often than needed. Never before half of
-/// it, because platforms may refuse to renew young credentials (Threads and
-/// Instagram renew none that are younger than a day).
+/// A fifth of the lifetime: early enough for several attempts while a platform is unavailable, and
+/// late enough not to refresh much more often than needed. Never before half of it, because
+/// platforms may refuse to refresh young credentials (Threads and Instagram refresh none that are
+/// younger than a day).
 fn lead(life: TimeDelta) -> TimeDelta {
     (life / 5).clamp(SHORTEST_LEAD, LONGEST_LEAD).min(life / 2).max(TimeDelta::zero())
 }
@@ -92,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lead_grows_with_the_life_of_a_token() {
+    fn lead_grows_with_the_lifetime_of_a_token() {
         let (second, minute, hour, day) =
             (TimeDelta::seconds(1), TimeDelta::minutes(1), TimeDelta::hours(1), TimeDelta::days(1));
         let leads = [
@@ -101,7 +97,7 @@ mod tests {
             (minute, second * 30),
             (minute * 6, minute * 3),
             (minute * 10, minute * 5),
-            // A round of upkeep.
+            // The interval of the refresh run.
             (minute * 15, minute * 5),
             (minute * 25, minute * 5),
             // A fifth.
@@ -112,10 +108,10 @@ mod tests {
             (day, minute * 288),
             (day * 7, minute * 2016),
             (day * 50, day * 10),
-            // And no more than ten days.
+            // At most ten days.
             (day * 60, day * 10),
             (day * 365, day * 10),
-            // A clock that is wrong, or a token that was dead on arrival.
+            // A wrong clock, or a token that had expired on arrival.
             (TimeDelta::zero(), TimeDelta::zero()),
             (-hour, TimeDelta::zero()),
         ];
@@ -127,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_refresh_token_nothing_rotates() {
+    fn rotation_needs_a_refresh_token() {
         let lasting = TimeDelta::hours(1);
         let (with, without) = (credentials(Some("refresh"), Some(lasting)), credentials(None, Some(lasting)));
 
@@ -137,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_renewed_is_looked_at_every_week_and_a_week_before_it_ends_and_then() {
+    fn unrefreshable_credentials_are_due_weekly_before_and_at_expiry() {
         let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
         for (renewal, refresh_token) in [(RefreshPolicy::Never, Some("refresh")), (RefreshPolicy::Rotating, None)] {
             let credentials = credentials(refresh_token, Some(day * 60));
@@ -151,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_looked_at_every_week() {
+    fn unlimited_credentials_are_checked_every_week() {
         for renewal in
             [RefreshPolicy::Never, RefreshPolicy::Rotating, RefreshPolicy::Extending, RefreshPolicy::Updating]
         {
@@ -161,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_renews_is_used_well_before_its_own_end_and_not_for_every_access_token() {
+    fn refresh_token_is_used_before_it_expires_not_per_access_token() {
         let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
         let hourly = credentials(Some("refresh"), Some(hour));
         let short_lived = Credentials { refresh_expires_at: Some(noon() + day * 2), ..hourly.clone() };

@@ -1,4 +1,4 @@
-//! The platforms that there are.
+//! The registered platforms.
 
 use std::sync::Arc;
 
@@ -14,14 +14,13 @@ use crate::platform_info::PlatformInfo;
 use crate::redaction::Redacting;
 use crate::setup::{PlatformSettings, Setup, SetupError};
 
-/// Lists modules of platforms. Each has a `NAME`, `TITLE`, `ACCESS`, `LEAD` and `OPTIONS`, and `set_up`,
-/// which makes its adapter when a deployment switches it on.
+/// Lists the modules of platforms. Each has `NAME`, `TITLE`, `ACCESS`, `LEAD` and `OPTIONS`, and
+/// `set_up`, which creates its adapter if a deployment enables it.
 macro_rules! registered {
     ($($platform:ident),+ $(,)?) => {
-        /// What planning has to know of each.
+        /// For planning.
         const LEADS: &[(&str, LeadTimes)] = &[$((crate::$platform::NAME, crate::$platform::LEAD)),+];
 
-        /// What is known of each without setting it up.
         const KNOWN: &[PlatformInfo] = &[$(PlatformInfo {
             name: crate::$platform::NAME,
             title: crate::$platform::TITLE,
@@ -37,9 +36,8 @@ macro_rules! registered {
     };
 }
 
-/// Implements [`Capability`] for one trait. A program that asks adapters through one trait
-/// only is not linked with the methods of the others, because each trait has a
-/// virtual table of its own.
+/// Implements [`Capability`] for one trait. A program that uses one trait only is not linked with
+/// the methods of the others, because each trait has a virtual table of its own.
 macro_rules! adapters_as {
     ($part:ty, $($platform:ident),+) => {
         impl Capability for $part {
@@ -50,7 +48,7 @@ macro_rules! adapters_as {
     };
 }
 
-// Alphabetic. A new platform is its module and one line here.
+// Alphabetical. A new platform is its module and one line here.
 registered! {
     bluesky,
     discord,
@@ -68,16 +66,15 @@ registered! {
     x,
 }
 
-/// What adapters are asked as: `dyn Connect`, `dyn Publish`, or `dyn Platform`
-/// for what both have.
+/// The traits that a registry can serve: `dyn Connect`, `dyn Publish`, or `dyn Platform` for what
+/// both have.
 pub trait Capability: Platform {
-    /// Each adapter, in order, that is switched on.
+    /// In registry order; `None` for platforms that are not enabled.
     #[doc(hidden)]
     fn adapters(setup: &Setup) -> Result<Vec<Option<Box<Self>>>, SetupError>;
 }
 
-/// The platforms of this deployment, those that are switched on, for one kind
-/// of question.
+/// The enabled platforms of this deployment, as one of the traits.
 pub struct Registry<P: ?Sized>(Arc<[Box<P>]>);
 
 impl<P: ?Sized> Clone for Registry<P> {
@@ -87,7 +84,6 @@ impl<P: ?Sized> Clone for Registry<P> {
 }
 
 impl<P: Capability + ?Sized> Registry<P> {
-    /// Every platform that a deployment switches on.
     pub fn new(setup: &Setup) -> Result<Self, SetupError> {
         setup.check_names(NAMES)?;
         Ok(Self::from_adapters(P::adapters(setup)?.into_iter().flatten().collect()))
@@ -95,41 +91,37 @@ impl<P: Capability + ?Sized> Registry<P> {
 }
 
 impl<P: Platform + ?Sized> Registry<P> {
-    /// These platforms.
     pub fn from_adapters(adapters: Vec<Box<P>>) -> Self {
         Self(adapters.into())
     }
 
-    /// The platform with this name.
     pub fn get(&self, name: &str) -> Option<&P> {
         self.0.iter().map(AsRef::as_ref).find(|it| it.name() == name)
     }
 
-    /// The names of all, for a message.
     pub fn names(&self) -> Vec<&'static str> {
         self.0.iter().map(|it| it.name()).collect()
     }
 }
 
 impl Registry<dyn Publish> {
-    /// The platforms that fetch files from public addresses.
     pub fn that_fetch_files(&self) -> Vec<&'static str> {
         self.0.iter().filter(|it| it.fetches_files()).map(|it| it.name()).collect()
     }
 }
 
-/// What a post can say on each platform that there is. It links no adapter.
+/// The options of every platform. It links no adapter.
 pub fn vocabulary() -> Vocabulary {
     Vocabulary::of(KNOWN.iter().map(|it| (it.name, it.options)))
 }
 
-/// Every platform that there is, switched on or not.
+/// Every platform, enabled or not.
 pub fn platform_infos() -> &'static [PlatformInfo] {
     KNOWN
 }
 
-/// The budgets in the settings of platforms. Which platforms take one, their adapters say
-/// when they are set up.
+/// The budgets in the settings of platforms. Whether a platform accepts one is checked when its
+/// adapter is set up.
 pub fn budgets(settings: &PlatformSettings) -> Result<Budgets, SetupError> {
     let mut budgets = Vec::new();
     for platform in platform_infos() {
@@ -141,7 +133,7 @@ pub fn budgets(settings: &PlatformSettings) -> Result<Budgets, SetupError> {
     Ok(Budgets::of(budgets))
 }
 
-/// How long platforms prepare, which is all that planning asks.
+/// The lead times of platforms, which is all that planning needs.
 #[derive(Clone, Debug)]
 pub struct LeadTimesByPlatform(Arc<[(&'static str, LeadTimes)]>);
 
@@ -152,13 +144,12 @@ impl Default for LeadTimesByPlatform {
 }
 
 impl LeadTimesByPlatform {
-    /// These, by the names of platforms.
+    /// From platform names and their lead times.
     pub fn of(leads: impl IntoIterator<Item = (&'static str, LeadTimes)>) -> Self {
         Self(leads.into_iter().collect())
     }
 
-    /// How long before the due second preparation begins on this platform;
-    /// `None` when these files need none.
+    /// How long before the due second preparation begins; `None` if these files need none.
     pub fn before(&self, name: &str, media: &[Attachment]) -> Option<TimeDelta> {
         self.0.iter().find(|(it, _)| *it == name).and_then(|(_, lead)| lead.before(media))
     }
@@ -181,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn the_platforms_that_are_switched_on_are_there_and_no_others() {
+    fn registry_has_exactly_the_enabled_platforms() {
         assert!(registry(json!({})).unwrap().names().is_empty());
         let one = registry(json!({"sandbox": {"url": "https://sandbox.example/"}})).unwrap();
         assert_eq!(one.names(), ["sandbox"]);
     }
 
     #[test]
-    fn platforms_whose_servers_users_name_know_the_host_of_an_answer() {
+    fn platforms_with_user_named_servers_return_the_host() {
         let settings = json!({"bluesky": {}, "mastodon": {}, "matrix": {}, "telegram": {}, "wordpress": {}});
         let settings: PlatformSettings = serde_json::from_value(settings).unwrap();
         let vault = Arc::new(MemoryVault::default());
@@ -222,9 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_up_wrongly_is_named() {
+    fn setup_errors_name_the_setting() {
         let said = |platforms| registry(platforms).err().map(|it| it.to_string()).unwrap_or_default();
-        assert!(said(json!({"myspace": {}})).contains("there is no platform \"myspace\"; there are "));
+        assert!(said(json!({"myspace": {}})).contains("unknown platform \"myspace\"; the platforms are "));
         assert!(said(json!({"sandbox": {}})).starts_with("the settings of sandbox: missing field `url`"));
         assert!(said(json!({"sandbox": {"url": "x", "uri": "y"}})).contains("unknown field `uri`"));
     }
@@ -234,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_is_read_and_what_is_none_is_named() {
+    fn budget_is_read_and_invalid_ones_are_named() {
         let some = Budgets::of([("x".to_owned(), MilliDollars::new(5_000))]);
         assert_eq!(budgets_of(json!({"x": {"budget": {"us_cents": 500}}, "bluesky": {}})), Ok(some));
         assert_eq!(budgets_of(json!({"x": {}})), Ok(Budgets::default()));

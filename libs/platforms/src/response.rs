@@ -1,4 +1,4 @@
-//! Reading the answers of platforms: bounded in size, and worded for the user.
+//! Reads the responses of platforms: with a size limit, and with messages that users can read.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::name::is_mark;
@@ -6,29 +6,28 @@ use futures::StreamExt;
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 
-/// More than the answers of most calls; see [`json_up_to`] for the others.
+/// Larger than most responses; see [`json_up_to`] for the others.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// The most of a platform's words that a user sees, in characters.
+/// The most characters of a platform's message that a user sees.
 const MAX_WORDS: usize = 300;
 
-/// Why an answer could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ResponseError {
-    #[error("the answer was cut off")]
+    #[error("the response was cut off")]
     CutOff,
-    #[error("the answer was too long")]
+    #[error("the response was too long")]
     TooLong,
-    #[error("the answer was not in the expected form")]
+    #[error("invalid response")]
     Form,
 }
 
-/// The body, up to a bound.
+/// The body, up to the default limit.
 pub(crate) async fn body(response: reqwest::Response) -> Result<Vec<u8>, ResponseError> {
     body_up_to(response, MAX_ANSWER_BYTES).await
 }
 
-/// The same, where an answer may be longer than others.
+/// The body, up to `max_bytes`.
 pub(crate) async fn body_up_to(response: reqwest::Response, max_bytes: usize) -> Result<Vec<u8>, ResponseError> {
     let mut stream = response.bytes_stream();
     let mut bytes = Vec::new();
@@ -42,7 +41,7 @@ pub(crate) async fn body_up_to(response: reqwest::Response, max_bytes: usize) ->
     Ok(bytes)
 }
 
-/// The beginning of the body, up to a bound or to where it is cut off.
+/// The beginning of the body, up to a limit or to where it was cut off.
 pub(crate) async fn start(response: reqwest::Response, max_bytes: usize) -> Vec<u8> {
     let mut stream = response.bytes_stream();
     let mut bytes = Vec::new();
@@ -56,12 +55,11 @@ pub(crate) async fn start(response: reqwest::Response, max_bytes: usize) -> Vec<
     bytes
 }
 
-/// The body as JSON.
 pub(crate) async fn json<T: DeserializeOwned>(response: reqwest::Response) -> Result<T, ResponseError> {
     serde_json::from_slice(&body(response).await?).map_err(|_| ResponseError::Form)
 }
 
-/// The body as JSON, where an answer may be longer than others.
+/// The body as JSON, up to `max_bytes`.
 pub(crate) async fn json_up_to<T: DeserializeOwned>(
     response: reqwest::Response,
     max_bytes: usize,
@@ -79,14 +77,14 @@ pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
     shown(&words)
 }
 
-/// Somebody else's words as the user sees them: on one line, not too many, and
-/// without marks that would turn ours around.
+/// An untrusted message as the user sees it: on one line, shortened, and without characters that
+/// would reverse our own text.
 pub(crate) fn shown(words: &str) -> String {
     let plain: String = words.chars().filter(|it| !is_mark(*it)).collect();
     plain.trim().chars().take(MAX_WORDS).collect()
 }
 
-/// When the platform wants to be asked again: `Retry-After` in seconds or as a date.
+/// When the platform accepts calls again: `Retry-After` in seconds or as a date.
 pub(crate) fn retry_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let value = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?;
     let seconds = value.parse::<u32>().ok().map(|it| now + TimeDelta::seconds(it.into()));
@@ -98,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_shown_on_one_line_and_not_without_end() {
+    fn message_is_shown_on_one_line_and_shortened() {
         assert_eq!(shown(" one\r\ntwo\u{7}\u{202e} \n"), "onetwo");
         assert_eq!(shown(&"ä".repeat(1000)).chars().count(), MAX_WORDS);
     }

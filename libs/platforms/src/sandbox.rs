@@ -1,19 +1,18 @@
 //! The sandbox network of the local stack, and the example for a new platform.
 //!
-//! What it relies on, all of it described where the network itself is written
-//! (`infra/local`):
+//! Facts, all described with the network itself (`infra/local`):
 //!
-//! - Authorization code with PKCE; access tokens last an hour, each refresh
-//!   token works once.
-//! - A grant may cover several accounts, and each call names the one that it is for.
-//! - Files are uploaded one by one before the post that shows them. Pictures
-//!   are made smaller first where they are longer than its pages are wide.
-//! - It never recognises a repeat. Posts carry our reference and can be looked up
-//!   by it, which tells what became of a call whose answer was lost.
-//! - It never recognises a repeated comment either, and comments cannot be looked up.
+//! - Authorization code with PKCE; access tokens last an hour, and each refresh token is valid
+//!   once.
+//! - A grant may cover several accounts; each call names its account.
+//! - Files are uploaded one by one before the post that shows them. Pictures that are longer than
+//!   its pages are wide are fitted first.
+//! - It does not recognize a repeated post. Posts have our reference and can be looked up by it, so
+//!   the outcome of a call whose response was lost can be read.
+//! - It does not recognize a repeated comment either, and comments cannot be looked up.
 //!
-//! The kit does the rest: pages and codes of OAuth, the loop over files, and what each
-//! response means.
+//! The kit does the rest: pages and codes of OAuth, the loop over files, and the meaning of each
+//! response.
 
 #[cfg(test)]
 mod tests;
@@ -48,64 +47,56 @@ use crate::publish_request::PublishRequest;
 use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "sandbox";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Sandbox";
 
-/// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new("visibility", OptionKind::OneOf(&["public", "unlisted"]), "Kept, and shown in posts.json."),
-    OptionSpec::new("content_warning", OptionKind::Text { max: 100 }, "Kept, and shown in posts.json."),
-    OptionSpec::new("sensitive", OptionKind::Flag, "Kept, and shown in posts.json."),
-    OptionSpec::new("language", OptionKind::Language, "Kept, and shown in posts.json."),
+    OptionSpec::new("visibility", OptionKind::OneOf(&["public", "unlisted"]), "Stored, and shown in posts.json."),
+    OptionSpec::new("content_warning", OptionKind::Text { max: 100 }, "Stored, and shown in posts.json."),
+    OptionSpec::new("sensitive", OptionKind::Flag, "Stored, and shown in posts.json."),
+    OptionSpec::new("language", OptionKind::Language, "Stored, and shown in posts.json."),
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 200 },
-        "Added under the post by the same account, once it is public; best effort.",
+        "A comment that the account adds to the post after it is published. If it fails, the post stays published.",
     ),
     OptionSpec::new(
         "board",
         OptionKind::Choice { max: 100 },
-        "Which of the account's boards it stands on. On none, unless given.",
+        "The board of the account to post to. Default: no board.",
     ),
 ];
 
-/// What we ask to be allowed.
 const SCOPES: &[&str] = &["profile", "publish"];
 
-/// The one thing that can follow a publication here, by the name of its option.
 const FIRST_COMMENT: &str = "first_comment";
 
-/// Uploads begin a minute before the due second.
+/// Uploads begin one minute before the due second.
 pub(crate) const LEAD: LeadTimes =
     LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(60)), ..LeadTimes::NONE };
 
-/// How long a public call that was cut off may still take effect. The network
-/// can be told to be slow by up to a minute.
+/// How long a cut-off publish call may still take effect. The network can be configured to be slow
+/// by up to a minute.
 const SETTLES: TimeDelta = TimeDelta::seconds(80);
 
-/// What is made of a longer picture: what the network's pages show at most.
+/// Longer pictures are fitted to what the network's pages show at most.
 const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 4_096);
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where it is, such as `https://social.example/sandbox`.
+    /// Base URL, such as `https://social.example/sandbox`.
     url: Url,
 }
 
-/// For the publish call. Longer than the network needs, shorter than
-/// `delivery::LEASE_DURATION`, so that the worker that holds the delivery also learns the
-/// outcome.
+/// Longer than the network needs, and shorter than `delivery::LEASE_DURATION`, so that the worker
+/// with the lease also learns the outcome.
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Names the account that a call is for.
+/// The account of a call.
 const ON_BEHALF_OF: HeaderName = HeaderName::from_static("sandbox-account");
 
 /// Every error has a code and a message; the status says the rest.
@@ -116,27 +107,24 @@ const ERRORS: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Sandbox>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
     Ok(Some(Sandbox::at(url, setup.http.clone(), setup.app::<NoExtraSecrets>(NAME))))
 }
 
-/// The sandbox network.
 pub(crate) struct Sandbox {
     api: ApiClient,
     oauth: OAuth2,
 }
 
-/// The accounts behind a token.
+/// The accounts of a token.
 #[derive(Deserialize)]
 struct Me {
     #[serde(flatten)]
     account: PublicAccount,
-    /// The name of the grant, where it covers several accounts.
+    /// The id of the grant, if it covers several accounts.
     #[serde(default)]
     grant: Option<String>,
-    /// The other accounts.
     #[serde(default)]
     also: Vec<PublicAccount>,
 }
@@ -173,7 +161,7 @@ struct Created {
 struct NewPost<'a> {
     text: &'a str,
     media_ids: Vec<&'a str>,
-    /// Alternative texts, by the ids of files.
+    /// By file id.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     alt_texts: BTreeMap<&'a str, &'a str>,
     #[serde(skip_serializing_if = "Options::is_empty")]
@@ -209,7 +197,7 @@ impl PublicAccount {
     }
 }
 
-/// What it accepts from every account.
+/// They are equal for every account.
 fn rules() -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
     Rules::of(
@@ -228,7 +216,7 @@ fn rules() -> Rules {
     )
 }
 
-/// The id of a file and its alternative text.
+/// The id of a file and its alt text, if it has one.
 fn described<'a>(file: &PreparedFile<'a, String>) -> Option<(&'a str, &'a str)> {
     Some((file.uploaded.as_str(), file.attachment.alt_text.as_ref()?.as_str()))
 }
@@ -260,7 +248,7 @@ impl OAuthAdapter for Sandbox {
         Ok(Some(call.read::<PublicAccount>().await?.about()))
     }
 
-    /// Boards are the only option of the kind.
+    /// Boards are the only option of this kind.
     async fn choices(&self, asked: &Choosing<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         let call = self.api.get(auth, &["api", "boards"]);
         let boards: Vec<Board> = call.header(ON_BEHALF_OF, &asked.connection.profile.account_id).read().await?;
@@ -275,7 +263,6 @@ impl PublishAdapter for Sandbox {
     const RECOGNIZES: bool = false;
     const COMMENT_OPTION: Option<&'static str> = Some(FIRST_COMMENT);
 
-    /// The sandbox's id of a file.
     type Uploaded = String;
 
     fn media_source(&self, _: &PublishRequest<'_>, _: &Attachment) -> MediaSource {

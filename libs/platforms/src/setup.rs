@@ -1,4 +1,4 @@
-//! How a deployment configures its platforms.
+//! The platform configuration of a deployment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,48 +11,34 @@ use crate::app::{AppSource, Checked};
 use crate::http_clients::HttpClients;
 use crate::vault::Vault;
 
-/// The settings of a deployment for its platforms, and what it gives them to
-/// work with.
+/// The settings of a deployment for its platforms, with the clients and secrets that adapters use.
 pub struct Setup {
     settings: PlatformSettings,
     apps: Box<AppSources>,
-    /// Where platforms keep their secrets.
     pub(crate) vault: Arc<dyn Vault>,
-    /// The clients with which platforms are called.
     pub(crate) http: HttpClients,
 }
 
-/// Gives, for the name of a platform, the source of our id and secret there.
+/// Returns the client credentials for the name of a platform.
 type AppSources = dyn Fn(&str) -> Arc<dyn AppSource> + Send + Sync;
 
-/// The platforms that are switched on, by name, each with its own settings:
-/// `{"bluesky": {}, "sandbox": {"url": "https://sandbox.example"}}`.
+/// The enabled platforms by name, each with its own settings: `{"bluesky": {}, "sandbox": {"url":
+/// "https://sandbox.example"}}`.
 pub type PlatformSettings = BTreeMap<String, Value>;
 
-/// Why the platforms cannot be set up as configured.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A name that is not in the registry.
-    #[error("there is no platform \"{name}\"; there are {}", known.join(", "))]
-    Unknown {
-        name: String,
-        /// The names in the registry.
-        known: Vec<&'static str>,
-    },
-    /// Settings that the platform does not take.
+    /// The name is not in the registry.
+    #[error("unknown platform \"{name}\"; the platforms are {}", known.join(", "))]
+    Unknown { name: String, known: Vec<&'static str> },
+    /// The platform does not accept its settings.
     #[error("the settings of {name}: {source}")]
-    Settings {
-        /// The platform's name.
-        name: &'static str,
-        /// What is wrong.
-        source: serde_json::Error,
-    },
+    Settings { name: &'static str, source: serde_json::Error },
 }
 
 impl Setup {
-    /// `apps` gives, for the name of a platform, the source of our id and
-    /// secret there. `policy` says which of the hosts that users name may be
-    /// called.
+    /// `apps` returns the client credentials for the name of a platform. `policy` decides which
+    /// hosts that users name may be called.
     pub fn new(
         settings: PlatformSettings,
         apps: impl Fn(&str) -> Arc<dyn AppSource> + Send + Sync + 'static,
@@ -62,21 +48,21 @@ impl Setup {
         Self { settings, apps: Box::new(apps), vault, http: HttpClients::new(policy) }
     }
 
-    /// The settings of a platform; `None` when it is switched off.
+    /// `None` if the platform is not enabled.
     pub(crate) fn settings<T: DeserializeOwned>(&self, name: &'static str) -> Result<Option<T>, SetupError> {
         let Some(settings) = self.settings.get(name) else { return Ok(None) };
         serde_json::from_value(settings.clone()).map(Some).map_err(|source| SetupError::Settings { name, source })
     }
 
-    /// The source of our id and secret at a platform, for platforms at which an
-    /// operator has to register us. `T` is what else is kept there: a struct with
-    /// `deny_unknown_fields`, or [`NoExtraSecrets`](crate::app::NoExtraSecrets). What is kept is
-    /// not used while it does not fit.
+    /// The client credentials of a platform at which an operator registers this service. `T` are
+    /// the extra secrets: a struct with `deny_unknown_fields`, or
+    /// [`NoExtraSecrets`](crate::app::NoExtraSecrets). Credentials whose extra secrets are invalid
+    /// are not used.
     pub(crate) fn app<T: DeserializeOwned + 'static>(&self, name: &'static str) -> Arc<dyn AppSource> {
         Arc::new(Checked::<T>::new(name, (self.apps)(name)))
     }
 
-    /// Fails when a platform is switched on that is not in the registry.
+    /// Fails if an enabled platform is not in the registry.
     pub(crate) fn check_names(&self, known: &[&'static str]) -> Result<(), SetupError> {
         match self.settings.keys().find(|it| !known.contains(&it.as_str())) {
             None => Ok(()),

@@ -270,7 +270,7 @@ impl Publish for Slack {
             return Ok(Step::Ready { progress: progress.store() });
         };
         // Files that Slack never got are `Absent`, which leaves no doubt, so that they keep their texts.
-        progress.is_again |= progress.files.is_empty() && job.doubted;
+        progress.is_again |= progress.files.is_empty() && job.may_have_published;
         let place = format!("file {} of {}", progress.files.len() + 1, job.media.len());
         let bytes = job.files.open(next).await.map_err(CallError::from)?;
         let name = format!("{}.{}", progress.files.len() + 1, next.mime_type.extension());
@@ -309,7 +309,7 @@ impl Publish for Slack {
             return Ok(look_up::message(job, channel, &ts));
         };
         let shared = self.api.share(bot, channel, &text, &files).await;
-        let is_withdrawn = |it: &CallError| job.doubted && errors::is_of_no_file(it);
+        let is_withdrawn = |it: &CallError| job.may_have_published && errors::is_of_no_file(it);
         shared.map_err(|it| if is_withdrawn(&it) { it.with_message(|_| UPLOADED_AGAIN.to_owned()) } else { it })?;
         match self.api.sharing(bot, first, channel).await {
             Ok(Sharing::Shared { ts }) => {

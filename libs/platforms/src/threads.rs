@@ -1,17 +1,15 @@
-//! Threads: a profile, through an app of the operator's.
+//! Threads: a profile, through an app of the operator.
 //!
-//! What it relies on (the documentation of the Threads API; the fact sheet of Threads):
+//! Facts (documentation of the Threads API; fact sheet of Threads):
 //!
-//! - A token lasts 60 days, and is exchanged for another one as long as it lives, once it
-//!   is a day old. There is no call that ends a grant: people do that in Threads.
-//! - Whatever is posted is first a container, which shows nothing to anybody and is worked
-//!   on; then it is published, once. What became of a container can be asked, and what the
-//!   profile has published is listed.
-//! - Threads fetches files by itself, from addresses that anybody can read.
+//! - A token lasts 60 days. Once it is a day old, and until it expires, it can be exchanged for a
+//!   new one. There is no revocation call: users revoke access in Threads.
+//! - Every post is first a container, which is not public and is processed; then it is published,
+//!   once. The state of a container can be read, and the published posts of a profile are listed.
+//! - Threads fetches files itself, from public URLs.
 //!
-//! The way from a post to a container, its publication and what became of it is that of
-//! Meta: `meta/containers.rs`. Here is what Threads calls things, and `threads/container.rs`
-//! has what a container is made of.
+//! Containers, the publish call and look-ups are shared by Meta's platforms: `meta/containers.rs`.
+//! Here are the names that Threads uses; `threads/container.rs` has the parameters of a container.
 
 mod container;
 
@@ -40,29 +38,22 @@ use crate::redaction::without_token;
 use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "threads";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Threads";
 
-/// What its errors mean.
 static ERRORS: ErrorTable = errors::table(TITLE);
 
-/// What an operator needs to have it: without a review, only accounts that the operator
-/// has made testers of the app.
+/// Without app review, only accounts that the operator has added as testers of the app can be
+/// connected.
 pub(crate) const ACCESS: Access = Access::OwnAccounts;
 
-/// The tag under which it is found.
 const TOPIC_TAG: &str = "topic_tag";
 
-/// Who may answer.
 const REPLY_SETTINGS: &str = "reply_settings";
 
-/// A link that is shown as a card.
 const LINK_ATTACHMENT: &str = "link_attachment";
 
-/// What people can choose.
 const POLL_OPTIONS: &str = "poll_options";
 
 const TOPIC: TextForm = TextForm {
@@ -72,35 +63,32 @@ const TOPIC: TextForm = TextForm {
     examples: &["Lighthouses", "Lighthouses at night"],
 };
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         LINK_ATTACHMENT,
         OptionKind::Address(&["https://", "http://"]),
-        "A link that is shown as a card under the text, in place of the first link of the text. Not with files.",
+        "A link to show as a card below the text, instead of the first link in the text. Not allowed with media files.",
     ),
     OptionSpec::new(
         POLL_OPTIONS,
         OptionKind::Ballot { least: 2, most: 4, max: 25 },
-        "A poll: what people can choose. Threads sets how long they can. Not with files.",
+        "The choices of a poll. Threads sets its duration. Not allowed with media files.",
     ),
     OptionSpec::new(
         REPLY_SETTINGS,
         OptionKind::OneOf(&["everyone", "accounts_you_follow", "followers_only", "mentioned_only"]),
-        "Who may answer: everybody, unless this says that only some may.",
+        "Who may reply. Default: everyone.",
     ),
     OptionSpec::new(
         TOPIC_TAG,
         OptionKind::TextOf(&TOPIC),
-        "The topic under which it is found, in place of the first hashtag of the text: at most 50 characters, without \
-         . and &.",
+        "The topic of the post, instead of the first hashtag in the text: at most 50 characters, without `.` and `&`.",
     ),
 ];
 
-/// What is asked for: to read the profile and what it posts, and to post.
+/// To read the profile and its posts, and to publish.
 const SCOPES: &[&str] = &["threads_basic", "threads_content_publish"];
 
-/// How its OAuth differs.
 const DIALECT: Dialect = Dialect {
     pkce: false,
     scope_separator: ",",
@@ -115,7 +103,7 @@ const DIALECT: Dialect = Dialect {
     ..Dialect::STANDARD
 };
 
-/// Containers are made before the due second, also of a text. They are good for a day.
+/// Containers are created before the due second, also for text. They expire after a day.
 pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::minutes(1)),
     images: Some(TimeDelta::minutes(3)),
@@ -123,25 +111,22 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
     ..LeadTimes::NONE
 };
 
-/// What a picture is made to fit into. Threads makes it 1,440 pixels wide itself, and
-/// takes at most ten times as much of its height.
+/// Threads scales pictures to a width of 1,440 pixels, and accepts a height of at most ten times
+/// that.
 const BOUNDS: PictureBounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, 14_400);
 
-/// How long a public call that was cut off may still take effect, and appear in lists.
+/// How long a cut-off publish call may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
 
-/// The fields of a profile that are asked for.
 const PROFILE: &str = "id,username,name,threads_profile_picture_url";
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where both the website and the API are, if not at the addresses of Threads.
+    /// Base URL of the website and the API, if not Threads' own.
     url: Option<Url>,
 }
 
-/// A profile as Threads tells it.
 #[derive(Deserialize)]
 struct Member {
     id: String,
@@ -150,7 +135,6 @@ struct Member {
     threads_profile_picture_url: Option<String>,
 }
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
     let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
@@ -287,7 +271,7 @@ impl Connect for Threads {
         signed_request::read(self.oauth.app(), message, now).await
     }
 
-    /// There is no call for it.
+    /// Threads has no revocation call.
     async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), AttemptError> {
         Ok(())
     }

@@ -1,20 +1,17 @@
-//! Why a call has no answer.
+//! Why a call has no response.
 //!
-//! What the errors of the transport say is not passed on: the address of a call may have
-//! a secret in it.
+//! The error of the HTTP client is not shown: the URL of a call may contain a secret.
 
 use egress::{Egress, Refusal};
 
-/// Why a call has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TransportError {
-    /// The address may not be called.
+    /// The URL may not be called.
     Forbidden(Refusal),
     /// No connection was made, so nothing was done.
     NotReached,
-    /// It took too long.
+    /// Timeout.
     Late,
-    /// The connection was cut.
     CutOff,
 }
 
@@ -47,7 +44,7 @@ impl TransportError {
             Self::Forbidden(refusal) => refusal.to_string(),
             Self::NotReached => format!("{who} could not be reached"),
             Self::Late => format!("{who} did not answer in time"),
-            Self::CutOff => format!("{who}'s answer was cut off"),
+            Self::CutOff => format!("{who}'s response was cut off"),
         }
     }
 }

@@ -1,22 +1,19 @@
-//! Secrets that this service has obtained or made by itself: apps that it has
-//! registered at servers, and keys of its own.
+//! The vault: secrets that the deployment obtained or made itself, such as apps that it registered
+//! at servers, and its own keys.
 
 use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::dependency_error::DependencyError;
 
-/// Keeps secrets that no operator brings: an app that was registered at a
-/// server a user named, a key of our own. One vault serves all processes of a
-/// deployment.
+/// Stores secrets that no operator provides. All processes of a deployment share one vault.
 #[async_trait]
 pub trait Vault: Send + Sync {
-    /// What is kept under a name.
     async fn find(&self, name: &str) -> Result<Option<VaultSecret>, DependencyError>;
 
-    /// Keeps a value under a name that is free, or in place of `over`, which was
-    /// found there. It is a conditional write: where another process was faster,
-    /// nothing is changed. Returns what is kept now in either case.
+    /// Stores a value under a free name, or in place of `over`, which was found there. A
+    /// conditional write: if another process was faster, nothing changes. Returns what is stored
+    /// now in either case.
     async fn keep(
         &self,
         name: &str,
@@ -26,27 +23,25 @@ pub trait Vault: Send + Sync {
     ) -> Result<VaultSecret, DependencyError>;
 }
 
-/// How long something is kept.
+/// How long a secret is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retention {
-    /// For ever: what cannot be made again.
+    /// Without end: it cannot be made again.
     Always,
-    /// Until nobody has found it for some months: what is made again when it is
-    /// missed.
+    /// Until it was unused for some months: it is made again when it is missing.
     WhileUsed,
 }
 
-/// What is kept under a name. Printing it shows nothing of the secret.
+/// `Debug` does not print the secret.
 #[derive(Clone, Debug)]
 pub struct VaultSecret {
-    /// The secret, in its adapter's own form.
+    /// In the adapter's own format.
     pub value: SecretString,
-    /// Grows with every change.
+    /// Increases with every change.
     pub revision: u64,
 }
 
-/// A vault in memory, which lasts as long as the process: for tests, and where no
-/// adapter uses the vault.
+/// A vault in memory, for tests, and for processes whose adapters do not use the vault.
 #[derive(Debug, Default)]
 pub struct MemoryVault(std::sync::Mutex<std::collections::BTreeMap<String, VaultSecret>>);
 
@@ -79,7 +74,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn of_two_that_keep_the_first_wins_and_both_know() {
+    async fn first_concurrent_write_wins_and_both_callers_see_it() {
         let vault = MemoryVault::default();
         let one = vault.keep("key", "one".into(), None, Retention::Always).await.unwrap();
         let two = vault.keep("key", "two".into(), None, Retention::Always).await.unwrap();

@@ -225,7 +225,7 @@ impl Publishing {
             options: &target.options,
             reference: &reference(delivery),
             progress: delivery.progress.as_deref(),
-            doubted: delivery.may_have_published(),
+            may_have_published: delivery.may_have_published(),
             publish_at: delivery.publish_at,
             called_at: delivery.intent.as_ref().map_or(now, |it| it.at),
             files: &files,

@@ -360,7 +360,7 @@ impl<'a> Journey<'a> {
             options: &self.place.options,
             reference: &sent.reference,
             progress: sent.progress.as_deref(),
-            doubted: is_lost,
+            may_have_published: is_lost,
             publish_at: sent.publish_at,
             called_at: sent.called_at,
             files,

@@ -1,5 +1,5 @@
-//! What an operator keeps for one platform beside its id and secret: a key to check
-//! signatures with, the kind of app, whether it has passed an audit.
+//! Extra secrets of a platform in addition to client id and secret: a key to check signatures with,
+//! the kind of app, whether it has passed an audit.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{AppCredentials, AppSource};
 use crate::dependency_error::DependencyError;
 
-/// Further values, by name. Printing them shows the names alone.
+/// By name. `Debug` prints the names only.
 #[derive(Clone, Default)]
 pub struct ExtraSecretsSpec(pub(super) Map<String, Value>);
 
@@ -23,7 +23,7 @@ impl fmt::Debug for ExtraSecretsSpec {
     }
 }
 
-/// They are not what the platform's adapter takes. Names values, and quotes none.
+/// The values are not those that the adapter accepts. Names values, and quotes none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidExtraSecrets(String);
@@ -33,8 +33,7 @@ pub struct InvalidExtraSecrets(String);
 pub(crate) struct NoExtraSecrets {}
 
 impl ExtraSecretsSpec {
-    /// The values as an adapter takes them. A `T` that denies unknown fields has them
-    /// refused by name.
+    /// The values as the adapter's type. A `T` that denies unknown fields refuses them by name.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, InvalidExtraSecrets> {
         read(&self.0).map_err(|said| {
             // Other messages quote the value.
@@ -46,12 +45,9 @@ impl ExtraSecretsSpec {
                 others.remove(*name);
                 read::<T>(&others).err().is_none_or(|it| is_about_names(&it))
             };
-            let wrong = self
-                .0
-                .keys()
-                .find(is_wrong)
-                .map_or_else(|| "each of several values".to_owned(), |it| format!("`{it}`"));
-            InvalidExtraSecrets(format!("{wrong} has another form than it has to have"))
+            let wrong =
+                self.0.keys().find(is_wrong).map_or_else(|| "one of the values".to_owned(), |it| format!("`{it}`"));
+            InvalidExtraSecrets(format!("{wrong} has the wrong type"))
         })
     }
 }
@@ -64,8 +60,8 @@ fn is_about_names(said: &str) -> bool {
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// A source whose further values are those of `T`. What does not fit is not used: it
-/// is said once for each question, as everything that an operator has to put right.
+/// A source whose extra secrets must be a valid `T`. Invalid ones are not used, and are logged on
+/// every read, like everything that an operator has to correct.
 pub(crate) struct Checked<T> {
     platform: &'static str,
     source: Arc<dyn AppSource>,
@@ -84,7 +80,7 @@ impl<T: DeserializeOwned + 'static> AppSource for Checked<T> {
         let app = self.source.credentials().await?;
         if let Err(error) = app.further.read::<T>() {
             let platform = self.platform;
-            tracing::error!(platform, %error, "what is kept beside our id and secret cannot be used");
+            tracing::error!(platform, %error, "the extra secrets of the platform are invalid");
             return Err(DependencyError);
         }
         Ok(app)
@@ -115,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_of_their_kind_and_are_refused_by_name_alone() {
+    fn extra_secrets_of_a_wrong_type_are_refused_by_name() {
         let values: Values = app(r#", "signing_secret": "hush", "audited": true"#).further.read().unwrap();
         assert_eq!((values.signing_secret.expose_secret(), values.audited), ("hush", true));
 
@@ -125,12 +121,9 @@ mod tests {
                 "unknown field `audit`, expected `signing_secret` or `audited`",
             ),
             (r#", "audited": true"#, "missing field `signing_secret`"),
-            (r#", "signing_secret": "hush", "audited": "hush""#, "`audited` has another form than it has to have"),
-            (r#", "signing_secret": 7"#, "`signing_secret` has another form than it has to have"),
-            (
-                r#", "signing_secret": ["hush"], "audited": "hush""#,
-                "each of several values has another form than it has to have",
-            ),
+            (r#", "signing_secret": "hush", "audited": "hush""#, "`audited` has the wrong type"),
+            (r#", "signing_secret": 7"#, "`signing_secret` has the wrong type"),
+            (r#", "signing_secret": ["hush"], "audited": "hush""#, "one of the values has the wrong type"),
         ] {
             let error = app(further).further.read::<Values>().unwrap_err().to_string();
             assert_eq!(error, said, "{further}");
@@ -139,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_does_not_fit_is_not_used() {
+    async fn invalid_extra_secrets_are_not_used() {
         let checked = |further: &str| Checked::<NoExtraSecrets>::new("example", Arc::new(app(further)));
         assert_eq!(checked("").credentials().await.unwrap().client_id, "us");
         assert_eq!(checked(r#", "signing_secret": "hush""#).credentials().await.unwrap_err(), DependencyError);

@@ -79,7 +79,7 @@ impl Stand {
             options: Options::NONE,
             reference: "1",
             progress: None,
-            doubted: false,
+            may_have_published: false,
             publish_at: noon() + before,
             called_at: noon(),
             files,

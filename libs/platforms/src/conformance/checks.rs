@@ -1,4 +1,4 @@
-//! What is checked, by what it is about.
+//! The checks, by subject.
 
 pub mod connecting;
 pub mod credentials;

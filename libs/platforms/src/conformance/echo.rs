@@ -1,15 +1,15 @@
-//! A server that repeats the request in its refusals, as some do that are badly
-//! set up, and some that collect what they are told.
+//! A server that repeats the request in its errors, as some badly configured servers do, and some
+//! that collect data.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-/// The most of a request's body that is repeated, in bytes.
+/// In bytes: the most of a request's body that is repeated.
 const MOST: usize = 2_000;
 
-/// The body of a refusal with the `Authorization` header and the body of its
-/// request in its words; `None` for a refusal without words.
+/// The body of an error, with the `Authorization` header and the body of its request in the
+/// message; `None` for an error without a message.
 pub fn with_request(refusal: &[u8], authorization: &str, request: &[u8]) -> Option<Vec<u8>> {
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let mut body: Value = serde_json::from_slice(refusal).ok()?;
@@ -25,7 +25,7 @@ pub fn with_request(refusal: &[u8], authorization: &str, request: &[u8]) -> Opti
     let field = said.unwrap_or("error_description");
     let words = body[field].as_str().or_else(|| body["error"].as_str())?;
     let request = String::from_utf8_lossy(&request[..request.len().min(MOST)]);
-    // Adapters cut long words, so that each has to come first now and then.
+    // Adapters shorten long messages, so each part is first every other time.
     let repeated = match TURN.fetch_add(1, Ordering::Relaxed) % 2 {
         0 => format!("{words} {request} {authorization}"),
         _ => format!("{words} {authorization} {request}"),

@@ -6,16 +6,16 @@ use std::sync::{Arc, LazyLock, Mutex};
 use tracing::Dispatch;
 use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
-/// With one dispatcher alone, tracing disables a callsite for all threads if a thread without a subscriber reaches it
-/// first.
+/// With one dispatcher only, tracing disables a callsite for all threads if a thread without a
+/// subscriber reaches it first.
 static SECOND_DISPATCHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
-/// What is logged on this thread, while the guard lives.
+/// What this thread logs while the guard lives.
 #[derive(Clone, Default)]
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Keeps the lines from now on.
+    /// Starts to record.
     pub fn kept() -> (Self, DefaultGuard) {
         LazyLock::force(&SECOND_DISPATCHER);
         let log = Self::default();
@@ -24,7 +24,6 @@ impl Log {
         (log, tracing::subscriber::set_default(lines))
     }
 
-    /// All lines so far.
     pub fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }

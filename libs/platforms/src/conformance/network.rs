@@ -1,5 +1,5 @@
-//! What the suite asks of a fake for a platform: it can be started, a person
-//! can visit it, calls of it can be made to fail, and its posts can be read.
+//! What the suite needs from a fake: it can be started, a user can visit it, its calls can be made
+//! to fail, and its posts can be read.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,13 +15,13 @@ use url::Url;
 use crate::app::AppCredentials;
 use crate::connect_flow::FieldValues;
 
-/// A platform's own servers, imitated on loopback as strictly as its
-/// documentation allows: what the real one refuses, it refuses.
+/// A platform's servers, imitated on loopback as strictly as its documentation allows: what the
+/// platform refuses, it refuses.
 ///
-/// It has one person with one account, who is signed in.
+/// It has one user with one account, who is signed in.
 #[async_trait]
 pub trait Network: Send + Sync {
-    /// Starts it, empty, on free ports. It tells the time by `clock`.
+    /// Starts an empty fake on free ports. Its time is that of `clock`.
     async fn start(clock: Clock) -> Self
     where
         Self: Sized;
@@ -29,159 +29,156 @@ pub trait Network: Send + Sync {
     /// The platform's name in the registry.
     fn name(&self) -> &'static str;
 
-    /// Where it listens: loopback, which a deployment has to except.
+    /// Where it listens: loopback, which a deployment has to permit explicitly.
     fn addresses(&self) -> Vec<SocketAddr>;
 
-    /// Its address, without a slash at the end.
+    /// Without a slash at the end.
     fn base_url(&self) -> String {
         format!("http://{}", self.addresses()[0])
     }
 
-    /// The platform's entry in `PLATFORMS` that leads here.
+    /// The platform's entry in `PLATFORMS` that leads to the fake.
     fn settings(&self) -> Value {
         json!({ "url": self.base_url() })
     }
 
-    /// Our id and secret over there, where an operator has to get them.
+    /// Our client credentials, if an operator has to get them.
     fn app(&self) -> Option<AppCredentials> {
         None
     }
 
-    /// From now on our app may also be sent back to this address: an operator writes
-    /// it on the platform's page, where there is one.
+    /// Registers another redirect URI of our app, which an operator enters on the platform's page,
+    /// where there is one.
     fn permit(&self, redirect_uri: &str) {
         let _ = redirect_uri;
     }
 
-    /// What the person types on our page before the platform's own.
+    /// What the user types into our form before the platform's page.
     fn answers(&self) -> FieldValues;
 
-    /// What the person types to be connected without the platform's page;
-    /// `None` where there is no such way.
+    /// What the user types to connect without the platform's page; `None` if the platform does not
+    /// permit that.
     fn direct_answers(&self) -> Option<FieldValues> {
         None
     }
 
-    /// What the person types to name this very server, and to sign in on its page; `None`
-    /// where users name none.
+    /// What the user types to name this server, and to sign in on its page; `None` if users name no
+    /// server.
     fn answers_naming_it(&self) -> Option<FieldValues> {
         None
     }
 
-    /// What every post has to say there, beside its text.
+    /// The options that every post needs, in addition to its text.
     fn options(&self) -> Options {
         Options::default()
     }
 
-    /// Whether files of this type have alternative texts.
+    /// Whether files of this type have alt texts.
     fn describes(&self, mime_type: MimeType) -> bool {
         let _ = mime_type;
         true
     }
 
-    /// Whether it has a page on which the person decides. Otherwise what is typed is
-    /// always enough.
+    /// Whether it has an authorization page. Otherwise the form values are always sufficient.
     fn has_page(&self) -> bool {
         true
     }
 
-    /// Whether it can be asked what became of a call.
+    /// Whether the outcome of a call can be looked up.
     fn can_be_asked(&self) -> bool {
         true
     }
 
-    /// Whether it takes the same words a second time, in a post without files.
+    /// Whether it accepts the same text a second time, in a post without files.
     fn takes_repeats(&self) -> bool {
         true
     }
 
-    /// Whether a success of the publish call proves that a post with files is public. Otherwise its outcome is unknown
-    /// until a look-up finds it.
+    /// Whether a success of the publish call proves that a post with files is public. Otherwise its
+    /// outcome is unknown until a look-up finds it.
     fn confirms_files(&self) -> bool {
         true
     }
 
-    /// The addresses from which it fetched files itself, in order.
+    /// The URLs from which it fetched files, in order.
     fn fetched(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Whether a grant ends when it is given back: not where a person has made it
-    /// for other uses as well.
+    /// Whether revocation ends a grant: not if a user has made the grant for other uses, too.
     fn ends_grants(&self) -> bool {
         true
     }
 
-    /// The same of a grant that came of [`Network::direct_answers`].
+    /// Like [`Network::ends_grants`], for a grant from [`Network::direct_answers`].
     fn ends_typed_grants(&self) -> bool {
         self.ends_grants()
     }
 
-    /// The person opens the address that the adapter sent them to, and decides.
-    /// Returns the address that the platform sends them back to; panics when
-    /// the platform would show an error instead.
+    /// The user opens the URL that the adapter returned, and decides. Returns the URL that the
+    /// platform redirects to; panics if the platform would show an error instead.
     async fn send_back(&self, url: &str, decision: Decision) -> Url;
 
-    /// The same; returns the query alone.
+    /// Like [`Network::send_back`]; returns only the query.
     async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
         self.send_back(url, decision).await.query_pairs().into_owned().collect()
     }
 
-    /// Makes the next `count` calls of this kind fail in this way. It replaces
-    /// whatever was ordered for this kind before.
-    fn trouble(&self, call: Call, trouble: InjectedFault, count: usize);
+    /// Makes the next `count` calls of this kind fail in this way. Replaces an earlier fault for
+    /// this kind.
+    fn trouble(&self, call: Call, fault: InjectedFault, count: usize);
 
-    /// Whether calls of this kind can fail in this way here.
-    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
-        let _ = (call, trouble);
+    /// Whether calls of this kind can fail in this way.
+    fn can(&self, call: Call, fault: InjectedFault) -> bool {
+        let _ = (call, fault);
         true
     }
 
-    /// Whether a code that it never gave is refused.
+    /// Whether it refuses a code that it did not issue.
     fn checks_codes(&self) -> bool {
         true
     }
 
-    /// The parameter of the page's answer that proves that the person agreed. A `code`
-    /// is good once and for a while; a `password` is good for as long as its grant.
+    /// The parameter of the callback that proves the approval. A `code` is valid once and for a
+    /// short time; a `password` as long as its grant.
     fn proof(&self) -> &'static str {
         "code"
     }
 
-    /// From now on every refusal repeats the `Authorization` header and the body of
-    /// its request, as [`with_request`](super::echo::with_request) does it. False
-    /// where refusals have no words.
+    /// From now on, every error repeats the `Authorization` header and the body of its request,
+    /// like [`with_request`](super::echo::with_request). False if errors have no message.
     fn echo(&self) -> bool;
 
-    /// The person takes the grant away on the platform's own pages.
+    /// The user revokes the grant on the platform's own pages.
     fn revoke(&self);
 
-    /// Ends all access tokens given out so far. Their grants go on.
+    /// Ends all access tokens issued so far. Their grants stay valid.
     fn end_access_tokens(&self);
 
-    /// From now on the messages of all refusals are in another language; statuses and codes stay. False where refusals
-    /// have no message, or where only the message distinguishes two refusals.
+    /// From now on, the messages of all errors are in another language; statuses and codes stay.
+    /// False if errors have no message, or if only the message distinguishes two errors.
     fn translate_refusals(&self) -> bool {
         false
     }
 
-    /// The user publishes a post with this text by hand, now. The post is in the lists that look-ups read. Needed where
-    /// [`Network::can_be_asked`].
+    /// The user publishes a post with this text by hand, now. The lists that look-ups read show it.
+    /// Required where [`Network::can_be_asked`].
     fn posts_by_hand(&self, text: &str) {
         unreachable!("{} is not asked, so {text:?} hides nothing there", self.name())
     }
 
-    /// The user publishes `count` posts by hand, now. Each has a text of its own.
+    /// The user publishes `count` posts by hand, now. Each has its own text.
     fn others_post(&self, count: usize) {
         for number in 1..=count {
             self.posts_by_hand(&format!("by hand, number {number}"));
         }
     }
 
-    /// From now on it is hostile, and leads users in this way to the page of `honest`, with
-    /// the redirect URI of its own flow. False where it cannot name another page, and where
-    /// that page knows its clients by keys of theirs, so that
-    /// `the_code_of_one_server_is_not_brought_to_another` is all that can be played. Needed where [`Network::answers_naming_it`].
+    /// From now on it is hostile, and leads users in this way to the page of `honest`, with the
+    /// redirect URI of its own flow. False if it cannot name another page and that page knows its
+    /// clients by keys of their own, so that only
+    /// `code_of_one_server_is_not_sent_to_another` applies. Required where
+    /// [`Network::answers_naming_it`].
     fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool
     where
         Self: Sized,
@@ -190,45 +187,43 @@ pub trait Network: Send + Sync {
         unreachable!("users of {} name servers, and {detour:?} is not played", self.name())
     }
 
-    /// Every token that it has given out, and every password for programs. Needed where
+    /// Every token that it has issued, and every app password. Required where
     /// [`Network::answers_naming_it`].
     fn secrets(&self) -> Vec<String> {
         unreachable!("users of {} name servers", self.name())
     }
 
-    /// Whether a request with this secret has arrived. Needed where
+    /// Whether a request with this secret has arrived. Required where
     /// [`Network::answers_naming_it`].
     fn has_received(&self, secret: &str) -> bool {
         let _ = secret;
         unreachable!("users of {} name servers", self.name())
     }
 
-    /// Everything the account has made public, oldest first.
+    /// All public posts of the account, oldest first.
     fn public(&self) -> Vec<PublicPost>;
 
-    /// A text as the platform's own clients write it into a post, such as with its
-    /// links shortened.
+    /// A text as the platform's own clients show it in a post, for example with shortened links.
     fn shown(&self, text: &str) -> String {
         text.to_owned()
     }
 
-    /// The words of the latest post that readers can follow to an address, in
-    /// order; `None` where the platform finds addresses in the text by itself.
+    /// The linked texts of the latest post, in order; `None` if the platform finds URLs in the text
+    /// itself.
     fn links(&self) -> Option<Vec<String>> {
         None
     }
 
-    /// Grants that can still be used.
+    /// The number of valid grants.
     fn grants(&self) -> usize;
 
-    /// How many calls of this kind arrived, including those that failed.
+    /// How many calls of this kind arrived, including failed ones.
     fn calls(&self, call: Call) -> usize;
 }
 
-/// What a person decides on a platform's page.
+/// The user's decision on a platform's authorization page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes.
     Allow,
     Deny,
 }
@@ -236,40 +231,36 @@ pub enum Decision {
 /// How a hostile server leads users to the page of an honest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detour {
-    /// It says that this is where users approve.
+    /// It names that page as its authorization page.
     Named,
-    /// Its own page sends the browser there.
+    /// Its own page redirects the browser there.
     Redirected,
 }
 
-/// The kinds of calls that can be made to fail separately.
+/// Kinds of calls that can fail separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Call {
-    /// A code, or a password, for a grant.
+    /// A code or a password is exchanged for a grant.
     Exchange,
-    /// New credentials for old ones.
     Refresh,
-    /// The end of a grant.
     Revoke,
-    /// A file.
     Upload,
-    /// Whether a file is ready.
+    /// Reads whether a file is ready.
     Process,
-    /// The public call.
+    /// The publish call.
     Publish,
-    /// Looking for what a public call did.
+    /// Looks up the outcome of a publish call.
     LookUp,
-    /// What an account says of itself later. Where the same call proves what was typed,
-    /// it counts as [`Call::Exchange`].
+    /// Reads account info. If the same call checks what was typed, it counts as [`Call::Exchange`].
     Account,
 }
 
-/// What can go wrong with a call.
+/// How a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedFault {
     /// The connection is cut before the call is carried out.
     CutBefore,
-    /// The call is carried out, and the connection is cut before the answer.
+    /// The call is carried out, and the connection is cut before the response.
     LoseAnswer,
     /// 500, and the call was not carried out.
     Broken,
@@ -279,49 +270,38 @@ pub enum InjectedFault {
     Unavailable,
     /// Too many requests; the call is not carried out.
     Limited {
-        /// When the platform wants to be asked again, in its own header.
+        /// When the platform accepts calls again, in its own header.
         retry_after: TimeDelta,
     },
     /// 200 with a page of HTML, and the call was not carried out.
     Gibberish,
     /// A page of HTML from an intermediary (proxy, CDN, firewall) in place of the
     /// platform's response; the call was not carried out.
-    Intermediary {
-        /// The status of the page.
-        status: u16,
-    },
+    Intermediary { status: u16 },
     /// Like `Intermediary`, but the call was carried out: the page replaces its response.
-    IntermediaryAfter {
-        /// The status of the page.
-        status: u16,
-    },
+    IntermediaryAfter { status: u16 },
     /// The call is carried out, and the connection is cut in the middle of the body of
     /// the response.
     CutBody,
     /// The call is carried out, and the response has the status of success without a
     /// body.
     EmptyBody,
-    /// The content is not wanted, in the platform's own words.
+    /// The platform refuses the content, with its own message.
     Unwanted,
 }
 
-/// A post that everybody can see.
+/// A public post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicPost {
     /// The platform's id, as [`domain::delivery::Published`] has it.
     pub id: String,
-    /// What it says.
     pub text: String,
-    /// What it shows, in order.
     pub media: Vec<PublicMedium>,
 }
 
-/// A file of a public post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicMedium {
-    /// As it was uploaded.
     pub mime_type: MimeType,
     pub bytes: Vec<u8>,
-    /// What it shows, in words.
     pub alt_text: Option<String>,
 }

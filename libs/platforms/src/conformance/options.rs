@@ -1,8 +1,7 @@
-//! Options of posts, as tests write them.
+//! Options of posts for tests.
 
 use domain::options::{OptionValue, Options};
 
-/// Options by their names.
 pub fn options(pairs: &[(&str, OptionValue)]) -> Options {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
@@ -11,7 +10,6 @@ pub fn text(value: &str) -> OptionValue {
     OptionValue::Text(value.to_owned())
 }
 
-/// A list of texts.
 pub fn list(values: &[&str]) -> OptionValue {
     OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
 }

@@ -9,10 +9,9 @@ use image::{DynamicImage, ImageFormat, Rgb, RgbImage, imageops};
 
 use crate::publish_request::{FittedPicture, Picture};
 
-/// A file and what we know of it.
+/// A file with its description.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// As a post carries it.
     pub attachment: Attachment,
     pub bytes: Vec<u8>,
 }
@@ -37,7 +36,7 @@ pub fn sample(mime_type: MimeType, number: u8) -> Sample {
     Sample { attachment, bytes }
 }
 
-/// A file as the service makes it fit, more or less.
+/// A picture fitted by roughly the rules of the media service.
 pub(super) fn fitted(bytes: &[u8], bounds: PictureBounds) -> FittedPicture {
     let Ok(mut picture) = image::load_from_memory(bytes) else {
         return FittedPicture::Refused("the file is damaged".to_owned());
@@ -83,7 +82,7 @@ fn picture(number: u8, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// The boxes of a video file, without any frames.
+/// A video file without any frames.
 fn video(brand: [u8; 4], number: u8) -> Vec<u8> {
     let boxed = |name: &[u8; 4], content: &[u8]| {
         let length = u32::try_from(content.len() + 8).unwrap().to_be_bytes();

@@ -1,18 +1,18 @@
-//! What JSON values consist of, without what they say: the fields of objects and the types of values. Two responses
-//! to the same call have the same shape, whatever account or post they are about.
+//! The shape of JSON values: the fields of objects and the types of values, without the values. Two
+//! responses to the same call have the same shape, whatever account or post they are about.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 
 use serde_json::{Map, Value};
 
-/// Stands for every key that is an id in an object that is used as a map.
+/// Represents every key that is an id, in an object that is used as a map.
 const ID: &str = "{id}";
 
 /// The shape of one value, or of several that were merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Without null, which is compatible with every type. Empty where nothing but null was seen.
+    /// Without null, which is compatible with every type. Empty if only null was seen.
     types: BTreeSet<Type>,
     fields: BTreeMap<String, Field>,
     /// The elements of all arrays; `None` where all arrays were empty.
@@ -26,18 +26,14 @@ struct Field {
     is_optional: bool,
 }
 
-/// A type of JSON. Integers and fractions are one: `1` and `1.5` are often values of the same field.
+/// A JSON type. Integers and fractions are one type: `1` and `1.5` are often values of the same
+/// field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Type {
-    /// `true` or `false`.
     Boolean,
-    /// With or without a fraction.
     Number,
-    /// In quotation marks.
     String,
-    /// Of any elements.
     Array,
-    /// Of any fields.
     Object,
 }
 
@@ -46,11 +42,9 @@ pub enum Type {
 pub struct Difference {
     /// A JSON pointer, in which `*` stands for the elements of an array and `{id}` for keys that are ids.
     pub path: String,
-    /// How they differ there.
     pub kind: DifferenceKind,
 }
 
-/// How two shapes differ at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DifferenceKind {
     /// Every expected object has the field, and no actual one does.
@@ -58,12 +52,7 @@ pub enum DifferenceKind {
     /// An actual object has the field, and no expected one does.
     Unexpected,
     /// No type of the one value is a type of the other.
-    Types {
-        /// Those of the expected value.
-        expected: BTreeSet<Type>,
-        /// Those of the actual value.
-        actual: BTreeSet<Type>,
-    },
+    Types { expected: BTreeSet<Type>, actual: BTreeSet<Type> },
 }
 
 impl Shape {

@@ -1,5 +1,5 @@
-//! A network, its adapter, and what the protocol does with them: a small
-//! engine that keeps the promises of `publishing` with as little as possible.
+//! A fake, its adapter, and the protocol around them: a small engine that keeps the guarantees of
+//! `publishing` with as little code as possible.
 
 mod delivery;
 mod public_files;
@@ -32,39 +32,36 @@ use crate::registry::Registry;
 use crate::setup::{PlatformSettings, Setup};
 use crate::vault::{MemoryVault, Vault};
 
-/// Where the service is, as far as platforms know.
+/// The origin of the service, as platforms know it.
 pub const ORIGIN: &str = "http://127.0.0.1:3000";
 
-/// A network, and the adapter that calls it as a connecting and as a publishing
-/// program.
+/// A fake, and its adapter in two programs: one connects accounts, the other publishes.
 pub struct Stage<N> {
-    /// The fake.
     pub network: N,
-    /// The time of the service and of the network. It stands still until a test
-    /// moves it.
+    /// The time of the service and of the fake. It stands still until a test advances it.
     pub clock: Clock,
     connecting: Registry<dyn Connect>,
     publishing: Registry<dyn Publish>,
-    /// Whether refusals repeat the request.
+    /// Whether errors repeat the request.
     pub repeats: bool,
-    /// Every token and long text so far, which nothing that is said may contain.
+    /// Every token and long text so far. No message may contain one.
     unsaid: Mutex<Vec<String>>,
     posts: AtomicU64,
-    /// The account's latest credentials, as the store keeps them.
+    /// The account's latest credentials, as storage has them.
     credentials: Mutex<Option<Credentials>>,
-    /// Those that took the place of others, by the access token of these.
+    /// Refreshed credentials, by the access token that they replaced.
     renewed: Mutex<BTreeMap<String, Credentials>>,
-    /// Which post made what is public, by the platform's id.
+    /// The reference of the post that made each public post, by the platform's id.
     claims: Mutex<BTreeMap<String, String>>,
 }
 
 impl<N: Network> Stage<N> {
-    /// A fresh network at noon.
+    /// A new fake at noon.
     pub async fn new() -> Self {
         Self::with_vault(Arc::new(MemoryVault::default())).await
     }
 
-    /// The same with a vault of the test's.
+    /// A new fake with the given vault.
     pub async fn with_vault(vault: Arc<dyn Vault>) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::manual(noon());
@@ -72,7 +69,7 @@ impl<N: Network> Stage<N> {
         Self::of(network, &[], vault, clock)
     }
 
-    /// A fresh network, with settings that name its address.
+    /// A new fake, with settings that name its base URL.
     pub async fn with_settings(settings: impl FnOnce(&N) -> Value) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::manual(noon());
@@ -81,7 +78,7 @@ impl<N: Network> Stage<N> {
         Self::set_up(network, settings, &[], Arc::new(MemoryVault::default()), clock)
     }
 
-    /// A fresh network, and another one beside it that can be called as well.
+    /// A new fake, together with a second one that may be called, too.
     pub async fn beside_another() -> (Self, N) {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::manual(noon());
@@ -89,7 +86,7 @@ impl<N: Network> Stage<N> {
         (Self::of(network, &other.addresses(), Arc::new(MemoryVault::default()), clock), other)
     }
 
-    /// A fresh network beside other servers that can be called as well.
+    /// A new fake, together with other servers that may be called, too.
     pub async fn beside(others: &[SocketAddr]) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::manual(noon());
@@ -126,23 +123,22 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    /// The adapter of the function that connects accounts.
+    /// The adapter of the program that connects accounts.
     pub fn connecting(&self) -> &dyn Connect {
         self.connecting.get(self.network.name()).unwrap()
     }
 
-    /// The adapter of the function that publishes: another program, which
-    /// shares nothing with the first but the vault.
+    /// The adapter of the program that publishes. It shares only the vault with the other one.
     pub fn publishing(&self) -> &dyn Publish {
         self.publishing.get(self.network.name()).unwrap()
     }
 
-    /// Where the platform finds us.
+    /// The public URLs of the service.
     pub fn here(&self) -> CallbackUrls {
         CallbackUrls::of(ORIGIN, self.network.name())
     }
 
-    /// The person types this on our page.
+    /// The user submits our form.
     pub async fn depart(&self, answers: &FieldValues) -> Result<(AuthorizeStep, Callback), ConnectError> {
         let pkce = Pkce::random();
         let request =
@@ -162,15 +158,14 @@ impl<N: Network> Stage<N> {
         Ok((departure, callback))
     }
 
-    /// The person decides on the platform's page. Returns what the platform tells
-    /// us of it.
+    /// The user decides on the platform's page. Returns the callback.
     pub async fn decided(&self, decision: Decision) -> Callback {
         let (departure, callback) = self.depart(&self.network.answers()).await.unwrap();
         let AuthorizeStep::Redirect { url, .. } = departure else { panic!("no page to decide on: {departure:?}") };
         returning(callback, &self.network.send_back(&url, decision).await)
     }
 
-    /// Ends a connect flow.
+    /// Completes a connect flow.
     pub async fn complete(&self, callback: &Callback) -> Result<Vec<Account>, ConnectError> {
         if let Some(proof) = callback.query.get(self.network.proof()) {
             self.is_unsaid(proof);
@@ -179,15 +174,15 @@ impl<N: Network> Stage<N> {
         self.record(self.connecting().complete(callback, self.clock.now()).await)
     }
 
-    /// Nobody may hear this again.
+    /// No later message may contain this.
     pub fn is_unsaid(&self, what: &str) {
-        // What is shorter is said by chance.
+        // Shorter texts occur by chance.
         if 16 <= what.chars().count() {
             self.unsaid.lock().unwrap().push(what.to_owned());
         }
     }
 
-    /// What an adapter said: it has nothing in it that was told in confidence.
+    /// Checks that a result contains no secret and no text.
     pub fn record<T, E: std::fmt::Debug>(&self, answer: Result<T, E>) -> Result<T, E> {
         if let Err(said) = &answer {
             self.has_heard(said);
@@ -195,11 +190,11 @@ impl<N: Network> Stage<N> {
         answer
     }
 
-    /// The same of what is no error.
+    /// Like [`Stage::record`], for a value that is no result.
     pub fn has_heard(&self, said: &dyn std::fmt::Debug) {
         let said = format!("{said:?}");
         for what in self.unsaid.lock().unwrap().iter() {
-            // Words may be cut in the middle of it.
+            // Messages may be shortened within it.
             let beginning: String = what.chars().take(16).collect();
             assert!(!said.contains(&beginning), "{what:?} is passed on: {said}");
         }
@@ -215,7 +210,7 @@ impl<N: Network> Stage<N> {
         account
     }
 
-    /// The account, connected by what the person types, where that is enough.
+    /// The account, connected without the platform's page, if the platform permits that.
     pub async fn connect_by_typing(&self) -> Option<Account> {
         let (departure, _) = self.depart(&self.network.direct_answers()?).await.unwrap();
         let AuthorizeStep::Accounts(mut accounts) = departure else { panic!("{departure:?}") };
@@ -224,7 +219,7 @@ impl<N: Network> Stage<N> {
         Some(account)
     }
 
-    /// Stores credentials in place of those before.
+    /// Stores credentials in place of the earlier ones.
     pub fn keep(&self, credentials: &Credentials) {
         let tokens = [Some(&credentials.access_token), credentials.refresh_token.as_ref()];
         for token in tokens.into_iter().flatten() {
@@ -233,7 +228,7 @@ impl<N: Network> Stage<N> {
         *self.credentials.lock().unwrap() = Some(credentials.clone());
     }
 
-    /// The stored credentials, renewed first when they are about to end.
+    /// The stored credentials, refreshed first if they are about to expire.
     pub async fn credentials(&self) -> Result<Credentials, AttemptError> {
         let stored = self.credentials.lock().unwrap().clone().unwrap();
         let ends = stored.expires_at.is_some_and(|it| it < self.clock.now() + TimeDelta::minutes(1));
@@ -244,22 +239,22 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    /// Whether the stored credentials can be renewed.
+    /// Whether the stored credentials can be refreshed.
     pub fn can_renew(&self) -> bool {
         let stored = self.credentials.lock().unwrap();
         stored.as_ref().is_some_and(|it| self.publishing().refresh_policy().can_refresh(it))
     }
 
-    /// Whether they can be renewed only as long as they live.
+    /// Whether they can be refreshed only until they expire.
     pub fn renews_what_lives(&self) -> bool {
         self.publishing().refresh_policy() == RefreshPolicy::Extending
     }
 
-    /// New credentials, stored.
+    /// Refreshes the stored credentials.
     pub async fn renew(&self) -> Result<Credentials, RefreshError> {
         let stored = self.credentials.lock().unwrap().clone().unwrap();
         let new = self.record(self.publishing().refresh(&stored, self.clock.now()).await)?;
-        // The refresh token is kept when none comes back.
+        // The refresh token is kept if the response has none.
         let refresh_token = new.refresh_token.or(stored.refresh_token);
         let new = Credentials { refresh_token, ..new };
         self.keep(&new);
@@ -267,7 +262,7 @@ impl<N: Network> Stage<N> {
         Ok(new)
     }
 
-    /// What the store has of an account's credentials by now.
+    /// The latest stored credentials of an account.
     pub fn latest(&self, account: &Account) -> Credentials {
         let renewed = self.renewed.lock().unwrap();
         let mut latest = &account.credentials;
@@ -277,8 +272,8 @@ impl<N: Network> Stage<N> {
         latest.clone()
     }
 
-    /// The user disconnects an account, as the service does it: what somebody
-    /// else still needs is not given back.
+    /// The user disconnects an account, like in the service: a grant that another user still needs
+    /// is not revoked.
     pub async fn disconnect(&self, account: &Account, others: &[&Account]) {
         let revokes_all = self.connecting().revokes_all();
         let credentials = self.latest(account);
@@ -288,7 +283,7 @@ impl<N: Network> Stage<N> {
     }
 }
 
-/// The answer with which the platform sends the person to this address.
+/// The callback with which the platform redirects the user to this URL.
 pub fn returning(callback: Callback, address: &Url) -> Callback {
     let query = address.query_pairs().into_owned().collect();
     Callback { query, arrived_at: address[..Position::AfterPath].to_owned(), ..callback }

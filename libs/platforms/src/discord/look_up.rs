@@ -43,7 +43,7 @@ pub(super) async fn look_up(
     };
     let found = recognition::look_for(&seen, &[], job.claims, job.now).await?;
     Ok(match (found, seen.is_all) {
-        (Found::NotThere, Err(why)) => Found::Unclear { reason: why.to_owned() },
+        (Found::NotPublished, Err(why)) => Found::Pending { reason: why.to_owned() },
         (found, _) => found,
     })
 }

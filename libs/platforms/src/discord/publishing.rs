@@ -153,12 +153,12 @@ pub(super) async fn resolve(
     let is_known = |at: DateTime<Utc>| at < since + NONCE_IS_KNOWN;
     let reason = match looked.unwrap_or_else(late) {
         Ok(Found::Public(published)) => return Resolution::Found(published),
-        Ok(Found::NotThere) => return Resolution::NotFound,
-        Ok(Found::Recognised(_)) if has_nonce && is_known(job.now + A_STEP) => {
+        Ok(Found::NotPublished) => return Resolution::NotFound,
+        Ok(Found::Candidate(_)) if has_nonce && is_known(job.now + A_STEP) => {
             "a message like it is there; Discord is asked whether it is this one".to_owned()
         }
-        Ok(Found::Recognised(published)) => return Resolution::Candidate(published),
-        Ok(Found::Unclear { reason }) => reason,
+        Ok(Found::Candidate(published)) => return Resolution::Candidate(published),
+        Ok(Found::Pending { reason }) => reason,
         Err(error) if is_of_place(&error) => return in_doubt(bot, server, error, &watch).await,
         Err(error) => error.message,
     };

@@ -1,7 +1,7 @@
-//! For which Pages somebody posts.
+//! The Pages of a user.
 //!
-//! Facts: the token of a Page is read with that of its person, and does not end by
-//! itself. Who has declined a permission is sent back all the same.
+//! Facts: a Page token is read with the user's token, and does not expire. A user who declines a
+//! permission is redirected to us all the same.
 
 use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
@@ -15,24 +15,20 @@ use crate::meta::Graph;
 use crate::meta::facebook_login::{Granted, PORTFOLIOS};
 use crate::meta::pages::{self, Page};
 
-/// What nothing can be done without: to see which Pages there are, what they show, and to
-/// post on them.
+/// Without these, nothing works: they list Pages, read what Pages show, and publish posts.
 pub(super) const NEEDED: &[&str] = &["pages_show_list", "pages_read_engagement", "pages_manage_posts"];
 
-/// To comment under a post.
 const TO_COMMENT: &str = "pages_manage_engagement";
 
-/// What is asked for.
 pub(super) const SCOPES: &[&str] =
     &["pages_show_list", "pages_read_engagement", "pages_manage_posts", TO_COMMENT, PORTFOLIOS];
 
-/// What is kept with a grant that does not let us comment.
+/// Stored with a grant that does not permit comments.
 const SILENT: &str = "silent";
 
-/// The most names of Pages in a message.
 const MOST_NAMES: usize = 5;
 
-/// The Pages of a person: each an account of its own.
+/// Each Page is an account.
 pub(super) async fn of(graph: &Graph, granted: Granted, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
     let all = granted.pages(graph, &[], now).await?;
     let may_comment = granted.permissions.have(TO_COMMENT);
@@ -45,33 +41,33 @@ pub(super) async fn of(graph: &Graph, granted: Granted, now: DateTime<Utc>) -> R
     if accounts.is_empty() { Err(none(&all)) } else { Ok(accounts) }
 }
 
-/// Why there is nothing to connect.
+/// Why no Page can be connected.
 fn none(all: &[Page]) -> ConnectError {
     let names: Vec<_> = all.iter().filter_map(|it| it.name.as_deref()).take(MOST_NAMES).collect();
     ConnectError::Refused(if all.is_empty() {
-        "you have no Page there, or chose none of them: connect again and choose at least one (a profile of a person \
-         cannot be posted to)"
+        "you have no Facebook Page, or selected none: connect again and select at least one Page (Facebook does not \
+         permit posts to personal profiles)"
             .to_owned()
     } else {
         let names = if names.is_empty() { "your Pages".to_owned() } else { names.join(", ") };
         format!(
-            "you may not create content on {names}: ask somebody who manages the Page to give you that task in its \
-             settings (Page access), then connect again"
+            "you may not create content on {names}: ask an admin of the Page to give you that task in the \
+             Page's settings (Page access), then connect again"
         )
     })
 }
 
-/// A Page as it tells of itself now; `None` where that cannot be an account.
+/// The current account info of a Page; `None` if it cannot be an account.
 pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Option<AccountInfo>, CallError> {
     Ok(profile(&pages::one(graph, by, id).await?))
 }
 
-/// Whether we may comment for the Pages of this grant.
+/// Whether the grant permits comments.
 pub(super) fn may_comment(credentials: &Credentials) -> bool {
     credentials.extra.is_none()
 }
 
-/// A Page, as people know it: by its name, where its address has none.
+/// The name of the Page stands for a username that it does not have.
 fn profile(page: &Page) -> Option<AccountInfo> {
     let is_id = !page.id.is_empty() && page.id.len() <= 30 && page.id.bytes().all(|it| it.is_ascii_digit());
     let of_address = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-' | b'_');

@@ -14,15 +14,13 @@ use crate::kit::Effect;
 use crate::platform::{FollowUp, Followed};
 use crate::publish_request::PublishRequest;
 
-/// For the call.
 const COMMENT: Duration = Duration::from_secs(28);
 
-/// A video takes its time until it is there: how long until the next look, and how many
-/// looks there are.
+/// A video takes a while to appear: the pause between two looks, and the most looks.
 const PAUSE: TimeDelta = TimeDelta::seconds(30);
 const MOST_LOOKS: u32 = 60;
 
-/// Adds the comment, once its post is there.
+/// Adds the comment, once the post can be seen.
 pub(super) async fn step(
     of: &Facebook,
     job: &PublishRequest<'_>,

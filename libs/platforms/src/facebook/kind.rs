@@ -1,4 +1,4 @@
-//! What is published: a post, a reel or a story; and what each may have.
+//! The kinds of posts: a post, a reel or a story; and what each may have.
 
 use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType, MimeType, PictureBounds, Ratio};
@@ -7,19 +7,17 @@ use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 use super::{FIRST_COMMENT, KIND, LINK, TITLE, VIDEO_TITLE};
 use crate::publish_request::PublishRequest;
 
-/// What pictures are made to fit into that Facebook does not take as they are: "files can
-/// not exceed 4 MB" in most of its pages, 10 MB in some.
+/// Bounds of pictures that Facebook does not accept unchanged: "files can not exceed 4 MB" on most
+/// of its pages, 10 MB on some.
 pub(super) const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 8_192);
 
-/// What becomes of a job, and the files that it needs.
+/// The kind of a post, with the files that it needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form<'a> {
-    /// A text, perhaps with a link or pictures.
+    /// Text, with or without a link and pictures.
     Post(&'a [Attachment]),
-    /// A video on the Page.
     Video(&'a Attachment),
     Reel(&'a Attachment),
-    /// A story of a picture.
     PhotoStory(&'a [Attachment]),
     VideoStory(&'a Attachment),
 }
@@ -35,14 +33,11 @@ impl<'a> Form<'a> {
             ("story", [_]) => Ok(Self::PhotoStory(job.media)),
             ("story", _) => refused("option kind: a story is one picture or one video"),
             (_, [file]) if is_video(file) => Ok(Self::Video(file)),
-            (_, files) if files.iter().any(is_video) => {
-                refused("Facebook takes pictures or one video in a post, not both")
-            }
+            (_, files) if files.iter().any(is_video) => refused("a Facebook post has pictures or one video, not both"),
             (_, files) => Ok(Self::Post(files)),
         }
     }
 
-    /// The pictures that are uploaded for it.
     pub(super) fn pictures(self) -> &'a [Attachment] {
         match self {
             Self::Post(files) | Self::PhotoStory(files) => files,
@@ -50,7 +45,6 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The video that is uploaded for it.
     pub(super) fn video(self) -> Option<&'a Attachment> {
         match self {
             Self::Video(file) | Self::Reel(file) | Self::VideoStory(file) => Some(file),
@@ -59,7 +53,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// What a Page may post, and whether we may comment for it.
+/// The rules of a Page.
 pub(super) fn rules(may_comment: bool) -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
     let refused = |options: &[&str]| {

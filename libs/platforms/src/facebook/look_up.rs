@@ -1,9 +1,8 @@
-//! What became of a public call whose answer was lost.
+//! Finds the outcome of a publish call whose response was lost.
 //!
-//! Facts: what a Page has published can be read, newest first, with the ids of the
-//! pictures that each post shows; its stories with the id of the picture or video; and of
-//! each video how it stands. Sources: `page/published_posts`, `page-stories-api`,
-//! `VideoStatus`.
+//! Facts: the published posts of a Page are listed, newest first, with the ids of the pictures that
+//! each shows; its stories with the id of the picture or video; a video has a status of its own.
+//! Sources: `page/published_posts`, `page-stories-api`, `VideoStatus`.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -27,16 +26,13 @@ use crate::recognition::{self, Listed, PostMatch, Timeline};
 /// How far Facebook's clock may be behind ours.
 const CLOCKS: TimeDelta = TimeDelta::minutes(1);
 
-/// What is asked of each post.
 const OF_A_POST: &str = "id,message,created_time,permalink_url,attachments{media_type,target,subattachments}";
 
-/// How many posts a page of the list has.
 const PAGE: &str = "50";
 
-/// Facebook's own address.
 const SITE: &str = "https://www.facebook.com";
 
-/// A post, as its Page's list has it.
+/// A post in its Page's list.
 #[derive(Deserialize)]
 pub(super) struct Post {
     id: GraphId,
@@ -70,7 +66,7 @@ impl Listed for Post {
 }
 
 impl Post {
-    /// The ids of what it shows.
+    /// The ids of its pictures or video.
     fn shows(&self) -> BTreeSet<&str> {
         let attachments = self.attachments["data"].as_array().into_iter().flatten();
         attachments
@@ -79,20 +75,19 @@ impl Post {
             .collect()
     }
 
-    /// Whether it shows pictures or a video.
     fn has_files(&self) -> bool {
         let of = |it: &Value| matches!(it["media_type"].as_str(), Some("photo" | "album" | "video"));
         self.attachments["data"].as_array().is_some_and(|it| it.iter().any(of))
     }
 }
 
-/// What a Page has published since a call.
+/// The posts of a Page since a call.
 struct Posts<'a> {
     of: &'a Facebook,
     job: &'a PublishRequest<'a>,
     progress: &'a Progress,
     since: DateTime<Utc>,
-    /// Where the next page of the list begins.
+    /// The cursor of the next page.
     next: Mutex<Option<String>>,
 }
 
@@ -130,14 +125,13 @@ impl Timeline for Posts<'_> {
         let says_the_same = post.message.trim() == self.job.text.trim();
         Some(match (says_the_same, ours.is_empty(), post.has_files()) {
             (true, true, false) => PostMatch::Same,
-            // Should it not be told which pictures it shows.
+            // In case the list does not have the ids of pictures.
             (true, false, true) if theirs.is_empty() => PostMatch::Doubtful,
             _ => PostMatch::Other,
         })
     }
 }
 
-/// Asks whether the public call took effect.
 pub(super) async fn resolve(of: &Facebook, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
     let progress = Progress::stored(job);
     let form = match Form::of(job) {
@@ -176,12 +170,11 @@ async fn of_video(of: &Facebook, job: &PublishRequest<'_>, form: Form<'_>, video
     }
     match status.failed() {
         Some(reason) => Resolution::Refused { reason },
-        // The very same video may be published again: it is one.
+        // Publishing this video again is safe: it is one object.
         None => Resolution::NotPublished,
     }
 }
 
-/// The story that shows the job's picture, if there is one.
 pub(super) async fn story(
     of: &Facebook,
     job: &PublishRequest<'_>,
@@ -195,7 +188,7 @@ pub(super) async fn story(
     Ok(ours.map(|it| Published::new(it.post_id, job.now).with_url(it.url)))
 }
 
-/// A video that is public: it is known by its own id from the beginning.
+/// A public video: it has its own id from the beginning.
 pub(super) fn published(job: &PublishRequest<'_>, form: Form<'_>, video: &Video, at: DateTime<Utc>) -> Published {
     let (page, id) = (&job.profile.account_id, &video.id);
     let url = match form {
@@ -206,12 +199,12 @@ pub(super) fn published(job: &PublishRequest<'_>, form: Form<'_>, video: &Video,
     Published::new(id.clone(), at).with_url(url)
 }
 
-/// Where people see a post, by its id.
+/// The URL of a post, from its id.
 pub(super) fn address(id: &str) -> String {
     format!("{SITE}/{id}")
 }
 
-/// An address as it is told, which may be without its beginning.
+/// A complete URL: Facebook may return one without its host.
 pub(super) fn whole(told: &str) -> String {
     if told.starts_with('/') { format!("{SITE}{told}") } else { told.to_owned() }
 }

@@ -1,7 +1,7 @@
-//! What comes before the public call: pictures are uploaded one by one, seen by nobody,
-//! or a video is.
+//! Preparation: pictures are uploaded one by one without being public, or a video is.
 //!
-//! Facts: a picture that is uploaded with `published=false` is shown by the one post that
+//! Facts: a picture uploaded with `published=false` is shown by the one post that names it, and
+//! deleted after about a day. Source: `graph-api/reference/page/photos`.
 //! names it, and forgotten after a day or so. Source: `graph-api/reference/page/photos`.
 
 use std::time::Duration;
@@ -24,33 +24,29 @@ use crate::picture::{self, Awaited, Look};
 use crate::platform::Step;
 use crate::publish_request::{MediaBytes, PublishRequest};
 
-/// How old what is uploaded and not shown may become. It is kept for about a day.
+/// How old an unpublished upload may become. Facebook keeps it for about a day.
 const GOOD_FOR: TimeDelta = TimeDelta::hours(22);
 
-/// For a picture.
 const UPLOAD: Duration = Duration::from_secs(30);
 
-/// What preparation has reached. Stored between the steps, so that a step which is taken
-/// again after a crash repeats one call, not all of them.
+/// The progress of preparation, stored between the steps, so that a step that is repeated after a
+/// crash repeats one call, not all of them.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Progress {
-    /// The pictures that are there, in the order of the post.
+    /// The uploaded pictures, in the order of the post.
     pub(super) photos: Vec<Photo>,
-    /// The picture that is being made to fit.
+    /// The picture that is being fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<Awaited>,
-    /// The video, as far as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) video: Option<Video>,
 }
 
-/// A picture that no post shows yet.
+/// An unpublished picture.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Photo {
-    /// Facebook's id of it.
     pub(super) id: GraphId,
-    /// When it was uploaded.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub(super) at: DateTime<Utc>,
 }
@@ -65,14 +61,14 @@ impl Progress {
         job.progress()
     }
 
-    /// The same, without what is too old.
+    /// The stored progress, without uploads that are too old.
     pub(super) fn of(job: &PublishRequest<'_>) -> Self {
         let progress = Self::stored(job);
         let times = progress.photos.iter().map(|it| it.at).chain(progress.video.as_ref().map(|it| it.begun_at));
         if times.min().is_some_and(|it| it + GOOD_FOR < job.now) { Self::default() } else { progress }
     }
 
-    /// Whether all is there that the public call needs.
+    /// Whether everything that the publish call needs is uploaded.
     pub(super) fn is_whole(&self, form: Form<'_>) -> bool {
         let is_there = || self.video.as_ref().is_some_and(Video::is_ready);
         self.photos.len() == form.pictures().len() && (form.video().is_none() || is_there())
@@ -104,7 +100,7 @@ fn placed(job: &PublishRequest<'_>, file: &Attachment, setback: AttemptError) ->
     setback.map_reason(|it| if it.starts_with(&place) { it.clone() } else { format!("{place}: {it}") })
 }
 
-/// A picture: made to fit, if it has to be, and uploaded. When the next step is.
+/// Fits a picture if necessary, and uploads it. Returns when the next step is due.
 async fn photo(
     of: &Facebook,
     job: &PublishRequest<'_>,

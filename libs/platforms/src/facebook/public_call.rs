@@ -1,7 +1,7 @@
-//! The one call that makes a post public.
+//! The publish call.
 //!
-//! Facts: there is no key. A picture is shown by one post, once; a video is published by
-//! its id, once; the same words as those of the post before are refused (506).
+//! Facts: there is no idempotency key. A picture is shown by one post, once; a video is published
+//! by its id, once; the same text as in the previous post is refused (506).
 
 use std::time::Duration;
 
@@ -21,16 +21,16 @@ use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::GraphId;
 use crate::publish_request::PublishRequest;
 
-/// For the public call. Long, because what it did has to be found out otherwise.
+/// Long, because the outcome of a call that is cut off has to be looked up.
 const PUBLISH: Duration = Duration::from_secs(28);
 
-/// For the question where people see a post, which may stay without an answer.
+/// For the permalink, which is optional.
 const ASK: Duration = Duration::from_secs(8);
 
-/// Pictures that are refused when they are older than this may have been forgotten.
+/// If older pictures are refused, Facebook may have deleted them.
 const FORGOTTEN: TimeDelta = TimeDelta::hours(1);
 
-/// What the calls answer.
+/// The response of a publish call.
 #[derive(Deserialize)]
 struct Posted {
     id: GraphId,
@@ -46,7 +46,6 @@ struct Permalink {
     permalink_url: Option<String>,
 }
 
-/// Makes a post public.
 pub(super) async fn publish(of: &Facebook, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
     let (form, progress) = (Form::of(job)?, Progress::of(job));
     if !progress.is_whole(form) {
@@ -60,7 +59,7 @@ pub(super) async fn publish(of: &Facebook, job: &PublishRequest<'_>) -> Result<P
     }
 }
 
-/// A text with what it shows.
+/// Publishes a text with its link or pictures.
 async fn post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress) -> Result<Published, AttemptError> {
     let mut fields = vec![("message".to_owned(), job.text.to_owned())];
     if let Some(link) = job.options.text(LINK).filter(|_| job.media.is_empty()) {
@@ -81,7 +80,7 @@ async fn post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress) -> R
     }
 }
 
-/// What follows when a post is not taken.
+/// The consequence of a refused post.
 async fn of_a_post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress, error: CallError) -> AttemptError {
     let error = of.graph.confirmed(job, error).await;
     let is_old = progress.photos.iter().any(|it| it.at + FORGOTTEN < job.now);
@@ -91,11 +90,11 @@ async fn of_a_post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress,
     }
     // Only our post can show our pictures already (1366051). The same text may be another post's, unless an earlier call
     // arrived.
-    let may_be_ours = job.doubted || error.has_code(&["1366051"]);
+    let may_be_ours = job.may_have_published || error.has_code(&["1366051"]);
     if error.kind == ErrorKind::Duplicate && !may_be_ours {
         return AttemptError::Refused {
             reason: format!(
-                "the Page's latest post says the same, which Facebook does not take twice in a row ({}); change the words",
+                "the Page's latest post has the same text, and Facebook refuses the same text twice in a row ({}); change the text",
                 error.message
             ),
         };
@@ -103,7 +102,7 @@ async fn of_a_post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress,
     error.may_have_published(may_be_ours).into()
 }
 
-/// Where people see a post. That this is not told stops nothing.
+/// The URL of a post. An error is ignored.
 async fn permalink(of: &Facebook, job: &PublishRequest<'_>, id: &str) -> String {
     let path = format!("/{id}");
     let asked = of.graph.get::<Permalink>(Caller::of(job), &path, &[("fields", "permalink_url")]);
@@ -111,14 +110,13 @@ async fn permalink(of: &Facebook, job: &PublishRequest<'_>, id: &str) -> String 
     told.map_or_else(|| look_up::address(id), |it| look_up::whole(&it))
 }
 
-/// A story of a picture.
 async fn photo_story(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress) -> Result<Published, AttemptError> {
     let fields: Vec<_> = progress.photos.iter().map(|it| ("photo_id", it.id.as_str())).collect();
     let path = format!("/{}/photo_stories", job.profile.account_id);
     match of.graph.post::<Told>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
         Ok(answered) => Ok(Published::new(answered.body.post_id, job.now)),
         // A picture of ours is in no other story.
-        Err(error) if job.doubted && matches!(error.kind, ErrorKind::Duplicate | ErrorKind::InvalidPost) => {
+        Err(error) if job.may_have_published && matches!(error.kind, ErrorKind::Duplicate | ErrorKind::InvalidPost) => {
             match look_up::story(of, job, progress).await {
                 Ok(Some(published)) => Ok(published),
                 Ok(None) | Err(_) => Err(of_a_post(of, job, progress, error).await),
@@ -149,7 +147,7 @@ async fn publish_video(
     }
 }
 
-/// What follows when a video is not published. What was published before is refused.
+/// The consequence of a refused video. Facebook refuses one that was published before.
 async fn of_video_failed(of: &Facebook, job: &PublishRequest<'_>, video: &Video, error: CallError) -> AttemptError {
     if error.kind != ErrorKind::Duplicate && !error.is_of_what_is_gone() {
         return error.into();
@@ -159,7 +157,9 @@ async fn of_video_failed(of: &Facebook, job: &PublishRequest<'_>, video: &Video,
         Ok(asked) if asked.body.is_public() || asked.body.is_on_its_way() => {
             AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message }
         }
-        Err(_) if job.doubted => AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message },
+        Err(_) if job.may_have_published => {
+            AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message }
+        }
         Ok(_) | Err(_) => of.graph.confirmed(job, error).await.into(),
     }
 }

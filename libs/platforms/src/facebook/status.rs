@@ -1,8 +1,8 @@
-//! How a video stands.
+//! The status of a video.
 //!
-//! Facts: uploading, processing and publishing are told apart, each `not_started`,
-//! `in_progress`, `complete` or `error`. Source: `video-api/guides/reels-publishing`, and
-//! `VideoStatus` of the business SDK.
+//! Facts: uploading, processing and publishing have a status each: `not_started`, `in_progress`,
+//! `complete` or `error`. Source: `video-api/guides/reels-publishing`, and `VideoStatus` of the
+//! business SDK.
 
 use serde::Deserialize;
 
@@ -12,11 +12,10 @@ use crate::kit::CallError;
 use crate::meta::Answered;
 use crate::response;
 
-/// How a video stands.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Status {
-    /// All of it in a word.
+    /// The overall status, in one word.
     #[serde(rename = "video_status")]
     whole: String,
     uploading_phase: Phase,
@@ -28,12 +27,12 @@ pub(super) struct Status {
 #[serde(default)]
 struct Phase {
     status: String,
-    // The guides write it with one r.
+    // The guides spell it with one r.
     #[serde(alias = "bytes_transfered")]
     bytes_transferred: u64,
     publish_status: String,
     errors: Vec<Words>,
-    /// The same in some answers.
+    /// Some responses have one error instead of a list.
     error: Option<Words>,
 }
 
@@ -56,44 +55,42 @@ impl Phase {
 }
 
 impl Status {
-    /// Asks how a video stands.
     pub(super) async fn of(facebook: &Facebook, by: Caller<'_>, id: &str) -> Result<Answered<Self>, CallError> {
         let said = facebook.graph.get::<Said>(by, &format!("/{id}"), &[("fields", "status")]).await?;
         Ok(Answered { body: said.body.status, usage: said.usage })
     }
 
-    /// Whether all of its bytes are there.
+    /// Whether all of its bytes have arrived.
     pub(super) fn is_there(&self) -> bool {
         self.uploading_phase.is("complete") || matches!(self.whole.as_str(), "upload_complete" | "ready")
     }
 
-    /// How many are.
+    /// How many bytes have arrived.
     pub(super) fn arrived(&self) -> u64 {
         self.uploading_phase.bytes_transferred
     }
 
-    /// Whether it is looked through.
+    /// Whether Facebook is processing it.
     pub(super) fn is_worked_on(&self) -> bool {
         self.processing_phase.is("in_progress")
     }
 
-    /// Whether it has waited too long, and is forgotten.
+    /// Whether it waited too long and has expired.
     pub(super) fn is_too_old(&self) -> bool {
         self.whole == "expired"
     }
 
-    /// Whether people see it.
     pub(super) fn is_public(&self) -> bool {
         self.publishing_phase.is("complete")
             && matches!(self.publishing_phase.publish_status.as_str(), "" | "published")
     }
 
-    /// Whether the public call was taken, and is being carried out.
+    /// Whether the publish call was accepted and is being carried out.
     pub(super) fn is_on_its_way(&self) -> bool {
         self.publishing_phase.is("in_progress")
     }
 
-    /// Why it came to nothing, if it did.
+    /// Why it failed, if it did.
     pub(super) fn failed(&self) -> Option<String> {
         let phases = [&self.uploading_phase, &self.processing_phase, &self.publishing_phase];
         if self.whole != "error" && !phases.iter().any(|it| it.is("error")) {
@@ -101,8 +98,8 @@ impl Status {
         }
         let words = phases.iter().flat_map(|it| it.errors.iter().chain(&it.error)).map(|it| it.message.as_str());
         let words = words.filter(|it| !it.trim().is_empty()).collect::<Vec<_>>().join("; ");
-        let words = if words.is_empty() { "it does not say why".to_owned() } else { response::shown(&words) };
-        Some(format!("Facebook could not use the video: {words}"))
+        let words = if words.is_empty() { "Facebook gave no reason".to_owned() } else { response::shown(&words) };
+        Some(format!("Facebook could not process the video: {words}"))
     }
 }
 
@@ -117,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_told_apart() {
+    fn phases_are_classified() {
         let uploading = status(&json!({ "video_status": "processing",
             "uploading_phase": { "status": "in_progress", "bytes_transfered": 50_002 },
             "processing_phase": { "status": "not_started" }, "publishing_phase": { "status": "not_started" } }));
@@ -133,10 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_says_why() {
+    fn failed_video_has_the_reason() {
         let failed = status(&json!({ "video_status": "error", "processing_phase": {
             "status": "error", "errors": [{ "code": 1_363_128, "message": "Duration too long" }] } }));
-        assert_eq!(failed.failed().unwrap(), "Facebook could not use the video: Duration too long");
-        assert!(status(&json!({ "video_status": "error" })).failed().unwrap().ends_with("does not say why"));
+        assert_eq!(failed.failed().unwrap(), "Facebook could not process the video: Duration too long");
+        assert!(status(&json!({ "video_status": "error" })).failed().unwrap().ends_with("gave no reason"));
     }
 }

@@ -1,9 +1,9 @@
-//! A video on its way.
+//! The upload of a video.
 //!
-//! Facts: a video of the Page goes up in parts, of which Facebook says which bytes come
-//! next; it has its id before the first of them. A part may be sent again (`page/videos`,
-//! `upload_phase`). Reels and videos of stories go to an address of their own with one
-//! call, which goes on where the last one broke off: how far that came can be asked
+//! Facts: a video of the Page is uploaded in parts; Facebook says which bytes come next, and the
+//! video has its id before the first of them. A part may be sent again (`page/videos`,
+//! `upload_phase`). Reels and videos of stories are sent to a URL of their own with one call, which
+//! resumes where the previous one was cut off: the status has how much has arrived
 //! (`video-api/guides/reels-publishing`, "Interrupted upload").
 
 use std::time::Duration;
@@ -24,35 +24,32 @@ use crate::meta::{Answered, Graph, GraphId};
 use crate::multipart;
 use crate::publish_request::PublishRequest;
 
-/// For one part, or what is left of a video.
+/// For one part, or for the rest of a video.
 const PART: Duration = Duration::from_secs(30);
 
-/// How long until the first look at a video that is there, and the longest time between
-/// two.
+/// The pause before the status of an uploaded video is read first, and the longest pause.
 const FIRST_LOOK: TimeDelta = TimeDelta::seconds(3);
 const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(30);
 
-/// How long a video may be looked through before it is published all the same: Facebook
-/// goes on with that by itself.
+/// How long a video may be processed before it is published all the same: Facebook continues to
+/// process it.
 const PATIENCE: TimeDelta = TimeDelta::minutes(8);
 
-/// A video on its way.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Video {
-    /// Facebook's id of it.
     pub(super) id: GraphId,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub(super) begun_at: DateTime<Utc>,
     way: Way,
 }
 
-/// How it goes up.
+/// How the video is uploaded.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Way {
-    /// In parts: the next is from `start` to `end`; none is left where these are the same.
+    /// In parts: the next one is from `start` to `end`; none is left if these are equal.
     Parts {
-        /// Names the upload.
+        /// Id of the upload session.
         session: String,
         start: u64,
         end: u64,
@@ -61,7 +58,6 @@ enum Way {
         url: Url,
         #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
         there_at: Option<DateTime<Utc>>,
-        /// Whether it can be published.
         #[serde(default)]
         is_ready: bool,
     },
@@ -76,7 +72,7 @@ struct Begun {
     next: Option<Next>,
 }
 
-/// Which bytes come next.
+/// The bytes that Facebook expects next.
 #[derive(Deserialize)]
 struct Next {
     start_offset: String,
@@ -90,8 +86,8 @@ impl Next {
     }
 }
 
-/// One step of a video: its announcement, one of its parts, or a look at it. When the
-/// next step is.
+/// One step of a video: its creation, one of its parts, or a read of its status. Returns when the
+/// next step is due.
 pub(super) async fn step(
     of: &Facebook,
     job: &PublishRequest<'_>,
@@ -114,7 +110,6 @@ pub(super) async fn step(
 }
 
 impl Video {
-    /// Whether it can be published.
     pub(super) fn is_ready(&self) -> bool {
         match &self.way {
             Way::Parts { start, end, .. } => start == end,
@@ -122,7 +117,7 @@ impl Video {
         }
     }
 
-    /// What names it in the public call.
+    /// The parameter that names the video in the publish call.
     pub(super) fn name(&self) -> (&'static str, &str) {
         match &self.way {
             Way::Parts { session, .. } => ("upload_session_id", session),
@@ -131,7 +126,7 @@ impl Video {
     }
 }
 
-/// Where videos of this form begin and end.
+/// The path of the calls that create and publish videos of this form.
 pub(super) fn edge<'a>(of: &'a Facebook, job: &PublishRequest<'_>, form: Form<'_>) -> (&'a Graph, String) {
     let (graph, edge) = match form {
         Form::Reel(_) => (&of.graph, "video_reels"),
@@ -162,7 +157,6 @@ async fn begin(of: &Facebook, job: &PublishRequest<'_>, form: Form<'_>, file: &A
     Ok(Video { id, begun_at: job.now, way })
 }
 
-/// Sends the next part.
 async fn parts(
     of: &Facebook,
     job: &PublishRequest<'_>,
@@ -171,7 +165,7 @@ async fn parts(
 ) -> Result<DateTime<Utc>, AttemptError> {
     match part(of, job, file, (session, *start, *end)).await {
         Ok((next, until)) => (*start, *end) = (next, until),
-        // An upload that is not known any more, or stands elsewhere than we believe.
+        // An upload that Facebook no longer knows, or whose offset differs from ours.
         Err(error) if 0 < *start && error.kind == ErrorKind::InvalidPost => {
             return Err(AttemptError::PreparationExpired { reason: error.message });
         }
@@ -180,7 +174,7 @@ async fn parts(
     Ok(job.now)
 }
 
-/// Sends a part; which bytes come next.
+/// Sends a part, and returns which bytes come next.
 async fn part(
     of: &Facebook,
     job: &PublishRequest<'_>,
@@ -202,13 +196,13 @@ async fn part(
         }
         sent => {
             let next = sent?.body.read(file.size_bytes);
-            // What does not go on would be sent for ever.
+            // A part that does not advance would be sent without end.
             next.filter(|(next, _)| start < *next).ok_or_else(unreadable)
         }
     }
 }
 
-/// Sends what is missing to the address, or looks at what is there.
+/// Sends the missing bytes to the URL, or reads the status.
 async fn address(
     of: &Facebook,
     job: &PublishRequest<'_>,
@@ -218,7 +212,8 @@ async fn address(
     let by = Caller::of(job);
     let Answered { body: status, usage } = match Status::of(of, by, id).await {
         Ok(asked) => asked,
-        // A video that Meta does not show is lost. The next video shows whether the Page is lost, too.
+        // A video that Meta does not show is lost. The next video shows whether the Page is lost,
+        // too.
         Err(error) if error.is_missing() => return Err(AttemptError::PreparationExpired { reason: error.message }),
         Err(error) => return Err(error.into()),
     };
@@ -226,7 +221,7 @@ async fn address(
         return Err(AttemptError::Refused { reason });
     }
     if status.is_too_old() {
-        return Err(AttemptError::PreparationExpired { reason: "the time to publish the video is over".to_owned() });
+        return Err(AttemptError::PreparationExpired { reason: "the upload of the video has expired".to_owned() });
     }
     if !status.is_there() {
         if there_at.is_none() && status.arrived() < file.size_bytes {

@@ -1,4 +1,4 @@
-//! Accounts as Instagram tells of them.
+//! Account info of Instagram.
 
 use domain::connection::AccountInfo;
 use serde::Deserialize;
@@ -8,19 +8,18 @@ use crate::connect_flow::ConnectError;
 use crate::kit::{CallError, Effect};
 use crate::meta::Graph;
 
-/// What is asked of the account of a token.
+/// Fields of the account of a token.
 const OF_ME: &str = "user_id,username,name,account_type,profile_picture_url";
 
-/// What is asked of an account by its id.
+/// Fields of an account that is read by its id.
 const OF_ONE: &str = "id,username,name,profile_picture_url";
 
-/// An account.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Member {
-    /// By which calls name it.
+    /// The id that calls accept.
     user_id: Option<String>,
-    /// The same where it is asked by it; where it is asked by its token, an id for this app
-    /// alone, which no call takes.
+    /// Like `user_id` where the account is read by that id; where it is read by its token, an id
+    /// that is known to this app only and that no call accepts.
     id: Option<String>,
     username: String,
     name: Option<String>,
@@ -28,7 +27,7 @@ pub(super) struct Member {
     profile_picture_url: Option<String>,
 }
 
-/// An answer, which some put into a list.
+/// A response, which some calls wrap in a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Told {
@@ -36,44 +35,41 @@ enum Told {
     Plain(Member),
 }
 
-/// The account of this token.
 pub(super) async fn me(graph: &Graph, by: Caller<'_>) -> Result<Member, CallError> {
     let told = graph.get::<Told>(by, "/me", &[("fields", OF_ME)]).await?.body;
     let me = match told {
         Told::Plain(member) => Some(member),
         Told::Wrapped { data } => data.into_iter().next(),
     };
-    // The other id is of no use.
+    // The other id is not accepted by any call.
     me.map(|it| Member { id: None, ..it }).ok_or_else(|| CallError::unreadable(graph.title(), Effect::Read))
 }
 
-/// The account with this id.
 pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Member, CallError> {
     Ok(graph.get(by, &format!("/{id}"), &[("fields", OF_ONE)]).await?.body)
 }
 
 impl Member {
-    /// Refuses an account to which no program may post.
+    /// Refuses an account to which apps may not post.
     pub(super) fn check(&self) -> Result<(), ConnectError> {
         let is_personal = self.account_type.as_deref().is_some_and(|it| it.eq_ignore_ascii_case("personal"));
         if !is_personal {
             return Ok(());
         }
         let words = format!(
-            "{} is a personal account, to which no program may post: switch it to a professional one in Instagram's \
-             settings, and connect it again",
+            "{} is a personal account, and Instagram does not permit apps to post to it: switch it to a professional \
+             account in Instagram's settings, then connect it again",
             self.username
         );
         Err(ConnectError::Refused(words))
     }
 
-    /// As a connection keeps it; `None` where it has no id or no name.
+    /// `None` if it has no id or no name.
     pub(super) fn profile(self) -> Option<AccountInfo> {
         profile(self.user_id.or(self.id)?, self.username, self.name, self.profile_picture_url)
     }
 }
 
-/// An account as a connection keeps it.
 pub(super) fn profile(
     id: String,
     username: String,
@@ -99,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_that_calls_take_is_kept() {
+    fn account_id_is_the_one_that_calls_accept() {
         let member: Member = serde_json::from_value(json!({
             "id": "99", "user_id": "17841400000000001", "username": "keeper_ada", "name": " ", "account_type": "Business",
         }))
@@ -115,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn a_personal_account_is_told_what_to_do() {
+    fn personal_account_is_refused_with_advice() {
         let member: Member =
             serde_json::from_value(json!({ "user_id": "1", "username": "ada", "account_type": "PERSONAL" })).unwrap();
-        assert!(member.check().unwrap_err().to_string().contains("switch it to a professional one"));
+        assert!(member.check().unwrap_err().to_string().contains("switch it to a professional"));
     }
 }

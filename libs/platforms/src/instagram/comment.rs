@@ -11,7 +11,6 @@ use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::Graph;
 use crate::publish_request::PublishRequest;
 
-/// For the call.
 const COMMENT: Duration = Duration::from_secs(20);
 
 #[derive(Deserialize)]
@@ -20,21 +19,19 @@ struct Made {
     _id: IgnoredAny,
 }
 
-/// Adds a comment to the post with this id.
 pub(super) async fn add(graph: &Graph, job: &PublishRequest<'_>, post: &str, text: &str) -> Result<(), AttemptError> {
     let path = format!("/{post}/comments");
     let made = graph.post::<Made>(Effect::Public, Caller::of(job), &path, &[("message", text)], COMMENT).await;
     made.map(drop).map_err(setback)
 }
 
-/// That comments are not permitted says nothing of posts; a post that is not found is not
-/// known everywhere yet.
+/// A comment that is not permitted means nothing for the post; a post that is not found is not
+/// available everywhere yet.
 fn setback(error: CallError) -> AttemptError {
     match error.kind {
         ErrorKind::Unauthorized => {
             let reason = format!(
-                "Instagram does not permit comments: connect the account again and leave \"manage comments\" switched \
-                 on ({})",
+                "Instagram does not permit comments: connect the account again and leave \"manage comments\" on ({})",
                 error.message
             );
             AttemptError::Refused { reason }

@@ -1,7 +1,7 @@
-//! What a container is made of.
+//! The parameters of a container.
 //!
-//! Source: `reference/ig-user/media`. Text, place and fellow authors are those of the whole
-//! post; alternative texts, and whom a file shows, are said of files.
+//! Source: `reference/ig-user/media`. Text, location and collaborators belong to the whole post;
+//! alt texts and tags belong to files.
 
 use domain::media::{Attachment, Borders, FileType, MAX_FETCHED_PICTURE_BYTES, PictureBounds};
 use serde_json::Value;
@@ -13,18 +13,16 @@ use super::tag::{Places, Tag};
 use crate::meta::{Form, listed};
 use crate::publish_request::PublishRequest;
 
-/// The fields of a call.
 type Fields = Vec<(&'static str, String)>;
 
-/// Whether the post is a story.
 pub(super) fn is_story(job: &PublishRequest<'_>) -> bool {
     job.options.text(KIND) == Some(STORY)
 }
 
-/// What a container of the job is made of.
+/// The parameters of a container.
 pub(super) fn fields(job: &PublishRequest<'_>, form: Form<'_>) -> Fields {
     match form {
-        // No rule lets one through; the platform refuses it.
+        // The rules refuse a post without files; so does Instagram.
         Form::Text => vec![("caption", job.text.to_owned())],
         Form::Single(file, url) if is_story(job) => {
             let mut fields = vec![("media_type", "STORIES".to_owned()), source(file, url)];
@@ -71,7 +69,7 @@ pub(super) fn fields(job: &PublishRequest<'_>, form: Form<'_>) -> Fields {
     }
 }
 
-/// What a picture is made to fit into: only JPEG is taken.
+/// Instagram accepts JPEG only.
 pub(super) fn bounds(job: &PublishRequest<'_>) -> PictureBounds {
     let bounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, MAX_SIDE).jpeg();
     if job.options.text(FIT) == Some(BORDERS) && !is_story(job) {
@@ -104,8 +102,8 @@ fn of_the_whole(job: &PublishRequest<'_>) -> Fields {
     fields
 }
 
-/// The file of several that shows whom the post tags: its first picture, or its first video
-/// where it has none.
+/// The file of a carousel that has the tags of the post: its first picture, or its first video if
+/// it has no picture.
 fn tagged<'a>(job: &PublishRequest<'a>) -> Option<&'a Attachment> {
     let picture = job.media.iter().find(|it| it.mime_type.file_type() == FileType::Image);
     picture.or(job.media.first())

@@ -1,12 +1,12 @@
-//! The two ways in which somebody connects accounts.
+//! The two logins that connect accounts.
 //!
 //! Facts (`instagram-api-with-instagram-login/business-login`, `reference/access_token`,
 //! `reference/refresh_access_token`; `instagram-api-with-facebook-login/get-started`):
 //!
-//! - Instagram's own: one account. A code brings a token for an hour, that one another for
-//!   60 days, and that one the next, once it is a day old and as long as it lives. There is
-//!   no call that ends a grant: people do that in Instagram.
-//! - Facebook's: accounts that belong to Pages on which the person may create content.
+//! - Instagram's own login: one account. A code is exchanged for a token that lasts an hour, and
+//!   this for one that lasts 60 days, which can be exchanged for the next one once it is a day old
+//!   and until it expires. There is no revocation call: users revoke access in Instagram.
+//! - Facebook's login: accounts that are linked to Pages on which the user may create content.
 
 use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
@@ -30,27 +30,22 @@ use crate::redaction::without_token;
 use crate::refresh_policy::RefreshPolicy;
 use crate::setup::Setup;
 
-/// Through whose login.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum By {
-    /// Instagram's own.
     #[default]
     Instagram,
-    /// Facebook's.
     Facebook,
 }
 
-/// What an operator says of it.
+/// The settings of an operator.
 pub(super) struct Chosen {
     pub(super) by: By,
-    /// What is asked for instead of the usual.
+    /// Replaces the default scopes.
     pub(super) scopes: Option<Vec<String>>,
-    /// The configuration of Facebook Login for Business.
     pub(super) config_id: Option<String>,
 }
 
-/// How Instagram's OAuth differs.
 const DIALECT: Dialect = Dialect {
     pkce: false,
     scope_separator: ",",
@@ -65,12 +60,12 @@ const DIALECT: Dialect = Dialect {
     ..Dialect::STANDARD
 };
 
-/// What nothing can be done without, by Instagram's login; and, for first comments.
+/// Without these scopes, nothing works with Instagram's login; then the one for first comments.
 const NEEDED: &[&str] = &["instagram_business_basic", "instagram_business_content_publish"];
 const SCOPES: &[&str] =
     &["instagram_business_basic", "instagram_business_content_publish", "instagram_business_manage_comments"];
 
-/// The same by Facebook's.
+/// Like `NEEDED`, for Facebook's login.
 const NEEDED_OF_FACEBOOK: &[&str] =
     &["instagram_basic", "instagram_content_publish", "pages_show_list", "pages_read_engagement"];
 const SCOPES_OF_FACEBOOK: &[&str] = &[
@@ -82,10 +77,10 @@ const SCOPES_OF_FACEBOOK: &[&str] = &[
     PORTFOLIOS,
 ];
 
-/// What is asked of each Page beside the usual.
+/// Additional fields of each Page.
 const OF_A_PAGE: &str = "instagram_business_account{id,username,name,profile_picture_url}";
 
-/// How accounts are connected, and where the API is that they are asked by.
+/// How accounts are connected, with the API that calls for them use.
 pub(super) struct Login {
     pub(super) graph: Graph,
     way: Way,
@@ -98,8 +93,7 @@ enum Way {
 }
 
 impl Login {
-    /// By an operator's choice; `url` is where Meta's websites and APIs are, if not at its
-    /// own addresses.
+    /// `url` is the base URL of Meta's websites and APIs, if not Meta's own.
     pub(super) fn new(setup: &Setup, url: Option<&Url>, chosen: Chosen) -> Self {
         let at =
             |official: &str| url.map_or_else(|| official.to_owned(), |it| it.as_str().trim_end_matches('/').to_owned());
@@ -129,7 +123,7 @@ impl Login {
         Self { graph, way, scopes }
     }
 
-    /// Our app, whose secret Meta signs with.
+    /// Our app, with whose secret Meta signs.
     pub(super) fn app(&self) -> &dyn AppSource {
         match &self.way {
             Way::Instagram(oauth) => oauth.app(),
@@ -137,7 +131,7 @@ impl Login {
         }
     }
 
-    /// Tokens of Pages do not end.
+    /// Page tokens do not expire.
     pub(super) fn renewal(&self) -> RefreshPolicy {
         match self.way {
             Way::Instagram(_) => RefreshPolicy::Extending,
@@ -148,11 +142,11 @@ impl Login {
     pub(super) async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         match &self.way {
             Way::Instagram(oauth) => oauth.refresh(old, now).await,
-            Way::Facebook(_) => Err(RefreshError::Unreachable("tokens of Pages are not renewed".to_owned())),
+            Way::Facebook(_) => Err(RefreshError::Unreachable("Page tokens cannot be refreshed".to_owned())),
         }
     }
 
-    /// The page on which the person decides.
+    /// The URL of the authorization page.
     pub(super) async fn page(&self, request: &AuthorizationRequest) -> Result<String, ConnectError> {
         self.graph.check_reach(&request.urls)?;
         let scopes = self.scopes();
@@ -162,7 +156,7 @@ impl Login {
         }
     }
 
-    /// The accounts that a person's decision covers.
+    /// The accounts that the user authorized.
     pub(super) async fn complete(
         &self,
         callback: &Callback,
@@ -179,7 +173,8 @@ impl Login {
                 let member = told.map_err(|it| without_token(it, &tokens.access_token))?;
                 member.check()?;
                 let profile = member.profile().ok_or(ConnectError::Unreachable)?;
-                // By this Meta names who has removed the app; calls take another id.
+                // Meta identifies the user by this id when the app is removed; calls accept another
+                // id.
                 let grant = tokens.text("user_id");
                 let credentials = tokens.credentials(None, now);
                 Ok(vec![Account { profile, scopes, rules: rules.clone(), grant, credentials }])
@@ -199,7 +194,7 @@ impl Login {
         }
     }
 
-    /// An account as it shows itself now; `None` where that cannot be one.
+    /// The current account info; `None` if it cannot be an account.
     pub(super) async fn about(&self, by: Caller<'_>, profile: &AccountInfo) -> Result<Option<AccountInfo>, CallError> {
         let told = match self.way {
             Way::Instagram(_) => account::me(&self.graph, by).await?,
@@ -214,7 +209,7 @@ impl Login {
         matches!(self.way, Way::Facebook(_))
     }
 
-    /// Whether a grant that is given back was one for all accounts of its person.
+    /// Whether revocation ends the grant of all accounts of the user.
     pub(super) fn revokes_all(&self) -> bool {
         matches!(self.way, Way::Facebook(_))
     }
@@ -231,21 +226,21 @@ impl Login {
     }
 }
 
-/// Why there is nothing to connect.
+/// Why no account can be connected.
 fn none(pages: &[Page]) -> ConnectError {
     let linked: Vec<_> = pages.iter().filter_map(|it| it.instagram.as_ref()?.username.as_deref()).collect();
     ConnectError::Refused(if pages.is_empty() {
-        "you have no Page on Facebook, or chose none of them: connect again, and choose the Pages to which your \
-         Instagram accounts belong"
+        "you have no Facebook Page, or selected none: connect again and select the Pages that your Instagram \
+         accounts are linked to"
             .to_owned()
     } else if linked.is_empty() {
-        "none of the Pages that you chose has a professional Instagram account: link the account to its Page in \
+        "none of the Pages that you selected has a professional Instagram account: link the account to its Page in \
          Instagram's settings, then connect again"
             .to_owned()
     } else {
         format!(
-            "you may not create content on the Pages of {}: ask somebody who manages the Page to give you that task \
-             in its settings (Page access), then connect again",
+            "you may not create content on the Pages of {}: ask an admin of the Page to give you that task in \
+             the Page's settings (Page access), then connect again",
             linked.join(", ")
         )
     })

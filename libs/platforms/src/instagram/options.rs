@@ -1,4 +1,4 @@
-//! What a post can say here alone, and what the API takes.
+//! The options and rules of Instagram.
 
 use domain::media::{MAX_FETCHED_PICTURE_BYTES, MimeType, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
@@ -7,46 +7,36 @@ use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 use super::TITLE;
 use super::tag::Tag;
 
-/// Whether it is a post, a reel or a story.
 pub(super) const KIND: &str = "kind";
 pub(super) const POST: &str = "post";
 pub(super) const REEL: &str = "reel";
 pub(super) const STORY: &str = "story";
 
-/// What becomes of a picture that is too tall or too wide.
 pub(super) const FIT: &str = "fit";
 pub(super) const BORDERS: &str = "borders";
 
-/// Who is asked to be shown as an author as well.
 pub(super) const COLLABORATORS: &str = "collaborators";
 
-/// Whom the files show.
 pub(super) const USER_TAGS: &str = "user_tags";
 
-/// Where it was made.
 pub(super) const LOCATION: &str = "location";
 
-/// Whether a reel is shown in the feed as well.
 pub(super) const SHARE_TO_FEED: &str = "share_to_feed";
 
-/// Which moment of a video is shown before it runs.
 pub(super) const COVER: &str = "cover_ms";
 
-/// The one thing that can follow a publication here, by the name of its option.
 pub(super) const FIRST_COMMENT: &str = "first_comment";
 
-/// The ratios of pictures that are shown in the feed.
+/// The aspect ratios that the feed permits.
 pub(super) const NARROWEST: Ratio = Ratio::hundredths(80);
 pub(super) const WIDEST: Ratio = Ratio::hundredths(191);
 
-/// The longest side of a picture that is sent. Instagram makes pictures 1,440 pixels wide
-/// at most.
+/// In pixels. Instagram scales pictures down to a width of 1,440 pixels.
 pub(super) const MAX_SIDE: u32 = 8_192;
 
-/// The name of an account.
 const NAME: TextForm = TextForm { pattern: "^[A-Za-z0-9._]+$", has: is_name, max: 30, examples: &["keeper_ada"] };
 
-/// An account, and perhaps where it is in the picture.
+/// A username, with or without a position in the picture.
 const TAG: TextForm = TextForm {
     pattern: "^[A-Za-z0-9._]+( (0|1|0?\\.[0-9]+|1\\.0+) (0|1|0?\\.[0-9]+|1\\.0+))?$",
     has: |it| Tag::read(it).is_some(),
@@ -54,7 +44,6 @@ const TAG: TextForm = TextForm {
     examples: &["keeper_ada", "keeper_ada 0.5 0.8"],
 };
 
-/// The number of a Page of Facebook.
 const PLACE: TextForm = TextForm {
     pattern: "^[0-9]+$",
     has: |it| it.bytes().all(|it| it.is_ascii_digit()),
@@ -62,49 +51,48 @@ const PLACE: TextForm = TextForm {
     examples: &["7640348500"],
 };
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         COLLABORATORS,
         OptionKind::TextsOf { most: 3, form: &NAME },
-        "Accounts that are asked to be shown as authors as well, by their names without an @.",
+        "Accounts to invite as co-authors: up to 3 usernames without an @. Not for stories.",
     ),
     OptionSpec::new(
         COVER,
         OptionKind::Number { min: 0, max: 900_000 },
-        "The moment of the video that is shown before it runs, in milliseconds: its beginning, unless given.",
+        "The frame of the video to show as its cover: its position in milliseconds. Default: the beginning.",
     ),
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 2_200 },
-        "Added under the post by the same account, once it is public; best effort.",
+        "A comment that the account adds to the post after it is published. If it fails, the post stays published.",
     ),
     OptionSpec::new(
         FIT,
         OptionKind::OneOf(&[BORDERS]),
-        "With borders, a picture that is too tall or too wide for Instagram gets white ones; without, it is refused.",
+        "`borders` adds white borders to pictures that are too tall or too wide for Instagram. By default, they are refused.",
     ),
     OptionSpec::new(
         KIND,
         OptionKind::OneOf(&[POST, REEL, STORY]),
-        "Whether it is a post, a reel (one video) or a story (one picture or video, for a day, without its text). \
-         Unless given, one video is a reel, and everything else is a post.",
+        "Whether to publish a post, a reel (one video) or a story (one picture or video, public for a day, without \
+         the text). Default: a reel for a single video, otherwise a post.",
     ),
     OptionSpec::new(
         LOCATION,
         OptionKind::TextOf(&PLACE),
-        "Where it was made: the number of a Page of Facebook that has an address.",
+        "The location: the numeric id of a Facebook Page that has an address.",
     ),
     OptionSpec::new(
         SHARE_TO_FEED,
         OptionKind::Flag,
-        "Whether a reel may be shown in the feed as well, and not among reels alone: it may, unless this is false.",
+        "Whether a reel may also appear in the feed, and not only among reels. Default: true.",
     ),
     OptionSpec::new(
         USER_TAGS,
         OptionKind::TextsOf { most: 20, form: &TAG },
-        "Accounts that the first picture, or the video, shows: each by its name, and of pictures perhaps by where it \
-         is, from the left and from the top, from 0 to 1.",
+        "Accounts to tag in the first picture or the video: a username, or for pictures a username and its position, \
+         such as `keeper_ada 0.5 0.8` (from the left and from the top, each from 0 to 1).",
     ),
 ];
 
@@ -112,9 +100,9 @@ fn is_name(it: &str) -> bool {
     it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'))
 }
 
-/// What an account may post.
+/// The rules of an account.
 ///
-/// The unit of the text's length is not documented; UTF-16 is the strictest that is usual.
+/// The unit of the text's length is not documented; UTF-16 is the strictest usual one.
 pub(super) fn rules() -> Rules {
     use MimeType::{Jpeg, Mp4, Png, Quicktime, Webp};
     let names = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();

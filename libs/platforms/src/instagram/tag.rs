@@ -1,31 +1,30 @@
-//! Accounts that a file shows.
+//! Tags: accounts that a file shows.
 
 use serde_json::{Value, json};
 
-/// An account that a file shows: `name`, or `name 0.5 0.8` with where it is, from the left
-/// and from the top.
+/// A tag: `name`, or `name 0.5 0.8` with its position from the left and from the top.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tag<'a> {
     name: &'a str,
     at: Option<(f64, f64)>,
 }
 
-/// What the call wants to know of where somebody is.
+/// Whether the call expects positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Places {
-    /// Of everybody: in a picture.
+    /// Required: in a picture.
     Needed,
-    /// Of whom it is known: in a story.
+    /// Optional: in a story.
     Possible,
-    /// Of nobody: in a video.
+    /// Not accepted: in a video.
     None,
 }
 
-/// Where somebody is in a picture of whom it is not said.
+/// The position of a tag without one.
 const MIDDLE: (f64, f64) = (0.5, 0.5);
 
 impl<'a> Tag<'a> {
-    /// What somebody wrote; `None` where it has another form.
+    /// `None` if the text is not a tag.
     pub(super) fn read(written: &'a str) -> Option<Self> {
         let mut parts = written.split(' ');
         let name = parts.next().filter(|it| is_name(it))?;
@@ -37,7 +36,7 @@ impl<'a> Tag<'a> {
         }
     }
 
-    /// As the call has it.
+    /// The tag as a parameter of the call.
     pub(super) fn json(&self, places: Places) -> Value {
         let at = match places {
             Places::Needed => Some(self.at.unwrap_or(MIDDLE)),
@@ -55,7 +54,7 @@ fn is_name(it: &str) -> bool {
     (1..=30).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'))
 }
 
-/// From 0 to 1, in digits.
+/// A number from 0 to 1.
 fn place(written: &str) -> Option<f64> {
     let is_written = written.bytes().all(|it| it.is_ascii_digit() || it == b'.');
     written.parse().ok().filter(|it| is_written && (0.0..=1.0).contains(it))
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn somebody_is_named_and_perhaps_placed() {
+    fn tag_has_a_name_and_an_optional_position() {
         let said = |written, places| Some(Tag::read(written)?.json(places));
         let (plain, placed) = ("keeper_ada", "keeper.bo 0.25 1");
         assert_eq!(said(plain, Places::Needed), Some(json!({ "username": "keeper_ada", "x": 0.5, "y": 0.5 })));

@@ -1,4 +1,4 @@
-//! Calls to one host of a platform: bounded in time and size, each with the effect that it may have.
+//! Calls to one host of a platform, with limits on time and size, each with its effect.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(crate) struct ApiClient {
     headers: HeaderMap,
 }
 
-/// Who chose the host.
+/// How the host is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// It is in the code or in the settings of the deployment.
@@ -44,7 +44,7 @@ enum Reach {
     Named,
 }
 
-/// For whom a call is made, and when.
+/// The credentials and the time of a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Auth<'a> {
     token: Option<&'a SecretString>,
@@ -55,28 +55,27 @@ pub(crate) struct Auth<'a> {
 }
 
 impl<'a> Auth<'a> {
-    /// With a bearer token.
+    /// Bearer token.
     pub(crate) fn token(token: &'a SecretString, now: DateTime<Utc>) -> Self {
         Self { token: Some(token), user: None, now, may_have_published: false }
     }
 
-    /// With a user name and a password.
     pub(crate) fn basic(user: &'a str, password: &'a SecretString, now: DateTime<Utc>) -> Self {
         Self { user: Some(user), ..Self::token(password, now) }
     }
 
-    /// Without credentials.
     pub(crate) fn anonymous(now: DateTime<Utc>) -> Self {
         Self { token: None, user: None, now, may_have_published: false }
     }
 
     pub(crate) fn account(credentials: &'a Credentials, now: DateTime<Utc>) -> Self {
-        Self::token(credentials.of_the_account(), now)
+        Self::token(credentials.account_token(), now)
     }
 
-    /// With the credentials of the post's account. Also states whether an earlier publish call may have published.
+    /// The credentials of the post's account, and whether an earlier publish call may have
+    /// published.
     pub(crate) fn post(job: &PublishRequest<'a>) -> Self {
-        Self { may_have_published: job.doubted, ..Self::account(job.credentials, job.now) }
+        Self { may_have_published: job.may_have_published, ..Self::account(job.credentials, job.now) }
     }
 
     /// Without an `Authorization` header, for calls that the URL, the form or another header authorizes.
@@ -86,7 +85,7 @@ impl<'a> Auth<'a> {
 }
 
 impl ApiClient {
-    /// A host that is in the code or in the settings.
+    /// A host in the code or in the settings.
     pub(crate) fn known(http: HttpClients, base_url: Url, errors: &'static ErrorTable) -> Self {
         Self { http, base_url, reach: Reach::Known, errors, upload_hosts: &[], headers: HeaderMap::new() }
     }
@@ -102,7 +101,7 @@ impl ApiClient {
         Self { upload_hosts, ..self }
     }
 
-    /// A header of every call.
+    /// Sends a header with every call.
     #[must_use]
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
@@ -130,7 +129,7 @@ impl ApiClient {
         self.call(auth, Method::POST, path)
     }
 
-    /// Any other method, with the effect of [`ApiClient::post`].
+    /// Like [`ApiClient::post`], with another method.
     pub(crate) fn call(&self, auth: Auth<'_>, method: Method, path: &[&str]) -> Call {
         if let Some(url) = self.url(path) {
             return self.call_url(auth, method, url);
@@ -207,7 +206,7 @@ pub(crate) struct Call {
     request: Result<RequestBuilder, CallError>,
     context: Context,
     max_bytes: usize,
-    /// Whether our own store failed while a file was sent.
+    /// Whether our own storage failed while a file was sent.
     unread: Unread,
 }
 
@@ -220,20 +219,19 @@ struct Context {
     may_have_published: bool,
 }
 
-/// A response of success, read to its end.
+/// A success, read to its end.
 pub(crate) struct ApiResponse {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
 impl Call {
-    /// What the call may change.
     pub(crate) fn effect(mut self, effect: Effect) -> Self {
         self.context.effect = effect;
         self
     }
 
-    /// Another error format than that of its host.
+    /// Uses another error table than that of the host.
     pub(crate) fn errors(mut self, errors: &'static ErrorTable) -> Self {
         self.context.errors = errors;
         self
@@ -261,7 +259,7 @@ impl Call {
         self.with(|it| it.form(body))
     }
 
-    /// Credentials are marked, so that they are not printed.
+    /// Marked as sensitive, so that it is not printed.
     pub(crate) fn header(self, name: HeaderName, value: impl AsRef<[u8]>) -> Self {
         let is_secret = name == AUTHORIZATION;
         self.with(|it| match HeaderValue::from_bytes(value.as_ref()) {
@@ -269,12 +267,11 @@ impl Call {
                 value.set_sensitive(is_secret);
                 it.header(name, value)
             }
-            // The request fails, and says why.
+            // The request fails, and returns the reason.
             Err(_) => it.header(name, value.as_ref()),
         })
     }
 
-    /// A form with files.
     pub(crate) fn multipart(mut self, form: Form) -> Self {
         self.request = self.request.map(|it| {
             let (request, unread) = form.onto(it);
@@ -307,7 +304,7 @@ impl Call {
         Self { request: self.request.map(change), ..self }
     }
 
-    /// Sends it; the response as JSON.
+    /// Sends the call, and reads the response as JSON.
     pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<T, CallError> {
         let context = self.context;
         let response = self.response().await?;
@@ -315,14 +312,15 @@ impl Call {
         serde_json::from_slice(json).map_err(|_| context.unreadable())
     }
 
-    /// Sends it and ignores the body of a success, which may be empty. HTML is an error: it comes from an intermediary.
+    /// Sends the call, and ignores the body of a success, which may be empty. HTML is an error: it
+    /// comes from an intermediary.
     pub(crate) async fn done(self) -> Result<(), CallError> {
         let context = self.context;
         let response = self.response().await?;
         if is_page(&response.body) { Err(context.unreadable()) } else { Ok(()) }
     }
 
-    /// Sends it; the response of success.
+    /// Sends the call, and returns the response of a success.
     pub(crate) async fn response(self) -> Result<ApiResponse, CallError> {
         let Self { request, context, max_bytes, unread } = self;
         let title = context.errors.title;
@@ -371,7 +369,7 @@ impl Context {
     }
 }
 
-/// Whether a body is HTML for people.
+/// Whether a body is an HTML page.
 fn is_page(body: &[u8]) -> bool {
     let start = body.trim_ascii_start();
     let starts_with = |it: &str| start.get(..it.len()).is_some_and(|start| start.eq_ignore_ascii_case(it.as_bytes()));

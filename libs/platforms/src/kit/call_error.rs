@@ -1,4 +1,4 @@
-//! A call that failed, and what follows for the protocol.
+//! A failed call, and what follows for the protocol.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub(crate) enum Effect {
     Read,
     /// Nothing that others see, and it may be repeated: an upload, a container.
     Private,
-    /// It makes a post public: the call of an intent.
+    /// It makes a post public: the publish call.
     Public,
 }
 
@@ -31,13 +31,12 @@ pub(crate) enum ErrorKind {
     NotSent,
     /// It was sent, and there is no response, or a success that cannot be read.
     NoResponse,
-    /// Too many calls.
     RateLimited,
     /// The platform reports that it did nothing, and that a later call may succeed.
     Unavailable,
     /// The id, secret, version or plan of our app: only the operator can correct it.
     AppMisconfigured,
-    /// What was uploaded is still being processed.
+    /// An upload is still being processed.
     NotReady,
     /// The platform could not fetch a file from us.
     FetchFailed,
@@ -45,30 +44,26 @@ pub(crate) enum ErrorKind {
     Intermediary,
     /// The platform failed while it worked on the call.
     ServerError,
-    /// The token or the grant is not accepted.
     Unauthorized,
-    /// The account may not do this.
     Forbidden,
-    /// The platform does not accept the post or the file.
     InvalidPost,
-    /// The account has published the same before.
+    /// The account has published the same post before.
     Duplicate,
-    /// The platform does not know any more what was prepared.
+    /// The platform no longer knows what was prepared.
     PreparationExpired,
 }
 
-/// A call that failed.
 #[derive(Clone)]
 pub(crate) struct CallError {
     pub(crate) kind: ErrorKind,
     pub(crate) effect: Effect,
-    /// `None` where there is no response.
+    /// `None` without a response.
     pub(crate) status: Option<StatusCode>,
     /// The platform's codes, the most general first.
     pub(crate) codes: Vec<String>,
-    /// For the user.
+    /// The user message.
     pub(crate) message: String,
-    /// When the platform wants to be called again.
+    /// When the platform accepts the next call.
     pub(crate) retry_at: Option<DateTime<Utc>>,
     /// Whether the platform has certainly stopped working on the call.
     pub(crate) has_ended: bool,
@@ -80,7 +75,7 @@ pub(crate) struct CallError {
     pub(super) body: Value,
 }
 
-/// Without the body, which may repeat a token or the text.
+/// Omits the body, which may repeat a token or the text.
 impl fmt::Debug for CallError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, effect, status, codes, .. } = self;
@@ -116,12 +111,12 @@ impl CallError {
         Self::new(ErrorKind::InvalidPost, Effect::Private, message)
     }
 
-    /// A response of success that is not in the documented form.
+    /// A success that is not in the documented form.
     pub(crate) fn unreadable(title: &str, effect: Effect) -> Self {
         Self::new(ErrorKind::NoResponse, effect, format!("{title}'s response could not be read"))
     }
 
-    /// A call to `title` that has no response.
+    /// A call to `title` without a response.
     pub(crate) fn of_transport(error: impl Into<TransportError>, effect: Effect, title: &str) -> Self {
         let error = error.into();
         let kind = if error.is_unsent() { ErrorKind::NotSent } else { ErrorKind::NoResponse };
@@ -134,13 +129,11 @@ impl CallError {
         Self { may_have_published, ..self }
     }
 
-    /// Replaces the message by one that is made of it.
     #[must_use]
     pub(crate) fn with_message(self, message: impl FnOnce(&str) -> String) -> Self {
         Self { message: message(&self.message), ..self }
     }
 
-    /// Whether the platform sent one of these codes.
     pub(crate) fn has_code(&self, codes: &[&str]) -> bool {
         self.codes.iter().any(|it| codes.contains(&it.as_str()))
     }
@@ -178,7 +171,8 @@ fn is_of_request_alone(status: Option<StatusCode>) -> bool {
     status.is_some_and(|it| OF_REQUEST.contains(&it.as_u16()))
 }
 
-/// What each kind means for each effect. CONTRIBUTING.md, "Writing a platform", has it as a table.
+/// The meaning of each kind for each effect. CONTRIBUTING.md, "Writing a platform", has it as a
+/// table.
 impl From<CallError> for AttemptError {
     fn from(error: CallError) -> Self {
         use ErrorKind as K;
@@ -213,7 +207,7 @@ impl From<CallError> for AttemptError {
     }
 }
 
-/// A reason that the next attempt would not change is shown. Otherwise the person is asked to try again.
+/// Shows a reason that the next attempt would not change. Otherwise asks the user to try again.
 impl From<CallError> for ConnectError {
     fn from(error: CallError) -> Self {
         match error.kind {
@@ -241,14 +235,13 @@ impl From<DependencyError> for CallError {
     }
 }
 
-/// Our own store, not the platform.
+/// The cause is our own storage, not the platform.
 impl From<MediaReadError> for CallError {
     fn from(error: MediaReadError) -> Self {
         Self::new(ErrorKind::NotSent, Effect::Private, error.to_string())
     }
 }
 
-/// An address that may not be called.
 impl From<Refusal> for CallError {
     fn from(refusal: Refusal) -> Self {
         Self::new(ErrorKind::NotSent, Effect::Read, refusal.to_string())

@@ -12,7 +12,7 @@ use crate::response;
 /// Rules apply only to responses in the platform's error format, which have a code or a message at the documented
 /// places. The response of a proxy or firewall says nothing about the account or the post.
 pub(crate) struct ErrorTable {
-    /// The platform, for the user: `X`, or `the server` where users name it.
+    /// The name of the platform for the user: `X`, or `the server` where users name it.
     pub(crate) title: &'static str,
     /// Where codes are, as JSON pointers; `*` means every element of a list. If the value is a URL, its last segment is
     /// the code.
@@ -28,7 +28,7 @@ pub(crate) struct ErrorTable {
     /// Whether an error response without code and message comes from the platform: some software refuses without a
     /// body, or only with a header.
     pub(crate) is_own_without_code: fn(StatusCode, &HeaderMap, &[u8]) -> bool,
-    /// Whether a response with a status of success is an error.
+    /// Whether a success status carries an error.
     pub(crate) is_error: fn(&Value) -> bool,
     /// Where a response states when calls are accepted again, in addition to `Retry-After`.
     pub(crate) resets: &'static [Reset],
@@ -52,16 +52,18 @@ pub(crate) struct ErrorRule {
     user_message: Option<&'static str>,
 }
 
-/// Where a response says when calls are accepted again.
+/// Where a response states when calls are accepted again.
 #[derive(Clone, Copy)]
 pub(crate) enum Reset {
     /// A header with Unix seconds, which counts while the other one is 0.
-    UnixWhenUsedUp { remaining: &'static str, reset: &'static str },
+    UnixWhenUsedUp {
+        remaining: &'static str,
+        reset: &'static str,
+    },
     /// Seconds, at a JSON pointer.
     Seconds(&'static str),
     /// Milliseconds, at a JSON pointer.
     Milliseconds(&'static str),
-    /// Anything else.
     Custom(fn(&HeaderMap, DateTime<Utc>) -> Option<DateTime<Utc>>),
 }
 
@@ -118,12 +120,11 @@ impl ErrorRule {
         Self { has: Some(pointer), ..self }
     }
 
-    /// What it means.
     pub(crate) const fn kind(self, kind: ErrorKind) -> Self {
         Self { kind, ..self }
     }
 
-    /// The wait, where the platform states none.
+    /// The wait, if the platform states none.
     pub(crate) const fn retry_after(self, wait: TimeDelta) -> Self {
         Self { retry_after: Some(wait), ..self }
     }
@@ -152,7 +153,6 @@ fn is_within(code: &str, (first, last): (i64, i64)) -> bool {
     code.parse::<i64>().is_ok_and(|it| (first..=last).contains(&it))
 }
 
-/// An error response, as the rules see it.
 struct Parsed<'a> {
     body: &'a Value,
     codes: Vec<String>,
@@ -161,7 +161,8 @@ struct Parsed<'a> {
 }
 
 impl ErrorTable {
-    /// No code, no message, no rule: each status has its standard meaning. The base of every table.
+    /// No code, no message, no rule: every status has its standard meaning. The base of every
+    /// table.
     pub(crate) const STANDARD: Self = Self {
         title: "the platform",
         code_at: &[],
@@ -176,7 +177,6 @@ impl ErrorTable {
         can_look_up: true,
     };
 
-    /// The meaning of an error response.
     pub(crate) fn classify(
         &self,
         effect: Effect,
@@ -206,7 +206,7 @@ impl ErrorTable {
         }
     }
 
-    /// Whether a response with a status of success is an error.
+    /// Whether a success status carries an error.
     pub(crate) fn is_error_in_success(&self, body: &[u8]) -> bool {
         serde_json::from_slice((self.json_of)(body)).is_ok_and(|it| (self.is_error)(&it))
     }
@@ -219,7 +219,7 @@ impl ErrorTable {
             None => self.message_at.iter().find_map(text),
         };
         let message = message.map(|it| response::shown(&it)).filter(|it| !it.is_empty());
-        // Rules see every message, also those that the user does not.
+        // Rules see every message, including those that the user does not see.
         let every = self.message_at.iter().flat_map(|it| values(body, it)).filter_map(Value::as_str);
         let lower_message = message.as_deref().into_iter().chain(every).collect::<Vec<_>>().join("\n").to_lowercase();
         Parsed { body, codes, message, lower_message }
@@ -291,7 +291,7 @@ impl Reset {
     }
 }
 
-/// `now` and a number of units of so many milliseconds, rounded up.
+/// `now` plus `value` units of `unit_ms` milliseconds, rounded up.
 fn after(now: DateTime<Utc>, value: &Value, unit_ms: f64) -> Option<DateTime<Utc>> {
     let milliseconds = (value.as_f64()? * unit_ms).ceil();
     #[expect(clippy::cast_possible_truncation, reason = "it is limited to what fits")]

@@ -16,41 +16,38 @@ use crate::platform::{Connect, Platform};
 use crate::redaction::without_token;
 use crate::refresh_policy::RefreshPolicy;
 
-/// What an adapter contributes to connecting an account through OAuth 2.
 #[async_trait::async_trait]
 pub(crate) trait OAuthAdapter: Send + Sync {
     /// The platform's name in paths and in `provider`.
     const NAME: &'static str;
 
-    /// How credentials are refreshed.
     const RENEWAL: RefreshPolicy;
 
     fn oauth(&self) -> &OAuth2;
 
     fn scopes(&self) -> Vec<&str>;
 
-    /// What the platform accepts from every account. For accounts whose own limits are not known yet.
+    /// The rules of every account. For accounts whose own limits are not known yet.
     fn rules(&self) -> Rules;
 
-    /// The accounts that a grant covers, at least one.
+    /// At least one.
     async fn accounts(&self, auth: Auth<'_>) -> Result<Grant, CallError>;
 
-    /// One of them, as it is now; `None` where the grant does not cover it any more.
+    /// The current account info; `None` if the grant no longer covers the account.
     async fn account(&self, auth: Auth<'_>, profile: &AccountInfo) -> Result<Option<AccountDetails>, CallError> {
         let Grant { accounts, .. } = self.accounts(auth).await?;
         Ok(accounts.into_iter().find(|it| it.profile.account_id == profile.account_id))
     }
 
-    /// The values that an option of the kind `Choice` may have for an account.
+    /// The values of an option of the kind `Choice` for an account.
     async fn choices(&self, asked: &Choosing<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         let _ = (asked, auth);
         Ok(Vec::new())
     }
 }
 
-/// The accounts of a grant.
 pub(crate) struct Grant {
-    /// The platform's name of the grant, where it covers several accounts.
+    /// The id of the grant, if it covers several accounts.
     pub(crate) name: Option<String>,
     pub(crate) accounts: Vec<AccountDetails>,
 }

@@ -28,19 +28,18 @@ const SNAPSHOT_LEAD: TimeDelta = TimeDelta::seconds(20);
 /// How long after the due second a post waits for that snapshot.
 const SNAPSHOT_TIMEOUT: TimeDelta = TimeDelta::minutes(2);
 
-/// What an adapter contributes to publishing.
 #[async_trait::async_trait]
 pub(crate) trait PublishAdapter: Platform {
-    /// The platform, for the user.
+    /// The name of the platform for the user.
     const TITLE: &'static str;
 
-    /// How long a publish call that was cut off may still take effect, and appear in lists.
+    /// How long a cut-off publish call may still take effect, and appear in lists.
     const SETTLE_TIME: TimeDelta = TimeDelta::seconds(60);
 
-    /// Whether look-ups are billed.
     const LOOK_UPS_ARE_BILLED: bool = false;
 
-    /// Whether a list that the account may not read stays so, so that further look-ups are useless.
+    /// Whether an account that may not read its list will never be able to, so that further
+    /// look-ups are useless.
     const FORBIDDEN_LIST_IS_FINAL: bool = false;
 
     /// Whether a look-up may recognize a post by its content. False where a key or a reference identifies it: then no
@@ -50,19 +49,19 @@ pub(crate) trait PublishAdapter: Platform {
     /// Whether [`MediaSource::PublicUrl`] is used.
     const FETCHES_FILES: bool = false;
 
-    /// The option with the text of a first comment.
+    /// The name of the option with the text of a first comment.
     const COMMENT_OPTION: Option<&'static str> = None;
 
-    /// An uploaded file, stored as progress.
+    /// An uploaded file, stored in the progress.
     type Uploaded: Serialize + DeserializeOwned + Clone + Send + Sync;
 
-    /// Where the bytes of a file come from.
     fn media_source(&self, job: &PublishRequest<'_>, file: &Attachment) -> MediaSource;
 
-    /// The first step of a file: the upload, or the beginning of one. Repeated after a crash.
+    /// The first step of a file: the upload, or its beginning. Repeated after a crash.
     async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Self::Uploaded>, CallError>;
 
-    /// Sends one part of [`UploadStep::Parts`]; what the platform returned for it, which may be empty.
+    /// Sends one part of [`UploadStep::Parts`]. Returns what the platform returned for it, which
+    /// may be empty.
     async fn send_part(
         &self,
         job: &PublishRequest<'_>,
@@ -85,7 +84,7 @@ pub(crate) trait PublishAdapter: Platform {
         Err(not_implemented("finishes no uploads"))
     }
 
-    /// How far the platform is with a file that it processes.
+    /// How far the platform has processed a file.
     async fn upload_status(
         &self,
         job: &PublishRequest<'_>,
@@ -103,17 +102,17 @@ pub(crate) trait PublishAdapter: Platform {
         Ok((Value::Null, TimeDelta::zero()))
     }
 
-    /// The publish call, and no other call.
+    /// The publish call. It may make no other call.
     async fn create_post(
         &self,
         job: &PublishRequest<'_>,
         prepared: &Prepared<'_, Self::Uploaded>,
     ) -> Result<Published, CallError>;
 
-    /// How the outcome of a lost publish call is found out.
+    /// How to find the outcome of a lost publish call.
     fn look_up_method(&self, job: &PublishRequest<'_>) -> LookUpMethod;
 
-    /// The post with our reference; for [`LookUpMethod::Reference`].
+    /// The post with our reference, for [`LookUpMethod::Reference`].
     async fn find_post(&self, job: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
         let _ = job;
         Err(not_implemented("finds no post by its reference"))
@@ -131,7 +130,7 @@ pub(crate) trait PublishAdapter: Platform {
         Err(not_implemented("lists no posts"))
     }
 
-    /// How much a listed post is like ours.
+    /// How a listed post compares with ours.
     fn compare(
         &self,
         job: &PublishRequest<'_>,
@@ -154,7 +153,7 @@ pub(crate) trait PublishAdapter: Platform {
         Resolution::Undeterminable { advice }
     }
 
-    /// Adds the first comment. Its effect is public.
+    /// Adds the first comment, which is public.
     async fn comment(&self, job: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
         let _ = (job, published, text);
         Err(not_implemented("adds no comments"))
@@ -165,7 +164,6 @@ fn not_implemented(what: &str) -> CallError {
     CallError::new(ErrorKind::NotSent, Effect::Private, format!("the adapter {what}"))
 }
 
-/// What preparation has reached.
 pub(crate) struct Prepared<'a, U> {
     pub(crate) files: Vec<PreparedFile<'a, U>>,
     /// The value of [`PublishAdapter::prepare_post`].
@@ -184,13 +182,12 @@ pub(crate) struct PreparedFile<'a, U> {
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "U: Serialize + DeserializeOwned", default)]
 struct Progress<U> {
-    /// The files that are ready, in the order of the post.
+    /// In the order of the post.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<Ready<U>>,
     /// The picture that is being fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<Awaited>,
-    /// The file that is sent, or processed.
     #[serde(skip_serializing_if = "Option::is_none")]
     upload: Option<UploadState>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,7 +199,7 @@ struct Progress<U> {
 #[derive(Serialize, Deserialize)]
 struct Ready<U> {
     uploaded: U,
-    /// For [`MediaSource::PublicUrl`]: which file is fetched.
+    /// For [`MediaSource::PublicUrl`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<Source>,
 }
@@ -338,7 +335,7 @@ async fn next_step<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> 
     Ok(Step::Ready { progress: if progress.is_empty() { None } else { Some(progress.store()) } })
 }
 
-/// The ids of the account's newest posts. A post that it shows later is then known to be newer.
+/// The ids of the account's newest posts. A post that the account shows later is newer.
 async fn snapshot<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> Result<TimelineSnapshot, AttemptError> {
     match adapter.list_posts(job, None, None).await {
         Ok(page) => Ok(TimelineSnapshot::showed(&page.posts)),
@@ -357,7 +354,7 @@ async fn snapshot<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> R
     }
 }
 
-/// One step of one file; when the next one is due, `None` once the file is ready.
+/// One step of one file. Returns when the next step is due, `None` once the file is ready.
 async fn file_step<A: PublishAdapter>(
     adapter: &A,
     job: &PublishRequest<'_>,
@@ -366,7 +363,7 @@ async fn file_step<A: PublishAdapter>(
 ) -> Result<Option<DateTime<Utc>>, AttemptError> {
     let media_source = adapter.media_source(job, attachment);
     let (mut fitted, mut source) = (None, None);
-    // An upload in parts, or one that is processed, has its bytes already.
+    // An upload in parts, or one that is being processed, has its bytes already.
     let bounds = if progress.upload.is_some() { None } else { bounds(job, attachment, media_source, progress).await? };
     match (media_source, bounds) {
         (MediaSource::PublicUrl(bounds), _) => {
@@ -401,7 +398,7 @@ async fn file_step<A: PublishAdapter>(
     }
 }
 
-/// The bounds within which a picture has to be fitted; `None` where the original is sent.
+/// The bounds for a fitted picture; `None` if the original is sent.
 async fn bounds<U>(
     job: &PublishRequest<'_>,
     attachment: &Attachment,

@@ -1,22 +1,20 @@
-//! What the head of an HTML page says of the page: its title and the `meta`
-//! tags of Open Graph, with the older ones where those are missing.
+//! Title and Open Graph tags in the head of an HTML page, with older tags where those are missing.
 
 use crate::html::{self, Tag, plain};
 
-/// The most that is shown, in characters.
+/// In characters.
 const MAX_TITLE: usize = 300;
 const MAX_DESCRIPTION: usize = 1000;
 
-/// What a page says of itself.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PageHead {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
-    /// An address, perhaps relative to the page's.
+    /// A URL, possibly relative to the page.
     pub(super) picture: Option<String>,
 }
 
-/// Reads the start of a page, which may end anywhere.
+/// `page` may be cut off anywhere.
 pub(super) fn read(page: &str) -> PageHead {
     let mut found = Found::default();
     html::each_of_head(page, |tag, rest| match tag.name() {
@@ -29,7 +27,7 @@ pub(super) fn read(page: &str) -> PageHead {
     found.into_head()
 }
 
-/// Values in the order in which they are preferred.
+/// Each list is in order of preference.
 #[derive(Default)]
 struct Found {
     title: Option<String>,
@@ -68,7 +66,7 @@ impl Found {
     }
 }
 
-/// On one line, not too long; `None` when nothing readable is left.
+/// On one line and shortened; `None` if nothing readable is left.
 fn shown(raw: &str, max: usize) -> Option<String> {
     let words: Vec<String> = plain(raw).split_whitespace().map(str::to_owned).collect();
     let line: String = words.join(" ").chars().filter(|it| !it.is_control()).take(max).collect();
@@ -88,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_how_it_wants_to_be_shown() {
+    fn open_graph_tags_are_read() {
         let page = r#"<!doctype html><HTML><head><!-- <title>Old</title> -->
             <title>Plain</title><script>var s = '<meta property="og:title" content="Script">';</script>
             <meta property="og:title" content="Tea &amp; biscuits &#x2014; &#39;today&#39;">
@@ -99,21 +97,21 @@ mod tests {
     }
 
     #[test]
-    fn the_title_is_taken_where_nothing_better_is_said() {
+    fn title_is_used_without_open_graph_tags() {
         assert_eq!(read("<title>\n Just\t this </title>"), head("Just this", "", ""));
         assert_eq!(read("<title></title><meta property='og:title' content=' '>"), head("", "", ""));
         assert_eq!(read("no page"), PageHead::default());
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_out() {
+    fn unreadable_values_are_omitted() {
         assert_eq!(read("<title>Caf\u{fffd}</title>"), PageHead::default());
         assert_eq!(read(&format!("<title>{}</title>", "x".repeat(1000))).title.map(|it| it.len()), Some(MAX_TITLE));
     }
 
     proptest! {
         #[test]
-        fn reading_ends_whatever_it_reads(page in "(<|>|=|/|\"|'|&|;|#|<!--|-->|<meta |property=|content=|og:title|<script>|</|<title>|\\PC| ){0,60}") {
+        fn reading_ends_for_any_input(page in "(<|>|=|/|\"|'|&|;|#|<!--|-->|<meta |property=|content=|og:title|<script>|</|<title>|\\PC| ){0,60}") {
             read(&page);
         }
     }

@@ -96,7 +96,9 @@ pub(super) fn compare(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>,
 /// The post of which ours is refused as a duplicate, where it can only be ours: a call before this one may have had an
 /// effect, and no other delivery has made that post. Without such a call it is another post with the same words.
 pub(super) async fn made_before(job: &PublishRequest<'_>, error: CallError) -> Result<Published, CallError> {
-    let Some(urn) = duplicate_of(&error).filter(|_| job.doubted).map(str::to_owned) else { return Err(error) };
+    let Some(urn) = duplicate_of(&error).filter(|_| job.may_have_published).map(str::to_owned) else {
+        return Err(error);
+    };
     let Ok(claims) = job.claims.of(std::slice::from_ref(&urn)).await else {
         return Err(CallError::new(ErrorKind::Unavailable, Effect::Public, ClaimsError.to_string()));
     };

@@ -58,7 +58,7 @@ impl Statuses<'_> {
         let before = match &self.progress.before {
             Some(TimelineSnapshot::Showed(ids)) if account::id_on_server(self.job.profile).is_some() => ids,
             Some(_) => return Err(Unread::Forbidden),
-            None => return Ok(Found::Unclear { reason: "it was not read what was there before".to_owned() }),
+            None => return Ok(Found::Pending { reason: "it was not read what was there before".to_owned() }),
         };
         Ok(recognition::look_for(self, before, self.job.claims, self.watch.now()).await?)
     }

@@ -102,16 +102,16 @@ impl Publish for Mastodon {
         let late = || Err(Unread::Passing { reason: TransportError::Late.words(WHO) });
         let in_doubt = match looked.unwrap_or_else(late) {
             Ok(Found::Public(published)) => return Resolution::Found(published),
-            Ok(Found::NotThere) if is_perhaps_unlisted(job, &grant, &progress) => {
+            Ok(Found::NotPublished) if is_perhaps_unlisted(job, &grant, &progress) => {
                 return Resolution::Undeterminable { advice: UNLISTED.to_owned() };
             }
-            Ok(Found::NotThere) => return Resolution::NotFound,
-            Ok(Found::Recognised(_)) if has_key => ONLY_ITS_KEY_TELLS.to_owned(),
-            Ok(Found::Recognised(published)) => return Resolution::Candidate(published),
+            Ok(Found::NotPublished) => return Resolution::NotFound,
+            Ok(Found::Candidate(_)) if has_key => ONLY_ITS_KEY_TELLS.to_owned(),
+            Ok(Found::Candidate(published)) => return Resolution::Candidate(published),
             Err(Unread::Disconnected { reason }) => return Resolution::Unauthorized { reason },
             Err(Unread::Forbidden) if has_key => UNREADABLE_LISTING.to_owned(),
             Err(Unread::Forbidden) => return Resolution::Undeterminable { advice: UNREADABLE_LISTING.to_owned() },
-            Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => reason,
+            Ok(Found::Pending { reason }) | Err(Unread::Passing { reason }) => reason,
         };
         if !has_key || job.now < job.settled_at(SETTLES) {
             return Resolution::Pending { reason: in_doubt };
@@ -180,9 +180,9 @@ impl Mastodon {
         match self.look_up(job, grant, progress, watch).await {
             Ok(Found::Public(published)) => return Ok(published),
             // A post that only looks the same does not show that this one was made.
-            Ok(Found::Recognised(_) | Found::NotThere) | Err(Unread::Forbidden) => {}
+            Ok(Found::Candidate(_) | Found::NotPublished) | Err(Unread::Forbidden) => {}
             Err(Unread::Disconnected { reason }) => return Err(AttemptError::Unauthorized { reason }),
-            Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => return busy(reason),
+            Ok(Found::Pending { reason }) | Err(Unread::Passing { reason }) => return busy(reason),
         }
         if refused.is_status(StatusCode::NOT_FOUND) {
             return Err(AttemptError::PreparationExpired { reason: refused.message });

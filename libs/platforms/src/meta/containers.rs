@@ -1,11 +1,10 @@
-//! Posts that are made in two steps: containers, and the call that publishes one.
+//! Posts in two steps: containers, and the call that publishes one.
 //!
 //! Facts (fact sheets of Instagram and Threads):
 //!
-//! - To make a container shows nothing to anybody, and may be done as often as needed:
-//!   400 times a day on Instagram.
-//! - It fetches its file by itself, and is worked on. What becomes of it can be asked.
-//! - It is good for a day, and is published once.
+//! - Creating a container makes nothing public, and may be repeated: 400 times a day on Instagram.
+//! - Meta fetches its file and processes it. The status of a container can be read.
+//! - It expires after a day, and is published once.
 
 mod listing;
 mod making;
@@ -25,89 +24,83 @@ use super::id::GraphId;
 use crate::picture::Awaited;
 use crate::publish_request::PublishRequest;
 
-/// How old a container may become before another one is made in its place. It is of no
-/// use after a day.
+/// How old a container may become before it is replaced. Meta discards it after a day.
 const GOOD_FOR: TimeDelta = TimeDelta::hours(22);
 
-/// What Instagram and Threads do in ways of their own.
+/// How Instagram and Threads differ.
 pub(crate) trait Containers: Send + Sync {
-    /// Its API.
     fn graph(&self) -> &Graph;
 
-    /// The names of its calls.
     fn calls(&self) -> Calls;
 
-    /// What a container of the job is made of.
+    /// The parameters of a container.
     fn fields(&self, job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)>;
 
-    /// What a picture is made to fit into; `None` where it is fetched as it is.
+    /// The bounds of a fitted picture; `None` if Meta fetches the original.
     fn bounds(&self, job: &PublishRequest<'_>, file: &Attachment) -> Option<PictureBounds>;
 
-    /// Whether the bytes of a file are sent. Otherwise Meta fetches it.
+    /// Whether the bytes of the file are sent to Meta. Otherwise Meta fetches it.
     fn sends_bytes(&self, file: &Attachment) -> bool {
         let _ = file;
         false
     }
 
-    /// The list that the post comes to, by its name below the id of the account.
+    /// The list in which the post appears, by its name below the account's id.
     fn list(&self, job: &PublishRequest<'_>) -> &'static str {
         let _ = job;
         self.calls().media
     }
 
-    /// What the post says, as the account's list has it.
+    /// The text of the post, as the list shows it.
     fn said<'a>(&self, job: &PublishRequest<'a>) -> &'a str {
         job.text
     }
 }
 
-/// Names of calls, below the id of an account.
+/// Names of calls below the id of an account.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Calls {
-    /// Makes a container; and lists what the account has published.
+    /// Creates a container; and lists the published posts of the account.
     pub(crate) media: &'static str,
     pub(crate) publish: &'static str,
-    /// How much may be published.
+    /// Reads the publishing quota.
     pub(crate) limit: &'static str,
-    /// The fields that tell how a container stands.
+    /// The fields with the status of a container.
     pub(crate) standing: &'static str,
-    /// The fields of a list that tell what was published.
+    /// The fields of a listed post.
     pub(crate) listed: &'static str,
 }
 
-/// What a container is to be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form<'a> {
-    /// A post without files.
     Text,
-    /// A post with one file, at this address; without one, its bytes follow.
+    /// A post with one file at this URL; without a URL, its bytes are sent.
     Single(&'a Attachment, Option<&'a str>),
-    /// A file of a post with several.
+    /// A file of a carousel.
     Item(&'a Attachment, Option<&'a str>),
-    /// A post with several, of these containers.
+    /// A post of several files, by their containers.
     Carousel(&'a [GraphId]),
 }
 
-/// What preparation has reached. Stored between the steps.
+/// The progress of preparation, stored between the steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Progress {
-    /// Whether it is known that the account may publish.
+    /// Whether the quota was checked.
     may_publish: bool,
-    /// The picture that is being made to fit.
+    /// The picture that is being fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<Awaited>,
-    /// The containers of files, where there are several, in the order of the post.
+    /// The containers of a carousel's files, in the order of the post.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     items: Vec<Made>,
-    /// The container that is published.
+    /// The container to publish.
     #[serde(skip_serializing_if = "Option::is_none")]
     whole: Option<Made>,
     /// How many containers failed because Meta could not fetch a file.
     unfetched: u32,
-    /// How many failed for another reason that may pass.
+    /// How many failed for other temporary reasons.
     lost: u32,
-    /// The pause after a container failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pause: Option<Pause>,
 }
@@ -121,17 +114,15 @@ struct Pause {
     why: String,
 }
 
-/// A container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Made {
-    /// Meta's id of it.
     id: GraphId,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     at: DateTime<Utc>,
-    /// Whether it is known that it can be used.
+    /// Whether it is known to be ready.
     #[serde(default)]
     is_ready: bool,
-    /// Where the bytes of its file are sent, as long as some are missing.
+    /// Where the bytes of its file are sent, until all have arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     upload_url: Option<Url>,
 }

@@ -1,7 +1,8 @@
 //! Errors of the Graph API and of its upload host, as a table.
 //!
-//! Which code means what is in the fact sheets of Facebook, Instagram and Threads. A subcode says more than a code, and
-//! both say more than the status, so the rules for subcodes come first.
+//! The fact sheets of Facebook, Instagram and Threads have the meaning of each code. A subcode is
+//! more precise than a code, and both are more precise than the status, so the rules for subcodes
+//! come first.
 
 use chrono::TimeDelta;
 use serde_json::Value;
@@ -9,19 +10,19 @@ use serde_json::Value;
 use super::usage;
 use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
 
-/// How long an account is left alone that Meta has blocked: blocks last for hours.
+/// How long a blocked account pauses: Meta blocks for hours.
 const BLOCKED: TimeDelta = TimeDelta::hours(2);
 
-/// When to ask again whether a container is ready.
+/// When to read again whether a container is ready.
 const SOON: TimeDelta = TimeDelta::seconds(15);
 
-/// Where no header says it: the usage of an app is counted for an hour.
+/// If no header states the time: the usage of an app is counted per hour.
 const REGAINED: TimeDelta = TimeDelta::hours(1);
 
 /// The most characters of Meta's message, so that the trace id behind it is never cut.
 const MAX_MESSAGE_CHARS: usize = 240;
 
-/// The account has published all that it may within a day.
+/// The account has used its daily quota.
 pub(super) const DAILY_QUOTA: &[&str] = &["2207042"];
 
 /// "Object does not exist, cannot be loaded due to missing permissions, or does not support this operation".
@@ -35,11 +36,11 @@ const RULES: &[ErrorRule] = &[
     ErrorRule::is_true("/debug_info/retriable").kind(ErrorKind::Unavailable),
     ErrorRule::codes(&["NotAuthorizedError"]).kind(ErrorKind::Unavailable),
     ErrorRule::codes(&["ProcessingFailedError"]).kind(ErrorKind::PreparationExpired),
-    // The app was removed, a checkpoint, another password, an end, and so on; a task on the Page or an identity that is
-    // missing; an account that is restricted.
+    // The app was removed, a checkpoint, a changed password, an expired token and so on; a missing
+    // task on the Page or a missing identity; a restricted account.
     ErrorRule::codes(&["458", "459", "460", "463", "464", "467", "492"]).kind(ErrorKind::Unauthorized),
     ErrorRule::codes(&["1404078", "2069032", "2207050", "2853006", "4279013", "4854002"]).kind(ErrorKind::Unauthorized),
-    // Blocked for a while. Posts were seen to be public all the same.
+    // A temporary block. Posts were seen to be public all the same.
     ErrorRule::codes(&["1346003", "1390008", "1404006", "1404102", "1404112", "2207051"])
         .kind(ErrorKind::ServerError)
         .retry_after(BLOCKED),
@@ -49,7 +50,7 @@ const RULES: &[ErrorRule] = &[
     ErrorRule::codes(&["1366051"]).kind(ErrorKind::Duplicate),
     ErrorRule::codes(&["1363047", "1609010", "2207082"]).kind(ErrorKind::ServerError),
     ErrorRule::codes(&["2207027"]).kind(ErrorKind::NotReady).retry_after(SOON),
-    // A container or an upload that is of no use any more, or was lost.
+    // A container or an upload that has expired or was lost.
     ErrorRule::codes(&["1363037", "2207006", "2207008", "2207020", "2207032", "2207053", "4279009"])
         .kind(ErrorKind::PreparationExpired),
     ErrorRule::codes(&["2207003", "2207052", "2207077"]).kind(ErrorKind::FetchFailed),
@@ -75,7 +76,6 @@ const RULES: &[ErrorRule] = &[
     ErrorRule::codes(&["100"]).kind(ErrorKind::InvalidPost),
 ];
 
-/// The table of the platform with this title.
 pub(crate) const fn table(title: &'static str) -> ErrorTable {
     ErrorTable {
         title,
@@ -90,30 +90,31 @@ pub(crate) const fn table(title: &'static str) -> ErrorTable {
     }
 }
 
-/// Every error of Meta has a code; a gateway in between may have a message at the same place.
+/// Every error of Meta has a code. A gateway may have a message at the same place, without a code.
 fn has_code(body: &Value) -> bool {
     CODE_AT.iter().any(|it| body.pointer(it).is_some())
 }
 
-/// What Meta wrote for users, else what it wrote for programmers; and the id by which Meta finds the call.
+/// Meta's message for users, else its message for developers; and Meta's trace id of the call.
 fn message(body: &Value) -> Option<String> {
     let error = body.get("error").or_else(|| body.get("debug_info"))?;
     let text = |name: &str| error[name].as_str().filter(|it| !it.trim().is_empty());
     let message: String = text("error_user_msg").or_else(|| text("message"))?.chars().take(MAX_MESSAGE_CHARS).collect();
     let is_trace = |it: &&str| it.len() <= 40 && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));
     Some(match text("fbtrace_id").filter(is_trace) {
-        Some(trace) => format!("{message} (Meta finds it by {trace})"),
+        Some(trace) => format!("{message} (Meta trace id {trace})"),
         None => message,
     })
 }
 
 impl CallError {
-    /// Whether Meta says that it cannot see an object: it is gone, or the token does not cover it, or Meta is mistaken.
+    /// Whether Meta cannot show an object: it does not exist, or the token does not cover it, or
+    /// Meta is mistaken.
     pub(crate) fn is_missing(&self) -> bool {
         self.has_code(MISSING)
     }
 
-    /// Whether an object that the call named is of no use any more.
+    /// Whether an object that the call named has expired.
     pub(crate) fn is_of_what_is_gone(&self) -> bool {
         let kinds = [ErrorKind::PreparationExpired, ErrorKind::InvalidPost, ErrorKind::Forbidden];
         kinds.contains(&self.kind)

@@ -1,10 +1,10 @@
-//! Facebook's own login: a person's grant, and how it is given back.
+//! Facebook's own login: a user's grant, and its revocation.
 //!
-//! Facts: a code brings a token for an hour or two, and that one another for 60 days, which
-//! nothing renews; the tokens of Pages that are read with it do not end by themselves. An
-//! app may ask by the name of a configuration instead of by permissions. The person is told
-//! apart by an id that our app alone knows them by. Source:
-//! `facebook-login/guides/advanced/manual-flow`, `access-tokens/get-long-lived`.
+//! Facts: a code is exchanged for a token that lasts an hour or two, and this for one that lasts 60
+//! days and cannot be refreshed; Page tokens that are read with it do not expire. An app may
+//! request a configuration by name instead of permissions. Users are identified by an id that is
+//! valid for our app only. Source: `facebook-login/guides/advanced/manual-flow`,
+//! `access-tokens/get-long-lived`.
 
 use std::sync::Arc;
 
@@ -31,10 +31,9 @@ use crate::kit::{CallError, Effect, ErrorKind};
 use crate::oauth2::{Carried, Dialect, Endpoints, OAuth2, TokenCall};
 use crate::redaction::without_token;
 
-/// The permission to see the Pages of portfolios.
+/// The permission to see the Pages of business portfolios.
 pub(crate) const PORTFOLIOS: &str = "business_management";
 
-/// How its OAuth differs.
 const DIALECT: Dialect = Dialect {
     pkce: false,
     scope_separator: ",",
@@ -46,15 +45,14 @@ const DIALECT: Dialect = Dialect {
     ..Dialect::STANDARD
 };
 
-/// Facebook's login for one platform.
 pub(crate) struct FacebookLogin {
     oauth: OAuth2,
     config_id: Option<String>,
 }
 
 impl FacebookLogin {
-    /// At this website and this API, for this app. `config_id` names the configuration of
-    /// Facebook Login for Business that says what is asked for.
+    /// `config_id` names the configuration of Facebook Login for Business with the permissions to
+    /// request.
     pub(crate) fn new(
         http: &HttpClients,
         app: Arc<dyn AppSource>,
@@ -70,25 +68,24 @@ impl FacebookLogin {
         Self { oauth: OAuth2::new(http.clone(), app, &DIALECT, endpoints), config_id }
     }
 
-    /// Our app, whose secret Meta signs with.
+    /// Our app, with whose secret Meta signs.
     pub(crate) fn app(&self) -> &dyn AppSource {
         self.oauth.app()
     }
 
-    /// The page on which the person decides.
+    /// The URL of the authorization page.
     pub(crate) async fn page(&self, request: &AuthorizationRequest, scopes: &[&str]) -> Result<String, ConnectError> {
         match &self.config_id {
             Some(id) => {
                 let further = [("config_id", id.as_str()), ("override_default_response_type", "true")];
                 self.oauth.authorization_url(request, &[], &further).await
             }
-            // What somebody declined before is not asked again otherwise.
+            // Otherwise Facebook does not ask again for permissions that the user declined before.
             None => self.oauth.authorization_url(request, scopes, &[("auth_type", "rerequest")]).await,
         }
     }
 
-    /// What the person has granted; refused without one of the permissions `needed`. The API
-    /// is this `graph`.
+    /// Reads what the user has granted. Refuses a grant without one of the permissions `needed`.
     pub(crate) async fn complete(
         &self,
         callback: &Callback,
@@ -105,11 +102,10 @@ impl FacebookLogin {
     }
 }
 
-/// What a person has granted.
 pub(crate) struct Granted {
     person: String,
     pub(crate) permissions: Permissions,
-    /// A token of the person that lasts: it lists all of their Pages and gives them back.
+    /// A long-lived token of the user: it lists all of their Pages, and revokes the grant.
     token: SecretString,
 }
 
@@ -119,7 +115,7 @@ struct Person {
 }
 
 impl Granted {
-    /// The Pages that were chosen, with these fields beside the usual.
+    /// The Pages that the user selected, with additional fields.
     pub(crate) async fn pages(
         &self,
         graph: &Graph,
@@ -131,7 +127,7 @@ impl Granted {
         all.map_err(|it| without_token(it, &self.token))
     }
 
-    /// The account behind a Page: `None` where the person may not post for it.
+    /// `None` if the user may not post to the Page.
     pub(crate) fn account(&self, page: &Page, profile: AccountInfo, rules: Rules) -> Option<Account> {
         let own = page.token.clone().filter(|_| page.may_post())?;
         Some(Account {
@@ -144,8 +140,8 @@ impl Granted {
     }
 }
 
-/// Ends all that the person of this token has granted to our app. What has ended is as good
-/// as given back.
+/// Ends everything that the user of this token has granted to our app. A grant that has already
+/// ended counts as revoked.
 pub(crate) async fn give_back(graph: &Graph, by: Caller<'_>) -> Result<(), AttemptError> {
     let asked = async {
         let request = graph.request(by, Method::DELETE, "/me/permissions").await?;

@@ -1,8 +1,7 @@
-//! Files that Meta fetches itself.
+//! Files that Meta fetches.
 //!
-//! A file that Meta cannot fetch is the commonest failure of all with its platforms. The
-//! service reads each file first, by the same public address: what it cannot read there,
-//! Meta cannot either.
+//! That Meta cannot fetch a file is the most frequent error of its platforms. This service reads
+//! each file first, at the same public URL: what it cannot read there, Meta cannot read either.
 
 use std::time::Duration;
 
@@ -15,21 +14,20 @@ use crate::http_clients::HttpClients;
 use crate::publish_request::PublishRequest;
 use crate::transport_error::TransportError;
 
-/// For the look at the address.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// An address under which the service read a file just now.
+/// A public URL that this service has just read successfully.
 pub(super) async fn address(
     http: &HttpClients,
     job: &PublishRequest<'_>,
     file: &Attachment,
 ) -> Result<String, AttemptError> {
     let url = job.files.public_url(file).await;
-    let url = url.map_err(|it| busy(format!("{}: it has no public address: {it}", job.place(file))))?;
+    let url = url.map_err(|it| busy(format!("{}: the file has no public URL: {it}", job.place(file))))?;
     checked(http, job, file, url).await
 }
 
-/// This address of a file, once it was read from here.
+/// The URL, once it was read from here.
 pub(super) async fn checked(
     http: &HttpClients,
     job: &PublishRequest<'_>,
@@ -38,8 +36,8 @@ pub(super) async fn checked(
 ) -> Result<String, AttemptError> {
     look(http, &url).await.map_err(|why| {
         busy(format!(
-            "{}: the service cannot read the file at its public address on {} ({why}), so no platform can fetch it; \
-             your operator has to check that the Internet reaches this host and that it serves the files",
+            "{}: this service cannot read the file at its public URL on {} ({why}), so no platform can fetch it. Ask \
+             your operator to check that this host is reachable from the Internet and serves the files",
             job.place(file),
             host(&url)
         ))
@@ -47,17 +45,16 @@ pub(super) async fn checked(
     Ok(url)
 }
 
-/// The message about a file that we could read, and Meta could not.
+/// The message about a file that we could read, but Meta could not.
 pub(super) fn not_fetched(job: &PublishRequest<'_>, file: &Attachment, title: &str, said: &str) -> String {
     let place = job.place(file);
     format!(
         "{place}: {title} could not fetch the file ({said}), although this service could read it. {title} refuses some \
-         hosts unseen, such as tunnels and object storage; a firewall or a robots.txt may also keep it out. Your \
-         operator should check the address of the files. The service tries again for a day"
+         hosts, such as tunnels and object storage; a firewall or a robots.txt may also block it. Ask your operator to \
+         check the public URL of the files. The service retries for a day"
     )
 }
 
-/// Reads the first byte.
 async fn look(http: &HttpClients, url: &str) -> Result<(), String> {
     let request = http.to_known(Method::GET, url).map_err(|it| it.to_string())?;
     let request = request.header(header::RANGE, "bytes=0-0").timeout(LOOK);
@@ -68,7 +65,7 @@ async fn look(http: &HttpClients, url: &str) -> Result<(), String> {
     }
 }
 
-/// The rest of the address opens the file, so it is in no message.
+/// The rest of the URL opens the file, so no message has it.
 fn host(url: &str) -> String {
     Url::parse(url).ok().and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
 }

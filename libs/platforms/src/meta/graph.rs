@@ -19,27 +19,24 @@ use crate::kit::{CallError, Effect, ErrorKind, ErrorTable};
 use crate::publish_request::PublishRequest;
 use crate::response;
 
-/// More than the answers of most calls: a list of Pages has each Page's token.
+/// Larger than most responses: a list of Pages has the token of each.
 const MAX_ANSWER_BYTES: usize = 2 << 20;
 
-/// One of Meta's APIs.
 #[derive(Clone)]
 pub(crate) struct Graph {
     pub(crate) http: HttpClients,
-    /// With its version, without a slash at its end.
+    /// With the version, without a slash at the end.
     pub(super) base_url: String,
-    /// Our app, where calls are to prove that they are its own.
+    /// For platforms on which calls have to prove the app.
     app: Option<Arc<dyn AppSource>>,
     errors: &'static ErrorTable,
     version: Version,
 }
 
-/// An answer, and what it says of how much may still be called.
+/// A response with its rate limit usage.
 #[derive(Clone, Debug)]
 pub(crate) struct Answered<T> {
-    /// What was asked.
     pub(crate) body: T,
-    /// By its headers.
     pub(crate) usage: Usage,
 }
 
@@ -50,19 +47,18 @@ impl Graph {
         Self { http, base_url, app: None, errors, version }
     }
 
-    /// The platform's name as people know it.
     pub(crate) fn title(&self) -> &'static str {
         self.errors.title
     }
 
-    /// The same, with a proof in every call that it is made by this app and not by
-    /// somebody who found the token (`appsecret_proof`).
+    /// Adds a proof to every call that it is made by this app, and not by someone who found the
+    /// token (`appsecret_proof`).
     #[must_use]
     pub(crate) fn proving(self, app: Arc<dyn AppSource>) -> Self {
         Self { app: Some(app), ..self }
     }
 
-    /// What a call reads. `path` begins with a slash.
+    /// `path` begins with a slash.
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         by: Caller<'_>,
@@ -73,7 +69,7 @@ impl Graph {
         self.json(request, by, Effect::Read).await
     }
 
-    /// What a call with this effect does, with these fields as a form, and within this time.
+    /// Sends a form. `path` begins with a slash.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         effect: Effect,
@@ -86,7 +82,7 @@ impl Graph {
         self.json(request, by, effect).await
     }
 
-    /// A request with the token, and the proof where there is one.
+    /// A request with the token, and with the proof if it is required.
     pub(crate) async fn request(
         &self,
         by: Caller<'_>,
@@ -103,9 +99,9 @@ impl Graph {
         Ok(request.query(&[("appsecret_proof", proof)]))
     }
 
-    /// What an error of a call below the account's own node means. Where Meta cannot see the account (100/33), the
-    /// account is read once more: if Meta cannot see it again, the grant does not cover it any more; else the error
-    /// passes.
+    /// The meaning of an error of a call below the account's own node. If Meta cannot see the
+    /// account (100/33), the account is read once more: if Meta cannot see it again, the grant does
+    /// not cover it any more; otherwise the error is temporary.
     pub(crate) async fn confirmed(&self, job: &PublishRequest<'_>, mut error: CallError) -> CallError {
         if !error.is_missing() {
             return error;
@@ -117,7 +113,8 @@ impl Graph {
         error
     }
 
-    /// The response of a call, read as JSON. A success that says `"success": false`, or has an error in it, is none.
+    /// The response as JSON. A success with `"success": false` or with an error in it counts as an
+    /// error.
     pub(crate) async fn json<T: DeserializeOwned>(
         &self,
         request: RequestBuilder,
@@ -140,7 +137,6 @@ impl Graph {
         Ok(Answered { body, usage: Usage::of(&headers) })
     }
 
-    /// The errors of this API.
     pub(super) fn errors(&self) -> &'static ErrorTable {
         self.errors
     }
@@ -161,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proof_is_the_token_signed_with_the_secret() {
+    fn proof_is_the_token_signed_with_the_secret() {
         // From RFC 4231, test case 2.
         let (secret, token) = ("Jefe".into(), "what do ya want for nothing?".into());
         assert_eq!(proof(&secret, &token), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");

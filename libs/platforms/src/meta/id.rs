@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest id, in bytes: that of a post has the id of its Page in it.
+/// In bytes: the id of a post contains the id of its Page.
 const MAX_BYTES: usize = 64;
 
 /// An id that may become part of a path: digits, and `_` between the id of a Page and that of its post.
@@ -43,7 +43,7 @@ impl fmt::Display for GraphId {
     }
 }
 
-/// Ids as a parameter that is a list.
+/// Ids as a list parameter.
 pub(crate) fn listed(ids: &[GraphId]) -> String {
     ids.iter().map(GraphId::as_str).collect::<Vec<_>>().join(",")
 }

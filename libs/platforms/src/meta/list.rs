@@ -7,10 +7,8 @@ use super::graph::Graph;
 use crate::caller::Caller;
 use crate::kit::CallError;
 
-/// The most pages of a list that are read where all of it is wanted.
 const MOST_PAGES: usize = 10;
 
-/// A page of a list.
 #[derive(Deserialize)]
 pub(crate) struct List<T> {
     pub(crate) data: Vec<T>,
@@ -20,7 +18,7 @@ pub(crate) struct List<T> {
 #[derive(Deserialize)]
 struct Paging {
     cursors: Option<Cursors>,
-    /// The address of the next page.
+    /// The URL of the next page.
     next: Option<String>,
 }
 
@@ -30,7 +28,7 @@ struct Cursors {
 }
 
 impl<T: DeserializeOwned> List<T> {
-    /// The page behind this place of the list, or the first.
+    /// The page after this cursor, or the first one.
     pub(crate) async fn page(
         graph: &Graph,
         by: Caller<'_>,
@@ -43,7 +41,7 @@ impl<T: DeserializeOwned> List<T> {
         Ok(graph.get(by, path, &query).await?.body)
     }
 
-    /// All entries; of a very long list the first thousand or so.
+    /// All entries; of a very long list about the first thousand.
     pub(crate) async fn all(
         graph: &Graph,
         by: Caller<'_>,
@@ -62,7 +60,7 @@ impl<T: DeserializeOwned> List<T> {
         Ok(entries)
     }
 
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub(crate) fn next(&self) -> Option<String> {
         let paging = self.paging.as_ref().filter(|it| it.next.is_some())?;
         paging.cursors.as_ref()?.after.clone()

@@ -1,13 +1,12 @@
-//! The Pages for which a person may act.
+//! The Pages for which a user may act.
 //!
-//! Facts (`pages-api/getting-started`, `reference/user/accounts`, the lists of the
-//! business SDK):
+//! Facts (`pages-api/getting-started`, `reference/user/accounts`, the lists of the business SDK):
 //!
-//! - A person's own Pages are listed with what they may do on each, and with a token of
-//!   each. Read with a token that lasts, that of a Page does not end by itself.
-//! - Pages of a portfolio may be missing there. They are listed below the portfolio,
-//!   without what the person may do; a token comes only with those on which they may do
-//!   something. To ask for portfolios takes the permission `business_management`.
+//! - A user's own Pages are listed with the user's tasks on each, and with a token of each. If the
+//!   list is read with a long-lived token, Page tokens do not expire.
+//! - Pages of a business portfolio may be missing there. They are listed below the portfolio,
+//!   without tasks; those for which the user has a task have a token. Reading portfolios requires
+//!   the permission `business_management`.
 
 use std::collections::BTreeSet;
 
@@ -20,37 +19,35 @@ use super::list::List;
 use crate::caller::Caller;
 use crate::kit::{CallError, ErrorKind};
 
-/// What is asked of each Page.
 const OF_A_PAGE: &str = "id,name,username,access_token,picture.type(large)";
 
-/// How many entries a list is asked for at once.
 const AT_ONCE: &str = "100";
 
-/// The most lists of Pages that are read, a portfolio's own and its clients' each for one.
+/// The most lists of Pages that are read. A portfolio has two: its own, and its clients'.
 const MOST_LISTS: usize = 40;
 
-/// The tasks that let a person post, by the names of both kinds of Pages.
+/// The tasks that permit posts, for both kinds of Pages.
 const MAY_POST: &[&str] = &["CREATE_CONTENT", "PROFILE_PLUS_CREATE_CONTENT"];
 
-/// A Page. Its token does not print.
+/// `Debug` does not print the token.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Page {
     pub(crate) id: String,
     pub(crate) name: Option<String>,
-    /// What its address ends with, where it has a name of its own there.
+    /// The last part of its URL, if it has a name of its own.
     pub(crate) username: Option<String>,
-    /// To act for it; `None` where the person may do nothing with it.
+    /// `None` if the user may not act for it.
     #[serde(rename = "access_token")]
     pub(crate) token: Option<SecretString>,
     picture: Option<Picture>,
-    /// What the person may do; `None` where that is not told.
+    /// `None` if the list does not have them.
     tasks: Option<Vec<String>>,
-    /// The account of Instagram that belongs to it, where that was asked.
+    /// The linked Instagram account, if it was requested.
     #[serde(rename = "instagram_business_account")]
     pub(crate) instagram: Option<Linked>,
 }
 
-/// An account of Instagram that belongs to a Page.
+/// An Instagram account that is linked to a Page.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Linked {
     pub(crate) id: String,
@@ -75,22 +72,21 @@ struct Portfolio {
 }
 
 impl Page {
-    /// Whether the person may post on it. Where that is not told, its token says so.
+    /// Whether the user may post to the Page. If its tasks are unknown, a token means yes.
     pub(crate) fn may_post(&self) -> bool {
         let can = |tasks: &Vec<String>| tasks.iter().any(|it| MAY_POST.contains(&it.as_str()));
         self.token.is_some() && self.tasks.as_ref().is_none_or(can)
     }
 
-    /// Where its picture is, for a while.
+    /// A temporary URL.
     pub(crate) fn picture(&self) -> Option<String> {
         self.picture.as_ref()?.data.url.clone()
     }
 }
 
-/// All Pages for which the person with this token may act in some way, their own first.
-/// `further` are fields beside the usual, such as `instagram_business_account{id}`;
-/// `portfolios` says whether Pages of portfolios are read, for which the person has to
-/// have granted `business_management`.
+/// All Pages for which the user of this token may act, their own first. `further` are additional
+/// fields, such as `instagram_business_account{id}`; `portfolios` says whether Pages of portfolios
+/// are read, which requires the permission `business_management`.
 pub(crate) async fn all(
     graph: &Graph,
     by: Caller<'_>,
@@ -109,7 +105,7 @@ pub(crate) async fn all(
     Ok(pages)
 }
 
-/// The Page with this id, by its own token or that of a person.
+/// Reads a Page by its own token or that of a user.
 pub(crate) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Page, CallError> {
     let query = [("fields", "id,name,username,picture.type(large)")];
     Ok(graph.get(by, &format!("/{id}"), &query).await?.body)
@@ -117,7 +113,7 @@ pub(crate) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Page,
 
 async fn of_portfolios(graph: &Graph, by: Caller<'_>, fields: &str) -> Result<Vec<Page>, CallError> {
     let portfolios: Vec<Portfolio> = match listed(graph, by, "/me/businesses", "id").await {
-        // Nobody has to have any, and an app may not be let near them.
+        // A user may have none, and an app may not be permitted to read them.
         Err(error) if error.kind == ErrorKind::Unauthorized => return Ok(Vec::new()),
         listed => listed?,
     };
@@ -126,7 +122,7 @@ async fn of_portfolios(graph: &Graph, by: Caller<'_>, fields: &str) -> Result<Ve
     for (id, edge) in lists.take(MOST_LISTS) {
         match listed(graph, by, &format!("/{id}/{edge}"), fields).await {
             Ok(found) => pages.extend::<Vec<Page>>(found),
-            // In one portfolio the person may be nobody who sees its Pages.
+            // The user may lack the permission to see the Pages of one portfolio.
             Err(error) if error.kind == ErrorKind::Unauthorized => {}
             Err(error) => return Err(error),
         }

@@ -1,7 +1,7 @@
-//! What a person has granted, and what they declined.
+//! The permissions that a user has granted or declined.
 //!
-//! Facts: on Facebook's page people may leave out permissions one by one. The answer is a
-//! code all the same; what is in it has to be asked. Source:
+//! Facts: on Facebook's page, users may decline permissions one by one. Even then, the callback
+//! has a code, so the granted permissions have to be read. Source:
 //! `facebook-login/guides/permissions/request-revoke`.
 
 use serde::Deserialize;
@@ -12,7 +12,6 @@ use crate::caller::Caller;
 use crate::connect_flow::ConnectError;
 use crate::kit::CallError;
 
-/// What a person has granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Permissions {
     pub(crate) granted: Vec<String>,
@@ -25,19 +24,17 @@ struct Permission {
 }
 
 impl Permissions {
-    /// What this person has granted to our app.
     pub(crate) async fn of(graph: &Graph, by: Caller<'_>) -> Result<Self, CallError> {
         let all: Vec<Permission> = List::all(graph, by, "/me/permissions", &[]).await?;
         let granted = all.into_iter().filter(|it| it.status == "granted").map(|it| it.permission);
         Ok(Self { granted: granted.collect() })
     }
 
-    /// Whether this is among them.
     pub(crate) fn have(&self, permission: &str) -> bool {
         self.granted.iter().any(|it| it == permission)
     }
 
-    /// Refuses a grant without one of these, and names those that are missing.
+    /// Refuses a grant without one of these, and names the missing ones.
     pub(crate) fn need(&self, needed: &[&str]) -> Result<(), ConnectError> {
         let missing: Vec<_> = needed.iter().copied().filter(|it| !self.have(it)).collect();
         if missing.is_empty() {
@@ -45,8 +42,8 @@ impl Permissions {
         }
         let missing = missing.join(", ");
         let words = format!(
-            "these permissions were not given: {missing}. Connect again and leave all of them switched on; if you \
-             were not asked for them, the operator's app may not ask for them yet"
+            "these permissions were not granted: {missing}. Connect again and leave all of them on. If Facebook did \
+             not ask you for them, the operator's app may not request them yet"
         );
         Err(ConnectError::Refused(words))
     }
@@ -57,10 +54,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_declined_is_named() {
+    fn declined_permissions_are_named() {
         let permissions = Permissions { granted: vec!["a".to_owned(), "b".to_owned()] };
         assert!(permissions.need(&["a", "b"]).is_ok() && permissions.have("a") && !permissions.have("c"));
         let refusal = permissions.need(&["a", "c", "d"]).unwrap_err().to_string();
-        assert!(refusal.contains("not given: c, d. Connect again"), "{refusal}");
+        assert!(refusal.contains("not granted: c, d. Connect again"), "{refusal}");
     }
 }

@@ -1,5 +1,5 @@
-//! Whether Meta can reach this deployment: it fetches files from public addresses, and
-//! sends people back to those alone.
+//! Whether Meta can reach this deployment: it fetches files from public URLs only, and redirects
+//! users only to them.
 
 use url::{Host, Url};
 
@@ -7,22 +7,21 @@ use super::graph::Graph;
 use crate::connect_flow::{CallbackUrls, ConnectError};
 
 impl Graph {
-    /// Refuses a connect flow from which nothing would come, because this deployment is on a
-    /// machine that only itself reaches, as `cargo dev` is without a tunnel.
+    /// Refuses a connect flow that could not succeed, because only this machine reaches this
+    /// deployment, like `cargo dev` without a tunnel.
     pub(crate) fn check_reach(&self, here: &CallbackUrls) -> Result<(), ConnectError> {
         if !is_of_one_machine(&here.origin) || is_of_one_machine(&self.base_url) {
             return Ok(());
         }
         let (title, origin) = (self.title(), &here.origin);
         Err(ConnectError::Unsupported(format!(
-            "{title} fetches files and sends people back to public https addresses only, and only this machine reaches \
-             {origin}. Start the service with --origin and a public https address. Instagram and Threads do not fetch \
+            "{title} fetches files and redirects users only at public https URLs, but {origin} is reachable only from \
+             this machine. Start the service with --origin and a public https URL. Instagram and Threads do not fetch \
              files through Cloudflare tunnels"
         )))
     }
 }
 
-/// Whether only the machine itself reaches this address.
 fn is_of_one_machine(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return false };
     match url.host() {
@@ -45,7 +44,7 @@ mod tests {
     static ERRORS: ErrorTable = errors::table("Threads");
 
     #[test]
-    fn from_a_machine_that_nobody_reaches_nothing_is_connected_but_what_runs_beside_it() {
+    fn unreachable_deployment_connects_only_local_fakes() {
         let check = |origin: &str, platform: &str| {
             let graph = Graph::new(HttpClients::new(AddressPolicy::PublicOnly), platform, Version::THREADS, &ERRORS);
             graph.check_reach(&CallbackUrls::of(origin, "threads")).map_err(|it| it.to_string())

@@ -1,11 +1,10 @@
-//! Messages that Meta signs: that somebody has removed the app, or wants their data
-//! deleted.
+//! Signed callbacks of Meta: a user has removed the app, or requests the deletion of their data.
 //!
-//! Facts: `signature.payload`, both in base64url without padding. The signature is
-//! HMAC-SHA256, with the app's secret, of the second part as it is written. The payload is
-//! JSON: `algorithm`, `user_id` (which the app alone knows the person by), `issued_at` in
-//! seconds. Source: `facebook-login/guides/advanced/existing-system`, "Parsing the signed
-//! request"; `app-dashboard/data-deletion-callback`.
+//! Facts: `signature.payload`, both in base64url without padding. The signature is HMAC-SHA256,
+//! with the app's secret, of the second part as it is written. The payload is JSON: `algorithm`,
+//! `user_id` (valid for this app only), `issued_at` in seconds. Source:
+//! `facebook-login/guides/advanced/existing-system`, "Parsing the signed request";
+//! `app-dashboard/data-deletion-callback`.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,18 +17,18 @@ use serde_json::Value;
 use crate::app::AppSource;
 use crate::deauthorization::{DeauthorizationCallback, InvalidCallback};
 
-/// The longest message that is read, in bytes.
+/// In bytes.
 const MOST_BYTES: usize = 8 * 1024;
 
 #[derive(Deserialize)]
 struct Payload {
     algorithm: String,
-    /// A text; a number in some messages.
+    /// A string; in some callbacks a number.
     user_id: Value,
     issued_at: Option<i64>,
 }
 
-/// What this message says, which was sent to us now.
+/// [`InvalidCallback::Forged`] if the signature or the form is invalid.
 pub(crate) async fn read(
     app: &dyn AppSource,
     message: &str,
@@ -41,10 +40,10 @@ pub(crate) async fn read(
 
 fn checked(secret: &SecretString, message: &str, now: DateTime<Utc>) -> Option<DeauthorizationCallback> {
     let (signature, payload) = message.split_once('.').filter(|_| message.len() <= MOST_BYTES)?;
-    // Some of Meta's messages are padded.
+    // Some of Meta's callbacks have padding.
     let decoded = |it: &str| URL_SAFE_NO_PAD.decode(it.trim_end_matches('=')).ok();
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose_secret().as_bytes());
-    // In a time that does not tell how much of it was right.
+    // In constant time.
     hmac::verify(&key, payload.as_bytes(), &decoded(signature)?).ok()?;
     let Payload { algorithm, user_id, issued_at } = serde_json::from_slice(&decoded(payload)?).ok()?;
     let grant = match user_id {
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_app_s_secret_has_signed_is_believed() {
+    fn callback_signed_with_the_app_secret_is_accepted() {
         let an_hour_ago = noon() - TimeDelta::hours(1);
         let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": "218471", "issued_at": an_hour_ago.timestamp() });
         let notice = DeauthorizationCallback { grant: "218471".to_owned(), at: an_hour_ago };
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forged_is_not() {
+    fn forged_callback_is_refused() {
         let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": "218471" });
         let true_one = signed("app-secret", &payload);
         let (signature, _) = true_one.split_once('.').unwrap();

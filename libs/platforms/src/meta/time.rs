@@ -1,8 +1,8 @@
-//! Times as Meta writes them.
+//! Times in Meta's format.
 
 use chrono::{DateTime, Utc};
 
-/// A time as Meta writes it, such as `2026-11-23T12:00:00+0000`.
+/// A time in Meta's format, such as `2026-11-23T12:00:00+0000`.
 pub(crate) fn read(written: &str) -> Option<DateTime<Utc>> {
     let read = DateTime::parse_from_str(written, "%Y-%m-%dT%H:%M:%S%z");
     read.or_else(|_| DateTime::parse_from_rfc3339(written)).ok().map(|it| it.to_utc())

@@ -23,8 +23,8 @@ const HOST: &str = "rupload.facebook.com";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Graph {
-    /// An upload URL of a response. The token is sent there, so it has to be Meta's upload host, or the origin of the
-    /// API, which gets the token with every call.
+    /// Checks an upload URL of a response. The token is sent there, so it has to be Meta's upload
+    /// host, or the origin of the API, which receives the token with every call.
     pub(crate) fn upload_url(&self, url: Url) -> Result<Url, CallError> {
         let is_official = url.scheme() == "https" && url.host_str() == Some(HOST) && url.port().is_none();
         let is_api = Url::parse(&self.base_url).is_ok_and(|it| it.origin() == url.origin());
@@ -32,7 +32,7 @@ impl Graph {
             return Ok(url);
         }
         let (title, host) = (self.title(), url.host_str().unwrap_or_default());
-        let message = format!("{title} named {host} for an upload, which is not its upload host");
+        let message = format!("{title} returned an upload URL at {host}, which is not its upload host");
         Err(CallError::new(ErrorKind::Unavailable, Effect::Private, message))
     }
 

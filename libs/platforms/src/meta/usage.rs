@@ -1,32 +1,31 @@
-//! How much of what may be called was called, as Meta's answers tell.
+//! Rate limit usage, from the headers of Meta's responses.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
 use serde_json::Value;
 
-/// The header about an app: percentages.
+/// The usage of the app, in percent.
 const OF_THE_APP: &str = "x-app-usage";
 
-/// The header about an account: a list of the same, by the id of the account.
+/// The usage of accounts: a list like that of the app, by account id.
 const OF_THE_ACCOUNT: &str = "x-business-use-case-usage";
 
-/// From here on, what can wait does.
+/// In percent. From here on, calls that can wait are slowed down.
 const NEAR: u64 = 80;
 
-/// How long what can wait does near the limit. Usage is that of the last hour, or day.
+/// How long they wait. Usage is that of the last hour or day.
 const SLOWLY: TimeDelta = TimeDelta::minutes(1);
 
-/// What the headers of an answer say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// The highest percentage of them all. At 100, calls are refused.
+    /// The highest percentage of all. At 100, calls are refused.
     percent: u64,
-    /// After how many minutes calls are taken again, where they are not now.
+    /// Minutes until calls are accepted again, if they are refused now.
     minutes: u64,
 }
 
 impl Usage {
-    /// What an answer's headers say; nothing is used where they say nothing.
+    /// Zero if there are no such headers.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let read = |name: &str| serde_json::from_str::<Value>(headers.get(name)?.to_str().ok()?).ok();
         let mut all = Self::default();
@@ -45,14 +44,14 @@ impl Usage {
         self.minutes = self.minutes.max(said["estimated_time_to_regain_access"].as_u64().unwrap_or(0));
     }
 
-    /// When to ask again what would be asked at `at`: later, near the limit.
+    /// When to repeat a call that would be made at `at`: later near the limit.
     pub(crate) fn not_before(self, at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
         if self.percent < NEAR { at } else { at.max(now + SLOWLY) }
     }
 }
 
-/// When calls are accepted again that were refused for too many: at most a day later, after which nothing counts any
-/// more. `None` where the headers do not say it.
+/// When calls that were refused for rate limits are accepted again: at most a day later, because
+/// nothing counts longer. `None` if the headers do not state it.
 pub(super) fn regained_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let minutes = i64::try_from(Usage::of(headers).minutes).unwrap_or(i64::MAX).min(24 * 60);
     (minutes != 0).then(|| now + TimeDelta::minutes(minutes))
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_figure_counts() {
+    fn highest_usage_counts() {
         let app = (OF_THE_APP, r#"{"call_count":28,"total_time":25,"total_cputime":91}"#);
         let account = (
             OF_THE_ACCOUNT,
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_wait_does_near_the_limit() {
+    fn calls_wait_near_the_limit() {
         let soon = noon() + TimeDelta::seconds(3);
         for (percent, expected) in [(0, soon), (79, soon), (80, noon() + SLOWLY), (100, noon() + SLOWLY)] {
             assert_eq!(Usage { percent, minutes: 0 }.not_before(soon, noon()), expected, "{percent}");
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_ends_when_meta_says_so() {
+    fn rate_limit_ends_at_the_stated_time() {
         for (minutes, expected) in [("0", None), ("19", Some(19)), ("18446744073709551615", Some(24 * 60))] {
             let said = format!(r#"{{"17":[{{"call_count":100,"estimated_time_to_regain_access":{minutes}}}]}}"#);
             let name = HeaderName::from_static(OF_THE_ACCOUNT);

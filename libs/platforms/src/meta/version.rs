@@ -2,28 +2,26 @@
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
-/// A version of the Graph API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// As addresses name it, such as `v26.0`.
+    /// As in URLs, such as `v26.0`.
     pub(crate) name: &'static str,
-    /// The day on which it ends: year, month, day. `None` where that is not announced.
+    /// The day on which it ends: year, month, day. `None` if it is not announced.
     ends: Option<(i32, u32, u32)>,
 }
 
-/// How long before the end operators are told.
+/// How long before the end operators are warned.
 const WARNING: TimeDelta = TimeDelta::days(90);
 
 impl Version {
-    /// The version that Facebook and Instagram are asked by. The newest of 2026-07-29;
-    /// its end is announced when its successor appears, and versions have lived for two
-    /// years at least.
+    /// The version for Facebook and Instagram. The newest of 2026-07-29; its end is announced when
+    /// its successor is released, and versions have lived for at least two years.
     pub(crate) const GRAPH: Self = Self { name: "v26.0", ends: Some((2028, 7, 29)) };
 
-    /// The version that Threads is asked by. It has had no other.
+    /// The version for Threads, which has had no other.
     pub(crate) const THREADS: Self = Self { name: "v1.0", ends: None };
 
-    /// What an operator is to read of it now; `None` as long as all is well.
+    /// A warning for the operator, if the version ends soon or has ended.
     pub(crate) fn warning(self, now: DateTime<Utc>) -> Option<String> {
         let (year, month, day) = self.ends?;
         let ends = NaiveDate::from_ymd_opt(year, month, day)?;
@@ -41,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_are_told_in_time_that_a_version_ends() {
+    fn operator_is_warned_before_a_version_ends() {
         let on = |day: &str| Version::GRAPH.warning(format!("{day}T12:00:00Z").parse().unwrap());
         assert_eq!(on("2028-04-29"), None);
         assert!(on("2028-04-30").is_some_and(|it| it.contains("ends on 2028-07-29")));

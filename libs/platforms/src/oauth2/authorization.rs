@@ -1,4 +1,4 @@
-//! The page on which the person decides, and its answer.
+//! The authorization page and its callback.
 
 use secrecy::ExposeSecret;
 use url::Url;
@@ -8,11 +8,11 @@ use crate::connect_flow::{AuthorizationRequest, Callback, ConnectError};
 use crate::response;
 
 /// Only the operator can correct an app that requests scopes that it may not request.
-const SCOPES_REFUSED: &str = "The platform does not let this service ask for all that it asks for. Its operator has to \
+const SCOPES_REFUSED: &str = "The platform does not allow this service to request all of its scopes. Ask the operator to \
                               compare the setting `scopes` with the scopes that the platform lists for the app.";
 
 impl Dialect {
-    /// The address of the page on which the person decides.
+    /// The URL of the authorization page.
     pub(crate) fn authorization_url(
         &self,
         mut page: Url,
@@ -35,21 +35,21 @@ impl Dialect {
         }
         pairs.extend_pairs(self.page).extend_pairs(further);
         drop(pairs);
-        // A plus sign is a blank in forms. Servers that do not read the query as one
-        // would take it for a plus sign.
+        // A plus sign means a blank in forms. Servers that do not read the query as a form would
+        // read it as a plus sign.
         let query = page.query().map(|it| it.replace('+', "%20"));
         page.set_query(query.as_deref());
         page.into()
     }
 
-    /// The code in the platform's answer, or why there is none.
+    /// The code of a callback, or why there is none.
     pub(crate) fn code_of<'a>(&self, callback: &'a Callback) -> Result<&'a str, ConnectError> {
         let answer = |name: &str| callback.query.get(name).map(String::as_str).filter(|it| !it.is_empty());
         match answer("error") {
-            None => answer("code").ok_or_else(|| ConnectError::Refused("it sent no code".to_owned())),
+            None => answer("code").ok_or_else(|| ConnectError::Refused("the response has no code".to_owned())),
             Some(error) if self.denials.contains(&error) => Err(ConnectError::Denied),
             Some(error) if self.scope_errors.contains(&error) => {
-                tracing::error!(error, "the platform does not let this deployment's app ask for all of its scopes");
+                tracing::error!(error, "the platform refused scopes that this deployment's app requests");
                 Err(ConnectError::Unsupported(SCOPES_REFUSED.to_owned()))
             }
             Some(error) => Err(ConnectError::Refused(response::shown(answer("error_description").unwrap_or(error)))),

@@ -1,4 +1,4 @@
-//! What follows when a call for tokens brings none.
+//! What follows from a token call without a token.
 
 use domain::delivery::AttemptError;
 use http::StatusCode;
@@ -7,18 +7,15 @@ use super::error_body::{TokenErrorBody, TokenErrorKind};
 use crate::connect_flow::{ConnectError, RefreshError};
 use crate::dependency_error::DependencyError;
 
-/// Why a call brought nothing.
 #[derive(Debug)]
 pub(super) enum TokenCallError {
-    /// Our id and secret are not to be had.
+    /// Our client credentials are unavailable.
     NotNow(DependencyError),
-    /// No connection was made.
     NotReached,
-    /// There is no answer.
+    /// No response.
     NotAnswered,
-    /// The platform said no.
     Refused(TokenErrorBody),
-    /// It went well, and what came back cannot be read.
+    /// A success that cannot be read.
     Unreadable,
 }
 
@@ -36,7 +33,7 @@ impl TokenCallError {
                 TokenErrorKind::Us => DependencyError.to_string(),
                 TokenErrorKind::Grant | TokenErrorKind::Request | TokenErrorKind::Passing => refused.words,
             },
-            Self::Unreadable => "the platform's answer was not in the expected form".to_owned(),
+            Self::Unreadable => "the platform sent an invalid response".to_owned(),
         }
     }
 }
@@ -47,8 +44,8 @@ impl From<DependencyError> for TokenCallError {
     }
 }
 
-/// The person reads a reason that will not change, and is told to try again where
-/// the failure may pass.
+/// The user reads a reason that will not change. For a temporary error, the user is asked to try
+/// again.
 impl From<TokenCallError> for ConnectError {
     fn from(failure: TokenCallError) -> Self {
         match failure {
@@ -71,7 +68,7 @@ impl From<TokenCallError> for RefreshError {
     }
 }
 
-/// What follows for a revocation, which may be repeated.
+/// For a revocation, which may be repeated.
 impl From<TokenCallError> for AttemptError {
     fn from(failure: TokenCallError) -> Self {
         match failure {
@@ -87,7 +84,7 @@ impl From<TokenCallError> for AttemptError {
             TokenCallError::NotNow(_) | TokenCallError::NotReached => {
                 Self::RetryLater { retry_at: None, reason: failure.reason() }
             }
-            // A server that has answered has stopped working on the call.
+            // A server that has responded has stopped working on the call.
             TokenCallError::Refused(_) | TokenCallError::Unreadable => {
                 Self::Unknown { may_still_run: false, retry_at: None, reason: failure.reason() }
             }

@@ -1,4 +1,4 @@
-//! What a platform's OAuth does in its own way, as data.
+//! How a platform's OAuth differs from the RFCs, as data.
 
 use reqwest::RequestBuilder;
 use secrecy::{ExposeSecret, SecretString};
@@ -6,91 +6,86 @@ use url::form_urlencoded;
 
 use crate::account::Credentials;
 
-/// What a platform's OAuth does in its own way. An adapter writes what differs:
-/// `Dialect { pkce: false, scope_separator: ",", ..Dialect::STANDARD }`.
+/// How a platform's OAuth differs from the RFCs. An adapter states only the differences: `Dialect {
+/// pkce: false, scope_separator: ",", ..Dialect::STANDARD }`.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
-    /// The parameter that names our app.
+    /// The parameter with our client id.
     pub client_id: &'static str,
-    /// What stands between two scopes when they are asked for. In answers, blanks
-    /// and commas are understood everywhere.
+    /// Between scopes in requests. In responses, blanks and commas are accepted on every platform.
     pub scope_separator: &'static str,
-    /// Whether the platform is sent a challenge and its verifier.
+    /// Whether PKCE is used.
     pub pkce: bool,
-    /// What the page on which the person decides is told beside the usual.
+    /// Additional parameters of the authorization page.
     pub page: &'static [(&'static str, &'static str)],
     pub code: TokenCall,
-    /// A token that lasts, for the one that a code brought.
+    /// Exchanges the token of a code for a long-lived one.
     pub lengthening: Option<TokenCall>,
-    /// A token for one that ends.
+    /// Refreshes a token.
     pub renewal: TokenCall,
-    /// The end of a grant.
+    /// Revokes a grant.
     pub revocation: TokenCall,
-    /// The values of `error` by which the page says that the person declined.
+    /// The values of `error` in the callback which mean that the user denied access.
     pub denials: &'static [&'static str],
-    /// The values of `error` with which the page reports that our app may not request one of the scopes. The person is
-    /// asked nothing then.
+    /// The values of `error` in the callback which mean that our app may not request one of the
+    /// scopes. The user is not asked then.
     pub scope_errors: &'static [&'static str],
-    /// The codes of errors that say that a grant is gone. No other failure does:
-    /// they ask the person to connect the account again.
+    /// The error codes which mean that a grant has ended, so that the user has to reconnect the
+    /// account. No other error has this effect.
     pub gone: &'static [&'static str],
-    /// The codes of errors that say that the id or secret of our app is wrong.
+    /// The error codes which mean that the id or secret of our app is wrong.
     pub ours: &'static [&'static str],
-    /// The codes of errors that may pass, beside those of RFC 6749, whatever the
-    /// status.
+    /// The codes of temporary errors in addition to those of RFC 6749, with any status.
     pub passing: &'static [&'static str],
 }
 
-/// How a token is asked for.
+/// A token call.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenCall {
-    /// The value of `grant_type`; `None` where there is no such parameter.
+    /// The value of `grant_type`; `None` if the platform has no such parameter.
     pub grant_type: Option<&'static str>,
-    /// The parameter that brings what is exchanged.
+    /// The parameter with the code or token to exchange.
     pub parameter: &'static str,
-    /// Which of an account's tokens that is, where it is one.
+    /// Which token of the account `parameter` has, if it has one.
     pub of: Of,
-    /// Where parameters stand.
     pub carried: Carried,
-    /// How we say who we are.
+    /// How our app authenticates.
     pub client: ClientAuth,
-    /// What is sent beside the usual.
+    /// Additional parameters.
     pub further: &'static [(&'static str, &'static str)],
 }
 
-/// Which of an account's tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// The one that is sent with calls.
+    /// The token that calls send.
     Access,
-    /// The one that is exchanged for others.
+    /// The token that is exchanged for new ones.
     Refresh,
 }
 
-/// Where the parameters of a call stand.
+/// Where a call has its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
-    /// In the body, as a form.
     Form,
-    /// In the query of a GET.
+    /// In the query of a GET request.
     Query,
 }
 
-/// How our app proves that it is us.
+/// How our app authenticates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientAuth {
     /// Id and secret in the `Authorization` header.
     Basic,
-    /// Both among the parameters.
+    /// Id and secret as parameters.
     Body,
-    /// The secret alone.
+    /// The secret only.
     Secret,
-    /// The id alone: our app has no secret (RFC 6749, section 2.1).
+    /// The id only: our app has no secret (RFC 6749, section 2.1).
     Public,
     None,
 }
 
-/// Our app, as a platform knows it.
+/// Our app, as the platform knows it.
 #[derive(Clone, Copy)]
 pub(crate) struct Us<'a> {
     pub(crate) client_id: &'a str,
@@ -98,8 +93,7 @@ pub(crate) struct Us<'a> {
 }
 
 impl Dialect {
-    /// What the RFCs say, with the id and secret in the body, as most platforms
-    /// have them.
+    /// As in the RFCs, with id and secret in the body, which most platforms accept.
     pub const STANDARD: Self = Self {
         client_id: "client_id",
         scope_separator: " ",
@@ -116,7 +110,7 @@ impl Dialect {
         passing: &[],
     };
 
-    /// The same with this way to say who we are in every call.
+    /// Uses this client authentication for every call.
     #[must_use]
     pub const fn with_client(self, client: ClientAuth) -> Self {
         Self {
@@ -127,7 +121,7 @@ impl Dialect {
         }
     }
 
-    /// A request for a call, with everything that this dialect has in it.
+    /// Adds the parameters and the authentication of a call to a request.
     pub(crate) fn fill(
         &self,
         request: RequestBuilder,
@@ -188,12 +182,12 @@ impl TokenCall {
     pub const REFRESH: Self =
         Self { grant_type: Some("refresh_token"), parameter: "refresh_token", of: Of::Refresh, ..Self::CODE };
 
-    /// RFC 7009, section 2.1, of the refresh token where there is one: it lives
-    /// longer, and either ends the whole grant.
+    /// RFC 7009, section 2.1. Sends the refresh token if there is one: it lives longer, and either
+    /// token ends the whole grant.
     pub const REVOCATION: Self = Self { grant_type: None, parameter: "token", of: Of::Refresh, ..Self::CODE };
 
-    /// A GET that exchanges an access token for one that lasts longer, as Meta's
-    /// platforms have it.
+    /// A GET request that exchanges an access token for one that lasts longer, as on Meta's
+    /// platforms.
     pub const fn longer(grant_type: &'static str, parameter: &'static str) -> Self {
         Self { grant_type: Some(grant_type), parameter, carried: Carried::Query, ..Self::CODE }
     }

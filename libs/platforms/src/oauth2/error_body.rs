@@ -1,4 +1,4 @@
-//! What it means when a platform refuses a call for tokens.
+//! The meaning of error responses to token calls.
 
 use chrono::{DateTime, Utc};
 use http::StatusCode;
@@ -7,45 +7,43 @@ use serde_json::Value;
 use super::dialect::Dialect;
 use crate::response;
 
-/// An answer that is a refusal.
+/// An error response.
 #[derive(Debug)]
 pub(super) struct TokenErrorBody {
     blame: TokenErrorKind,
     code: Option<String>,
     /// For the user.
     pub(super) words: String,
-    /// When the platform wants to be asked again.
+    /// When the platform accepts calls again.
     pub(super) retry_at: Option<DateTime<Utc>>,
     pub(super) status: StatusCode,
 }
 
-/// What a refusal is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenErrorKind {
-    /// The code or token is of no use any more.
+    /// The code or token is no longer valid.
     Grant,
     /// The id or secret of our app is wrong.
     Us,
-    /// Something else that will be the same next time.
+    /// Any other error that will not change.
     Request,
-    /// Something that may pass.
+    /// A temporary error.
     Passing,
 }
 
-/// The statuses of requests that may be taken later.
+/// Statuses of temporary errors.
 const PASSING: [StatusCode; 3] = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS];
 
-/// The codes of errors that may pass (RFC 6749, section 4.1.2.1), whatever the
-/// status.
+/// Codes of temporary errors with any status (RFC 6749, section 4.1.2.1).
 const PASSING_CODES: [&str; 3] = ["temporarily_unavailable", "server_error", "slow_down"];
 
-/// The code of errors about a token that is sent (RFC 6750, section 3.1), whatever the
-/// status: some platforms say so of one that is to be revoked and has ended.
+/// The code of errors about a token that is sent, with any status (RFC 6750, section 3.1). Some
+/// platforms send it when a token to be revoked has already ended.
 const OF_A_TOKEN: &str = "invalid_token";
 
 impl TokenErrorBody {
-    /// Reads an answer; `None` when it is no refusal. Some platforms refuse with 200
-    /// and an `error`.
+    /// `None` if the response is no error. Some platforms send errors with status 200 and an
+    /// `error`.
     pub(super) fn read(
         dialect: &Dialect,
         status: StatusCode,
@@ -71,7 +69,7 @@ impl TokenErrorBody {
         self.blame
     }
 
-    /// Whether there is nothing left to be given back.
+    /// Whether nothing is left to revoke.
     pub(super) fn is_of_an_ended_grant(&self) -> bool {
         self.blame == TokenErrorKind::Grant || self.code.as_deref() == Some(OF_A_TOKEN)
     }
@@ -87,7 +85,7 @@ fn code(value: &Value) -> Option<String> {
 
 fn blame(dialect: &Dialect, status: StatusCode, code: Option<&str>) -> TokenErrorKind {
     let is_one_of = |codes: &[&str]| code.is_some_and(|it| codes.contains(&it));
-    // Whatever stands in an outage's page, it is not believed that a grant is gone.
+    // A page of an outage does not prove that a grant has ended, whatever it contains.
     if status.is_server_error() || PASSING.contains(&status) || is_one_of(&PASSING_CODES) || is_one_of(dialect.passing)
     {
         TokenErrorKind::Passing
@@ -96,7 +94,7 @@ fn blame(dialect: &Dialect, status: StatusCode, code: Option<&str>) -> TokenErro
     } else if is_one_of(dialect.gone) {
         TokenErrorKind::Grant
     } else if status == StatusCode::UNAUTHORIZED && code != Some(OF_A_TOKEN) {
-        // At these addresses, it is about the id and secret, not about a token.
+        // At token endpoints, it is about the id and secret, not about a token.
         TokenErrorKind::Us
     } else if status.is_client_error() || status.is_success() {
         TokenErrorKind::Request

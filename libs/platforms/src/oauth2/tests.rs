@@ -38,10 +38,10 @@ fn tokens(answer: &Value) -> Result<Tokens, NoTokens> {
     Tokens::read(answer.to_string().as_bytes())
 }
 
-/// As `TikTok` has it.
+/// Like `TikTok`.
 const KEYS: Dialect = Dialect { client_id: "client_key", scope_separator: ",", pkce: false, ..Dialect::STANDARD };
 
-/// As Reddit has it.
+/// Like Reddit.
 const BASIC: Dialect = Dialect {
     page: &[("duration", "permanent")],
     revocation: TokenCall { further: &[("token_type_hint", "refresh_token")], ..TokenCall::REVOCATION },
@@ -50,10 +50,10 @@ const BASIC: Dialect = Dialect {
 }
 .with_client(ClientAuth::Basic);
 
-/// As Matrix has it.
+/// Like Matrix.
 const PUBLIC: Dialect = Dialect::STANDARD.with_client(ClientAuth::Public);
 
-/// As Instagram has it.
+/// Like Instagram.
 const LENGTHENED: Dialect = Dialect {
     pkce: false,
     scope_separator: ",",
@@ -67,7 +67,7 @@ const LENGTHENED: Dialect = Dialect {
 };
 
 #[tokio::test]
-async fn the_page_is_told_what_each_platform_wants_to_know() {
+async fn authorization_url_follows_the_dialect() {
     let server = Server::start().await;
     let url = async |dialect, further: &[(&str, &str)]| {
         server.oauth(dialect).authorization_url(&request(), SCOPES, further).await.unwrap()
@@ -86,7 +86,7 @@ async fn the_page_is_told_what_each_platform_wants_to_know() {
 }
 
 #[tokio::test]
-async fn a_code_is_brought_as_each_platform_wants_it() {
+async fn code_exchange_follows_the_dialect() {
     const REDIRECT: &str = "http://us/connect/callback/example";
     for (dialect, sent) in [
         (
@@ -123,7 +123,7 @@ async fn a_code_is_brought_as_each_platform_wants_it() {
 }
 
 #[tokio::test]
-async fn a_short_token_is_exchanged_for_one_that_lasts_and_that_is_extended() {
+async fn short_token_is_exchanged_for_a_long_lived_one_and_extended() {
     let server = Server::start().await;
     server.answers(
         200,
@@ -154,7 +154,7 @@ async fn a_short_token_is_exchanged_for_one_that_lasts_and_that_is_extended() {
 }
 
 #[tokio::test]
-async fn a_renewal_keeps_what_does_not_come_back() {
+async fn refresh_keeps_fields_that_the_response_omits() {
     let server = Server::start().await;
     server.answers(200, json!({"access_token": "a2", "refresh_token": "", "expires_in": 60}));
     server.answers(200, json!({"access_token": "a3", "refresh_token": "r3"}));
@@ -174,12 +174,12 @@ async fn a_renewal_keeps_what_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault() {
+async fn grant_ends_only_with_a_documented_code_of_the_platform() {
     use Dialect as D;
     const STRICT: Dialect = Dialect { gone: &["invalid_grant", "invalid_request"], ..Dialect::STANDARD };
     for (dialect, status, answer, outcome) in [
         (&D::STANDARD, 400, json!({"error": "invalid_grant", "error_description": "it\nended"}), "gone: itended"),
-        // Tumblr says it with 401, TikTok and Reddit with 200.
+        // Tumblr sends it with 401, TikTok and Reddit with 200.
         (&D::STANDARD, 401, json!({"error": "invalid_grant"}), "gone: invalid_grant"),
         (&D::STANDARD, 200, json!({"error": "invalid_grant", "access_token": "a"}), "gone: invalid_grant"),
         (&LENGTHENED, 400, json!({"error": {"message": "expired", "code": 190}}), "gone: expired"),
@@ -190,19 +190,19 @@ async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault(
         (&D::STANDARD, 400, json!({"error": "unauthorized_client"}), "ours"),
         (&D::STANDARD, 200, json!({"ok": false, "error": "invalid_client"}), "ours"),
         (&D::STANDARD, 401, json!({"message": "Unauthorized"}), "ours"),
-        // It is about a token (RFC 6750, section 3.1), and not the word for one that is exchanged.
+        // It is about a sent token (RFC 6750, section 3.1), not about one that is exchanged.
         (&D::STANDARD, 401, json!({"error": "invalid_token"}), "unreachable: invalid_token"),
         (&D::STANDARD, 500, json!({"error": "invalid_grant"}), "unreachable: invalid_grant"),
         (&D::STANDARD, 429, json!({"error": "invalid_grant"}), "unreachable: invalid_grant"),
         (&D::STANDARD, 503, json!("busy"), "unreachable: it answered 503 Service Unavailable"),
         (&D::STANDARD, 302, json!({}), "unreachable: it answered 302 Found"),
-        (&D::STANDARD, 200, json!({}), "unreachable: the platform's answer was not in the expected form"),
-        (&D::STANDARD, 200, json!("welcome"), "unreachable: the platform's answer was not in the expected form"),
+        (&D::STANDARD, 200, json!({}), "unreachable: the platform sent an invalid response"),
+        (&D::STANDARD, 200, json!("welcome"), "unreachable: the platform sent an invalid response"),
         (
             &D::STANDARD,
             200,
             json!({"access_token": "x".repeat(300_000)}),
-            "unreachable: the platform's answer was not in the expected form",
+            "unreachable: the platform sent an invalid response",
         ),
     ] {
         let server = Server::start().await;
@@ -231,8 +231,8 @@ async fn a_connect_flow_ends_with_the_reason() {
         (vec![("error", "access_denied")], 0, json!(null), "Denied"),
         (vec![("error", "user_cancelled_login"), ("code", "c")], 0, json!(null), "Denied"),
         (vec![("error", "bad"), ("error_description", "no\r\nway")], 0, json!(null), "Refused(\"noway\")"),
-        (vec![], 0, json!(null), "Refused(\"it sent no code\")"),
-        (vec![("code", "")], 0, json!(null), "Refused(\"it sent no code\")"),
+        (vec![], 0, json!(null), "Refused(\"the response has no code\")"),
+        (vec![("code", "")], 0, json!(null), "Refused(\"the response has no code\")"),
         (vec![("code", "c")], 400, json!({"error": "invalid_grant"}), "Refused(\"invalid_grant\")"),
         (vec![("code", "c")], 400, json!({"message": "Bad"}), "Refused(\"Bad\")"),
         (vec![("code", "c")], 401, json!({"error": "invalid_client"}), "Unreachable"),
@@ -256,7 +256,7 @@ async fn a_connect_flow_ends_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_grant_is_given_back_and_one_that_ended_is_as_good_as_that() {
+async fn grant_is_revoked_and_an_ended_one_counts_as_revoked() {
     const ACCESS: Dialect = Dialect { revocation: TokenCall { of: Of::Access, ..TokenCall::REVOCATION }, ..KEYS };
     for (status, answer, outcome) in [
         (200, json!({}), "Ok(())"),
@@ -291,7 +291,7 @@ async fn a_grant_is_given_back_and_one_that_ended_is_as_good_as_that() {
 }
 
 #[tokio::test]
-async fn where_nobody_answers_nothing_is_said_to_be_gone() {
+async fn missing_response_does_not_end_a_grant() {
     let server = Server::start().await;
     let cut = server.oauth(&Dialect::STANDARD);
     assert!(matches!(cut.refresh(&credentials(), noon()).await, Err(RefreshError::Unreachable(_))));

@@ -1,4 +1,4 @@
-//! The answer of a call for tokens.
+//! The response of a token call.
 
 use std::fmt;
 
@@ -9,32 +9,29 @@ use serde_json::{Map, Value};
 
 use crate::account::Credentials;
 
-/// The longest token that is taken, in bytes. Platforms announce up to 2,048.
+/// In bytes. Platforms announce up to 2,048.
 const MAX_TOKEN: usize = 8 * 1024;
 
-/// The longest life that is believed; a longer one does not end.
+/// A token with a longer lifetime counts as one that does not expire.
 const MAX_LIFE: TimeDelta = TimeDelta::days(50 * 365);
 
-/// The most scopes that are kept, and their longest name in bytes.
+/// The most scopes that are kept, and the length of each in bytes.
 const MAX_SCOPES: (usize, usize) = (100, 200);
 
-/// Tokens. Printing them shows only the names of what came along.
+/// `Debug` prints only the names of the response's fields.
 #[derive(Clone, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct Tokens {
-    /// Sent with every call.
     pub access_token: SecretString,
-    /// Exchanged for others, where one came.
+    /// `None` if the response has none.
     pub refresh_token: Option<SecretString>,
     expires_in: Option<TimeDelta>,
     scopes: Option<Vec<String>>,
-    /// The whole answer.
     answer: Map<String, Value>,
 }
 
-/// There is no token in an answer that has to have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the answer has no token")]
+#[error("the response has no token")]
 pub struct NoTokens;
 
 impl fmt::Debug for Tokens {
@@ -48,12 +45,12 @@ impl Tokens {
         serde_json::from_slice(answer).map_err(|_| NoTokens)
     }
 
-    /// What came along under this name. It may be as secret as a token.
+    /// A field of the response. It may be as secret as a token.
     pub fn field(&self, name: &str) -> Option<&Value> {
         self.answer.get(name)
     }
 
-    /// The same as text. Ids that are numbers keep all their digits.
+    /// A field as text. Numeric ids keep all digits.
     pub fn text(&self, name: &str) -> Option<String> {
         match self.field(name)? {
             Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -62,32 +59,31 @@ impl Tokens {
         }
     }
 
-    /// What was granted. A platform may leave that out when it is all that was
-    /// `asked` for (RFC 6749, section 5.1).
+    /// The granted scopes. A platform may omit them if they equal those that were `asked` for (RFC
+    /// 6749, section 5.1).
     pub fn granted(&self, asked: &[&str]) -> Vec<String> {
         self.scopes.clone().unwrap_or_else(|| asked.iter().map(|it| (*it).to_owned()).collect())
     }
 
-    /// The credentials of an account that was connected just now. `extra` is the
-    /// adapter's own.
+    /// The credentials of a new account, with the adapter's own `extra`.
     pub fn credentials(self, extra: Option<SecretString>, now: DateTime<Utc>) -> Credentials {
         let (expires_at, refresh_expires_at) = (self.ends_at(now), self.refresh_ends_at(now));
         let refresh_token = self.refresh_token;
         Credentials { refresh_token, expires_at, refresh_expires_at, extra, ..Credentials::new(self.access_token) }
     }
 
-    /// The credentials of an account after a renewal. The refresh token is kept when
-    /// none came, and so is everything that is not about tokens.
+    /// The credentials of an account after a refresh. The refresh token is kept if the response has
+    /// none, and so is everything that is not about tokens.
     pub fn renewed(self, old: &Credentials, now: DateTime<Utc>) -> Credentials {
         let expires_at = self.ends_at(now);
-        // A refresh token that came ends when it says so, or nobody says.
+        // A new refresh token has its own expiry, or none is known.
         let kept = self.refresh_token.is_none().then_some(old.refresh_expires_at).flatten();
         let refresh_expires_at = self.refresh_ends_at(now).or(kept);
         let refresh_token = self.refresh_token.or_else(|| old.refresh_token.clone());
         Credentials { access_token: self.access_token, refresh_token, expires_at, refresh_expires_at, ..old.clone() }
     }
 
-    /// These, with what came along with those before that are not given any more.
+    /// These tokens, with the fields of the earlier response that this one omits.
     pub(super) fn beside(mut self, before: Self) -> Self {
         for (name, value) in before.answer {
             self.answer.entry(name).or_insert(value);
@@ -101,8 +97,8 @@ impl Tokens {
         now.checked_add_signed(self.expires_in?)
     }
 
-    /// When the refresh token ends, under the names that platforms have for it
-    /// (LinkedIn and Pinterest the first, `TikTok` the second).
+    /// When the refresh token expires. LinkedIn and Pinterest use the first name, `TikTok` the
+    /// second.
     fn refresh_ends_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let said = ["refresh_token_expires_in", "refresh_expires_in"].iter().find_map(|it| self.field(it));
         now.checked_add_signed(lasting(said?)?)
@@ -126,8 +122,7 @@ impl TryFrom<Value> for Tokens {
     }
 }
 
-/// The object with the token, which some platforms put into another one, or into a
-/// list in it.
+/// The object with the token, which some platforms nest in another object, or in a list in it.
 fn unwrapped(answer: Value) -> Option<Map<String, Value>> {
     let Value::Object(mut object) = answer else { return None };
     if object.contains_key("access_token") {
@@ -143,19 +138,20 @@ fn unwrapped(answer: Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// Whether this can stand in a header (RFC 6749, appendix A.12), and be kept.
+/// Whether the value may be sent in a header (RFC 6749, appendix A.12), and is short enough to be
+/// stored.
 fn is_token(it: &str) -> bool {
     it.len() <= MAX_TOKEN && it.bytes().all(|it| (0x20..=0x7e).contains(&it))
 }
 
-/// How long a token lasts. Zero is said of tokens that do not end. One that has
-/// ended is refused by the platform, which is soon enough.
+/// The lifetime of a token. Zero means that it does not expire. If it has expired in fact, the
+/// platform refuses it, which is early enough.
 fn lasting(value: &Value) -> Option<TimeDelta> {
     let seconds = seconds(value).filter(|it| 0 < *it)?;
     TimeDelta::try_seconds(seconds).filter(|it| *it <= MAX_LIFE)
 }
 
-/// A number of seconds, which some platforms write as text, or with a fraction.
+/// A number of seconds, which some platforms send as text or with a fraction.
 fn seconds(value: &Value) -> Option<i64> {
     match value {
         #[expect(clippy::cast_possible_truncation, reason = "it is limited to what fits, and rounded down")]
@@ -165,8 +161,8 @@ fn seconds(value: &Value) -> Option<i64> {
     }
 }
 
-/// Scopes, in a list, or with blanks or commas between them. `None` when there are
-/// none, as if they had been left out.
+/// A list, or a text with blanks or commas between the scopes. `None` if there are none, as if the
+/// field were missing.
 fn scopes(value: &Value) -> Option<Vec<String>> {
     let (most, longest) = MAX_SCOPES;
     let split = |text: &str| {

@@ -1,4 +1,4 @@
-//! What is asked for, and what is passed on without asking.
+//! Which pictures are requested, and which files are sent unchanged.
 
 use std::io::Cursor;
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ use crate::recognition::NoOtherClaims;
 
 const BOUNDS: PictureBounds = PictureBounds::new(20_000, 100);
 
-/// One file, and what is asked of it.
+/// One file, and the fitted picture that is requested of it.
 struct Fixture {
     bytes: Vec<u8>,
     bounds: PictureBounds,
@@ -37,7 +37,7 @@ impl Fixture {
         *self.asked.lock().unwrap()
     }
 
-    /// A look at this file, so many seconds after noon.
+    /// Looks for this file, so many seconds after noon.
     async fn look(&self, mime_type: MimeType, awaited: Option<Awaited>, seconds: i64) -> Result<Look, AttemptError> {
         let file = self.file(mime_type);
         let (profile, credentials) = somebody();
@@ -96,7 +96,7 @@ fn job<'a>(
         options: Options::NONE,
         reference: "1",
         progress: None,
-        doubted: false,
+        may_have_published: false,
         publish_at: noon() + TimeDelta::minutes(2),
         called_at: noon(),
         files,
@@ -112,7 +112,7 @@ fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_fits_and_is_only_a_picture_is_passed_on_as_it_is() {
+async fn fitting_picture_without_metadata_is_sent_unchanged() {
     for (mime, format) in [(MimeType::Png, ImageFormat::Png), (MimeType::Jpeg, ImageFormat::Jpeg)] {
         let desk = Fixture::with(picture(100, 60, format));
 
@@ -124,7 +124,7 @@ async fn what_fits_and_is_only_a_picture_is_passed_on_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_or_would_tell_more_is_asked_for() {
+async fn large_picture_or_metadata_requests_a_fitted_one() {
     let place = b"\xFF\xE1\0\x10Exif\0\0MM\0\x2A\0\0\0\x08";
     let plain = picture(10, 10, ImageFormat::Jpeg);
     let telling = [&plain[..2], &place[..], &plain[2..]].concat();
@@ -143,7 +143,7 @@ async fn what_does_not_fit_or_would_tell_more_is_asked_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_jpeg_or_needs_borders_is_asked_for_where_it_has_to_be_so() {
+async fn other_format_or_ratio_requests_a_fitted_picture() {
     let square = Borders { min: Ratio::hundredths(100), max: Ratio::hundredths(100) };
     for (format, mime, width, bounds, is_asked) in [
         (ImageFormat::Jpeg, MimeType::Jpeg, 10, BOUNDS.jpeg(), false),
@@ -158,7 +158,7 @@ async fn what_is_no_jpeg_or_needs_borders_is_asked_for_where_it_has_to_be_so() {
 }
 
 #[tokio::test]
-async fn a_picture_is_looked_for_ever_less_often_and_asked_for_again_only_late() {
+async fn picture_is_polled_less_often_and_requested_again_late() {
     let desk = Fixture::with(picture(10, 10, ImageFormat::WebP));
     let (mut awaited, mut seconds, mut waits) = (None, 0, Vec::new());
     while seconds < 6 * 60 {
@@ -180,7 +180,7 @@ async fn a_picture_is_looked_for_ever_less_often_and_asked_for_again_only_late()
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_with_the_place_of_the_file() {
+async fn refusal_names_the_file() {
     let desk = Fixture::with(picture(10, 10, ImageFormat::WebP));
     *desk.answer.lock().unwrap() = Some(FittedPicture::Refused("the file is damaged".to_owned()));
     let refused = desk.look(MimeType::Webp, None, 0).await.err();
@@ -189,7 +189,7 @@ async fn a_refusal_is_told_with_the_place_of_the_file() {
 }
 
 #[tokio::test]
-async fn a_picture_says_whether_it_is_longer() {
+async fn picture_header_states_its_size() {
     for (bytes, expected) in [
         (picture(101, 10, ImageFormat::Png), true),
         (picture(100, 10, ImageFormat::Png), false),

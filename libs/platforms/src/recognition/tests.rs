@@ -27,7 +27,7 @@ struct Account {
     posts: Vec<Post>,
     page: usize,
     knows_pages: bool,
-    /// Whether its list says all there is of a post.
+    /// Whether a list entry is sufficient to compare a post.
     tells_all: bool,
 }
 
@@ -85,7 +85,7 @@ fn ids(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|it| (*it).to_owned()).collect()
 }
 
-/// What is found, in a word and with its id.
+/// The result in one word, with its id.
 async fn found(account: &Account, before: &[&str], others: &[&str]) -> String {
     found_with(account, before, Claimed { ours: Vec::new(), others: ids(others) }).await
 }
@@ -93,102 +93,102 @@ async fn found(account: &Account, before: &[&str], others: &[&str]) -> String {
 async fn found_with(account: &Account, before: &[&str], claims: Claimed) -> String {
     match look_for(account, &ids(before), &claims, noon()).await.unwrap() {
         Found::Public(it) => format!("public {}", it.platform_post_id),
-        Found::Recognised(it) => format!("recognised {}", it.platform_post_id),
-        Found::NotThere => "not there".to_owned(),
-        Found::Unclear { .. } => "unclear".to_owned(),
+        Found::Candidate(it) => format!("candidate {}", it.platform_post_id),
+        Found::NotPublished => "not published".to_owned(),
+        Found::Pending { .. } => "pending".to_owned(),
     }
 }
 
 use PostMatch::{Doubtful, It, Other, Same};
 
 #[tokio::test]
-async fn only_what_is_newer_than_before_and_nobody_elses_is_looked_at() {
+async fn only_newer_unclaimed_posts_are_compared() {
     for (posts, before, others, expected) in [
-        (&[("3", Same), ("2", Other), ("1", Same)][..], &["1"][..], &[][..], "recognised 3"),
-        (&[("3", Same), ("2", Other), ("1", Same)], &["1"], &["3"], "not there"),
+        (&[("3", Same), ("2", Other), ("1", Same)][..], &["1"][..], &[][..], "candidate 3"),
+        (&[("3", Same), ("2", Other), ("1", Same)], &["1"], &["3"], "not published"),
         (&[("3", Same), ("2", It), ("1", Other)], &["1"], &[], "public 2"),
-        (&[("3", Same), ("2", Same)], &["1"], &["2"], "recognised 3"),
-        (&[("3", Same), ("2", Same), ("1", Other)], &["1"], &[], "recognised 2"),
-        (&[("2", Doubtful), ("1", Same)], &["1"], &[], "unclear"),
-        (&[("2", Doubtful), ("1", Same)], &["1"], &["2"], "not there"),
-        (&[("3", Doubtful), ("2", Same)], &[], &[], "recognised 2"),
-        (&[("1", Same)], &["1"], &[], "not there"),
-        (&[], &[], &[], "not there"),
-        (&[("1", Same)], &[], &[], "recognised 1"),
+        (&[("3", Same), ("2", Same)], &["1"], &["2"], "candidate 3"),
+        (&[("3", Same), ("2", Same), ("1", Other)], &["1"], &[], "candidate 2"),
+        (&[("2", Doubtful), ("1", Same)], &["1"], &[], "pending"),
+        (&[("2", Doubtful), ("1", Same)], &["1"], &["2"], "not published"),
+        (&[("3", Doubtful), ("2", Same)], &[], &[], "candidate 2"),
+        (&[("1", Same)], &["1"], &[], "not published"),
+        (&[], &[], &[], "not published"),
+        (&[("1", Same)], &[], &[], "candidate 1"),
     ] {
         assert_eq!(found(&account(posts), before, others).await, expected, "{posts:?} {before:?} {others:?}");
     }
 }
 
 #[tokio::test]
-async fn what_was_removed_or_pinned_since_hides_nothing() {
-    // Of what was there, all but "1" was removed; "0" was further down then.
+async fn removed_or_pinned_posts_hide_no_newer_post() {
+    // Of the earlier posts, all but "1" were removed; "0" was further down then.
     let removed = account(&[("9", Same), ("1", Other), ("0", Same)]);
-    assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "recognised 9");
+    assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "candidate 9");
     let removed = account(&[("9", Other), ("1", Other), ("0", Same)]);
-    assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "not there");
-    // A pinned one is listed before what is newer.
+    assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "not published");
+    // A pinned post is listed before newer ones.
     let pinned = account(&[("1", Other), ("9", Same), ("3", Other), ("2", Other)]);
-    assert_eq!(found(&pinned, &["3", "2", "1"], &[]).await, "recognised 9");
+    assert_eq!(found(&pinned, &["3", "2", "1"], &[]).await, "candidate 9");
 }
 
 #[tokio::test]
-async fn pages_are_read_back_to_what_was_there() {
+async fn pages_are_read_until_a_known_post() {
     let mut long = account(&[]);
     long.posts = (0..150).rev().map(|id| Post { id: id.to_string(), likeness: Other }).collect();
     long.posts[90].likeness = Same;
 
-    assert_eq!(found(&long, &["10"], &[]).await, "unclear", "too many to compare");
-    assert_eq!(found(&long, &["50"], &[]).await, "recognised 59", "the oldest are compared first");
+    assert_eq!(found(&long, &["10"], &[]).await, "pending", "too many to compare");
+    assert_eq!(found(&long, &["50"], &[]).await, "candidate 59", "the oldest are compared first");
     let others: Vec<String> = (0..150).map(|it| it.to_string()).filter(|it| *it != "59").collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    assert_eq!(found(&long, &["10"], &others).await, "recognised 59");
+    assert_eq!(found(&long, &["10"], &others).await, "candidate 59");
     long.page = 20;
-    assert_eq!(found(&long, &["10"], &others).await, "recognised 59");
+    assert_eq!(found(&long, &["10"], &others).await, "candidate 59");
     long.posts[90].likeness = Other;
-    assert_eq!(found(&long, &["10"], &others).await, "unclear", "not everything since was read");
-    assert_eq!(found(&long, &["50"], &others).await, "not there");
+    assert_eq!(found(&long, &["10"], &others).await, "pending", "not everything since was read");
+    assert_eq!(found(&long, &["50"], &others).await, "not published");
 }
 
 #[tokio::test]
-async fn what_was_claimed_before_a_worker_died_is_ours() {
+async fn post_claimed_before_a_crash_is_ours() {
     let account = account(&[("3", Same), ("2", Same), ("1", Other)]);
     let claims = Claimed { ours: ids(&["3"]), others: Vec::new() };
     assert_eq!(found_with(&account, &["1"], claims).await, "public 3");
 }
 
 #[tokio::test]
-async fn an_account_that_suddenly_shows_nothing_says_nothing() {
-    assert_eq!(found(&account(&[]), &["1"], &[]).await, "unclear");
+async fn suddenly_empty_list_decides_nothing() {
+    assert_eq!(found(&account(&[]), &["1"], &[]).await, "pending");
 }
 
 #[tokio::test]
-async fn a_listing_that_begins_again_has_ended() {
+async fn list_that_starts_again_has_ended() {
     let mut account = account(&[("3", Other), ("2", Other)]);
     account.knows_pages = false;
-    assert_eq!(found(&account, &["1"], &[]).await, "not there", "what was there was removed");
+    assert_eq!(found(&account, &["1"], &[]).await, "not published", "what was there was removed");
 
-    // It lists as many as it ever does, and what was there is not among them.
+    // The list is as long as before, and none of the earlier posts is in it.
     account.posts = (0..20).rev().map(|id| Post { id: format!("new {id}"), likeness: Other }).collect();
     account.page = 20;
-    assert_eq!(found(&account, &["1"], &[]).await, "unclear");
+    assert_eq!(found(&account, &["1"], &[]).await, "pending");
 }
 
 #[tokio::test]
-async fn nothing_is_said_while_our_own_store_is_away() {
+async fn unavailable_claims_decide_nothing() {
     let account = account(&[("2", Same), ("1", Other)]);
     let found = look_for(&account, &ids(&["1"]), &Down, noon()).await.unwrap();
-    assert!(matches!(found, Found::Unclear { .. }), "{found:?}");
+    assert!(matches!(found, Found::Pending { .. }), "{found:?}");
 }
 
 #[tokio::test]
-async fn a_list_that_says_all_there_is_decides_as_a_comparison_does() {
+async fn complete_list_entries_decide_like_comparisons() {
     let posts = [("4", Other), ("3", Same), ("2", Same), ("1", Other)];
     for (posts, before, others, expected) in [
-        (&posts[..], &["1"][..], &[][..], "recognised 2"),
-        (&posts, &["1"], &["2"], "recognised 3"),
-        (&posts, &["1"], &["2", "3"], "not there"),
-        (&[("2", Doubtful), ("1", Other)], &["1"], &[], "unclear"),
+        (&posts[..], &["1"][..], &[][..], "candidate 2"),
+        (&posts, &["1"], &["2"], "candidate 3"),
+        (&posts, &["1"], &["2", "3"], "not published"),
+        (&[("2", Doubtful), ("1", Other)], &["1"], &[], "pending"),
         (&[("3", It), ("2", Same), ("1", Other)], &["1"], &[], "public 3"),
     ] {
         let account = Account { tells_all: true, ..account(posts) };

@@ -1,4 +1,4 @@
-//! Which fields of a value a type reads.
+//! Finds the fields of a value that a type reads.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -7,11 +7,11 @@ use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Error, Value};
 
-/// JSON pointers, in which `*` stands for the elements of an array.
+/// JSON pointers, in which `*` means every element of an array.
 pub(super) type Fields = RefCell<BTreeSet<String>>;
 
-/// Reads a value, and adds the fields that the type reads. A type that takes any JSON, or one of several forms, does
-/// not say which fields it reads: then there are none.
+/// Reads a value, and adds the fields that the type reads. For a type that accepts any JSON, or one
+/// of several forms, the fields are unknown, and none are added.
 pub(super) fn read<T: DeserializeOwned>(value: &Value, fields: &Fields) -> Result<T, Error> {
     T::deserialize(Observed { value, path: String::new(), fields })
 }
@@ -98,7 +98,7 @@ impl<'de> Deserializer<'de> for Observed<'de> {
 struct Entries<'a> {
     of: Observed<'a>,
     rest: serde_json::map::Iter<'a>,
-    /// Of the key that was returned last.
+    /// The value of the last returned key.
     value: Option<Observed<'a>>,
 }
 

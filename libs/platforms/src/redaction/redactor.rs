@@ -1,4 +1,4 @@
-//! Finding in somebody's words what must not be passed on.
+//! Finds secrets and post texts in a message.
 
 use std::collections::HashSet;
 
@@ -9,103 +9,98 @@ use crate::account::Credentials;
 use crate::connect_flow::{Callback, Field, FieldValues, PendingApproval};
 use crate::publish_request::PublishRequest;
 
-/// What stands in the place of what was taken out.
-const TAKEN_OUT: &str = "[…]";
+const REDACTED: &str = "[…]";
 
-/// So much of a secret in a row is a piece of it: words are cut, and may end in
-/// the middle of one.
+/// This many consecutive characters of a secret are redacted: messages are shortened, and may end
+/// within a secret.
 const PIECE_OF_A_SECRET: usize = 8;
 
-/// So much of a text in a row is a piece of it. A platform may well name a tag or
-/// a word that it does not like.
+/// This many consecutive characters of a text are redacted. A platform may name a tag or a word
+/// that it refuses.
 const PIECE_OF_A_TEXT: usize = 16;
 
-/// What is shorter is found in words that say something else.
+/// Shorter secrets are found by chance in unrelated text.
 const SHORTEST: usize = 4;
 
-/// The least length of what is kept with a grant and taken for a secret.
+/// The shortest stored value that counts as a secret.
 const SHORTEST_KEPT: usize = 12;
 
-/// So long is the least of what follows the name of a scheme in a header.
+/// The shortest value after the name of a scheme in a header.
 const SHORTEST_IN_A_HEADER: usize = 8;
 
-/// What must not be passed on.
 pub(super) struct Redactor {
     secrets: Vec<Hidden>,
 }
 
-/// One thing, as it may occur.
+/// One value, in a form in which it may occur.
 struct Hidden {
     characters: Vec<char>,
-    /// How much of it in a row is taken out.
+    /// How many consecutive characters of it are redacted.
     piece: usize,
 }
 
 impl Redactor {
-    /// The credentials of an account.
-    pub(super) fn of(credentials: &Credentials) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
-        unsaid.add_secret(credentials.access_token.expose_secret());
+    pub(super) fn for_credentials(credentials: &Credentials) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
+        redactor.add_secret(credentials.access_token.expose_secret());
         for token in credentials.refresh_token.iter().chain(&credentials.own) {
-            unsaid.add_secret(token.expose_secret());
+            redactor.add_secret(token.expose_secret());
         }
         if let Some(extra) = &credentials.extra {
-            unsaid.add_kept(extra.expose_secret());
+            redactor.add_kept(extra.expose_secret());
         }
-        unsaid
+        redactor
     }
 
-    /// The credentials of a job and its text.
-    pub(super) fn of_job(job: &PublishRequest<'_>) -> Self {
-        let mut unsaid = Self::of(job.credentials);
-        unsaid.add(job.text, PIECE_OF_A_TEXT);
-        unsaid
+    pub(super) fn for_request(job: &PublishRequest<'_>) -> Self {
+        let mut redactor = Self::for_credentials(job.credentials);
+        redactor.add(job.text, PIECE_OF_A_TEXT);
+        redactor
     }
 
-    /// A token alone.
-    pub(super) fn token(token: &SecretString) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
-        unsaid.add_secret(token.expose_secret());
-        unsaid
+    pub(super) fn for_token(token: &SecretString) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
+        redactor.add_secret(token.expose_secret());
+        redactor
     }
 
-    /// The secrets among what a person typed.
-    pub(super) fn typed(answers: &FieldValues, fields: &[Field]) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
+    /// The secret fields of a form.
+    pub(super) fn for_form(answers: &FieldValues, fields: &[Field]) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
         let secret = fields.iter().filter(|it| it.secret).filter_map(|it| answers.get(it.name));
         for answer in secret {
-            unsaid.add_secret(answer.expose_secret());
+            redactor.add_secret(answer.expose_secret());
         }
-        unsaid
+        redactor
     }
 
-    /// What was kept while an approval is waited for.
-    pub(super) fn of_awaited(awaited: &PendingApproval) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
-        unsaid.add_secret(awaited.verifier.expose_secret());
+    /// The verifier and the adapter state of a pending approval.
+    pub(super) fn for_approval(awaited: &PendingApproval) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
+        redactor.add_secret(awaited.verifier.expose_secret());
         if let Some(memory) = &awaited.adapter_state {
-            unsaid.add_kept(memory.expose_secret());
+            redactor.add_kept(memory.expose_secret());
         }
-        unsaid
+        redactor
     }
 
-    /// What a callback brought, and what was kept until then.
-    pub(super) fn of_callback(callback: &Callback) -> Self {
-        let mut unsaid = Self { secrets: Vec::new() };
-        unsaid.add_secret(callback.verifier.expose_secret());
+    /// The query of a callback, the verifier and the adapter state.
+    pub(super) fn for_callback(callback: &Callback) -> Self {
+        let mut redactor = Self { secrets: Vec::new() };
+        redactor.add_secret(callback.verifier.expose_secret());
         for name in ["code", "loginToken", "password", "state"] {
             if let Some(value) = callback.query.get(name) {
-                unsaid.add_secret(value);
+                redactor.add_secret(value);
             }
         }
         if let Some(memory) = &callback.adapter_state {
-            unsaid.add_kept(memory.expose_secret());
+            redactor.add_kept(memory.expose_secret());
         }
-        unsaid
+        redactor
     }
 
-    /// These words without any of it.
-    pub(super) fn out_of(&self, words: &str) -> String {
+    /// The message without any of these values.
+    pub(super) fn redact(&self, words: &str) -> String {
         let shown: Vec<char> = words.chars().collect();
         let characters: Vec<char> = shown.iter().map(char::to_ascii_lowercase).collect();
         let mut taken = vec![false; characters.len()];
@@ -117,7 +112,7 @@ impl Redactor {
         let mut was_taken = false;
         for (character, is_taken) in shown.into_iter().zip(taken) {
             match (is_taken, was_taken) {
-                (true, false) => kept.push_str(TAKEN_OUT),
+                (true, false) => kept.push_str(REDACTED),
                 (true, true) => {}
                 (false, _) => kept.push(character),
             }
@@ -130,14 +125,14 @@ impl Redactor {
         self.add(secret, PIECE_OF_A_SECRET);
     }
 
-    /// Adds it as it is, and as it stands in a form, in an address and in JSON.
+    /// Adds a value, also form-encoded, URL-encoded and as JSON.
     fn add(&mut self, value: &str, piece: usize) {
         let in_a_form: String = byte_serialize(value.as_bytes()).collect();
         let in_an_address = in_a_form.replace('+', "%20");
         let in_json = serde_json::to_string(value).unwrap_or_default();
         let in_json = in_json.trim_matches('"').to_owned();
         for form in [value.to_owned(), in_a_form, in_an_address, in_json] {
-            // Adapters leave control characters out of the words they read.
+            // Adapters remove control characters from the messages they read.
             let characters: Vec<char> =
                 form.chars().filter(|it| !it.is_control()).map(|it| it.to_ascii_lowercase()).collect();
             let is_known = self.secrets.iter().any(|it| it.characters == characters);
@@ -147,8 +142,8 @@ impl Redactor {
         }
     }
 
-    /// Adds whatever may be a secret in what an adapter keeps: long strings that are
-    /// neither words nor addresses.
+    /// Adds every value of an adapter's stored data that may be a secret: long strings that are
+    /// neither words nor URLs.
     fn add_kept(&mut self, kept: &str) {
         let mut values = vec![serde_json::from_str(kept).unwrap_or(serde_json::Value::Null)];
         while let Some(value) = values.pop() {
@@ -171,7 +166,7 @@ impl Hidden {
     fn mark(&self, words: &[char], taken: &mut [bool]) {
         let piece = self.piece.min(self.characters.len());
         let pieces: HashSet<&[char]> = self.characters.windows(piece).collect();
-        // A whole that is short may be a part of another word.
+        // A short text may be part of another word.
         let stands_alone = |at: usize| {
             let is_apart = |it: Option<&char>| it.is_none_or(|it| !it.is_alphanumeric());
             is_apart(at.checked_sub(1).and_then(|it| words.get(it))) && is_apart(words.get(at + piece))
@@ -185,8 +180,8 @@ impl Hidden {
     }
 }
 
-/// Marks what follows the name of a scheme, as in an `Authorization` header, and
-/// whatever looks like a signed token: proofs are made for one request, and
+/// Marks what follows the name of a scheme, as in an `Authorization` header, and everything that
+/// looks like a signed token: proofs are made for one request, and no list of them exists.
 /// nobody has a list of them.
 fn mark_headers(words: &[char], taken: &mut [bool]) {
     let is_of_a_token = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '~' | '+' | '/' | '=');
@@ -213,19 +208,19 @@ mod tests {
     const TOKEN: &str = "Zx81-harbour_9f3c2a77b1";
     const TEXT: &str = "The ferry leaves at eight,\nwhatever the weather – \"bring\" a coat.";
 
-    fn unsaid() -> Redactor {
-        let mut unsaid = Redactor::of(&Credentials {
+    fn redactor() -> Redactor {
+        let mut redactor = Redactor::for_credentials(&Credentials {
             refresh_token: Some("refresh-5521-abcd".into()),
             extra: Some(r#"{"server":"https://harbour.example","app":{"client_secret":"kept-secret-0451"}}"#.into()),
             own: Some("own-page-7731-qwer".into()),
             ..Credentials::new(TOKEN.into())
         });
-        unsaid.add(TEXT, PIECE_OF_A_TEXT);
-        unsaid
+        redactor.add(TEXT, PIECE_OF_A_TEXT);
+        redactor
     }
 
     #[test]
-    fn whatever_form_a_request_is_repeated_in_nothing_of_it_is_passed_on() {
+    fn repeated_request_is_redacted_in_every_encoding() {
         for repeated in [
             format!("no: Bearer {TOKEN}"),
             format!("no: {}", TOKEN.to_uppercase()),
@@ -238,8 +233,8 @@ mod tests {
             "no: refresh_token=refresh-5521-abcd&client_secret=kept-secret-0451".to_owned(),
             "no: page=own-page-7731-qwer".to_owned(),
         ] {
-            let said = unsaid().out_of(&repeated);
-            assert!(said.starts_with("no: ") && said.contains(TAKEN_OUT), "{said}");
+            let said = redactor().redact(&repeated);
+            assert!(said.starts_with("no: ") && said.contains(REDACTED), "{said}");
             for piece in ["ferry leaves", "ferry+leaves", "weather", "81-harbo", "5521", "0451", "7731"] {
                 assert!(!said.to_lowercase().contains(piece), "{piece} of {repeated} in {said}");
             }
@@ -247,35 +242,35 @@ mod tests {
     }
 
     #[test]
-    fn proofs_that_nobody_has_a_list_of_are_taken_out() {
+    fn signed_proofs_are_redacted() {
         for (repeated, said) in [
             ("Authorization: DPoP abcdefghij", "Authorization: DPoP […]"),
             ("Basic Y2xpZW50OnNlY3JldA== is wrong", "Basic […] is wrong"),
             ("proof eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl", "proof […]"),
         ] {
-            assert_eq!(Redactor { secrets: Vec::new() }.out_of(repeated), said);
+            assert_eq!(Redactor { secrets: Vec::new() }.redact(repeated), said);
         }
     }
 
     #[test]
-    fn a_platforms_own_words_stay() {
+    fn platform_message_without_secrets_stays() {
         for words in [
             "Validation failed: Text contained a disallowed hashtag: ferry",
             "the bearer of this token may not post; DPoP is needed",
             "harbour.example does not take 12 files; 4 are the most",
             "it answered 500 Internal Server Error",
         ] {
-            assert_eq!(unsaid().out_of(words), words);
+            assert_eq!(redactor().redact(words), words);
         }
     }
 
     #[test]
-    fn a_short_text_is_taken_out_where_it_stands_alone() {
-        let mut unsaid = Redactor { secrets: Vec::new() };
-        unsaid.add("Test", PIECE_OF_A_TEXT);
-        assert_eq!(unsaid.out_of("'test' is not wanted, testing is"), "'[…]' is not wanted, testing is");
-        let mut unsaid = Redactor { secrets: Vec::new() };
-        unsaid.add("a", PIECE_OF_A_TEXT);
-        assert_eq!(unsaid.out_of("a file is too large"), "a file is too large");
+    fn short_text_is_redacted_as_a_whole_word() {
+        let mut redactor = Redactor { secrets: Vec::new() };
+        redactor.add("Test", PIECE_OF_A_TEXT);
+        assert_eq!(redactor.redact("'test' is not wanted, testing is"), "'[…]' is not wanted, testing is");
+        let mut redactor = Redactor { secrets: Vec::new() };
+        redactor.add("a", PIECE_OF_A_TEXT);
+        assert_eq!(redactor.redact("a file is too large"), "a file is too large");
     }
 }

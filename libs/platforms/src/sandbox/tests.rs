@@ -1,4 +1,4 @@
-//! The adapter against a small server that answers as the network does.
+//! The adapter against a small server with the responses of the network.
 
 mod network;
 
@@ -44,7 +44,6 @@ impl MediaReader for Files {
     }
 }
 
-/// What a test publishes.
 struct Target {
     profile: AccountInfo,
     credentials: Credentials,
@@ -73,7 +72,7 @@ impl Target {
             options: &self.options,
             reference: "post-1",
             progress: self.progress.as_deref(),
-            doubted: false,
+            may_have_published: false,
             publish_at: noon(),
             called_at: noon(),
             files: &Files,
@@ -83,7 +82,7 @@ impl Target {
     }
 }
 
-/// Credentials that are changed from outside: a new pair after each refusal.
+/// Credentials that change: a new pair after each refusal.
 #[derive(Default)]
 struct Changing(AtomicU32);
 
@@ -117,7 +116,7 @@ fn callback(query: &[(&str, &str)]) -> Callback {
 }
 
 #[tokio::test]
-async fn the_person_is_sent_to_the_consent_page_with_a_challenge() {
+async fn authorization_url_has_the_challenge() {
     let departure = adapter_at("http://x/sandbox").authorize(&FieldValues::new(), &request(), noon()).await.unwrap();
     let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
 
@@ -130,7 +129,7 @@ async fn the_person_is_sent_to_the_consent_page_with_a_challenge() {
 }
 
 #[tokio::test]
-async fn a_code_becomes_the_account_that_was_chosen() {
+async fn code_is_exchanged_for_the_selected_account() {
     let network = Network::default();
     network.answers(
         200,
@@ -170,7 +169,7 @@ async fn a_connect_flow_ends_with_the_reason() {
 }
 
 #[tokio::test]
-async fn only_the_platform_saying_so_makes_a_grant_gone() {
+async fn only_the_platform_ends_a_grant() {
     let network = Network::default();
     let adapter = network.adapter().await;
     let credentials = Target::new().credentials;
@@ -234,7 +233,7 @@ async fn a_post_without_files_needs_no_preparation() {
 }
 
 #[tokio::test]
-async fn a_first_comment_follows_the_post_and_is_no_part_of_it() {
+async fn first_comment_follows_the_post_separately() {
     let network = Network::default();
     let adapter = network.adapter().await;
     let mut target = Target::new();
@@ -267,7 +266,7 @@ async fn a_first_comment_follows_the_post_and_is_no_part_of_it() {
 }
 
 #[tokio::test]
-async fn an_answer_is_classified_by_what_is_known() {
+async fn response_is_classified_by_status_and_code() {
     let network = Network::default();
     let adapter = network.adapter().await;
     let target = Target::new();
@@ -303,7 +302,7 @@ async fn an_answer_is_classified_by_what_is_known() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_settled_by_the_reference() {
+async fn lost_response_is_looked_up_by_reference() {
     let network = Network::default();
     let adapter = network.adapter().await;
     let target = Target::new();
@@ -336,7 +335,7 @@ async fn a_lost_answer_is_settled_by_the_reference() {
 }
 
 #[tokio::test]
-async fn a_revocation_names_the_token_that_lives_longest() {
+async fn revocation_sends_the_longest_lived_token() {
     let network = Network::default();
     network.answers(200, json!({}));
 
@@ -347,14 +346,14 @@ async fn a_revocation_names_the_token_that_lives_longest() {
 }
 
 #[tokio::test]
-async fn a_refused_id_or_secret_is_our_fault_and_looked_up_anew() {
+async fn refused_client_credentials_are_reloaded() {
     let network = Network::default();
     let adapter = adapter_of(&network.run().await, Arc::new(Changing::default()));
     let credentials = Target::new().credentials;
     network.answers(401, json!({"error": "invalid_client", "error_description": "wrong secret"}));
 
-    let handed_off = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
-    assert!(matches!(handed_off, Err(ConnectError::Unreachable)), "{handed_off:?}");
+    let authorized = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
+    assert!(matches!(authorized, Err(ConnectError::Unreachable)), "{authorized:?}");
     let refreshed = adapter.refresh(&credentials, noon()).await;
     assert!(matches!(refreshed, Err(RefreshError::Unreachable(_))), "{refreshed:?}");
     let revoked = adapter.revoke(&credentials, noon()).await;
@@ -365,22 +364,22 @@ async fn a_refused_id_or_secret_is_our_fault_and_looked_up_anew() {
 }
 
 #[tokio::test]
-async fn without_our_id_and_secret_it_is_not_now_and_the_network_is_not_asked() {
+async fn missing_client_credentials_are_temporary_and_call_nothing() {
     let network = Network::default();
     let adapter = adapter_of(&network.run().await, Arc::new(AppUnavailable));
     let target = Target::new();
 
     let begun = adapter.authorize(&FieldValues::new(), &request(), noon()).await;
     assert!(matches!(begun, Err(ConnectError::Unreachable)), "{begun:?}");
-    let handed_off = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
-    assert!(matches!(handed_off, Err(ConnectError::Unreachable)), "{handed_off:?}");
+    let authorized = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
+    assert!(matches!(authorized, Err(ConnectError::Unreachable)), "{authorized:?}");
     let refreshed = adapter.refresh(&target.credentials, noon()).await;
-    assert_eq!(refreshed.unwrap_err(), RefreshError::Unreachable("it could not be asked just now".to_owned()));
+    assert_eq!(refreshed.unwrap_err(), RefreshError::Unreachable("this service has a temporary problem".to_owned()));
     let revoked = adapter.revoke(&target.credentials, noon()).await;
     assert!(matches!(revoked, Err(AttemptError::RetryLater { retry_at: None, .. })), "{revoked:?}");
     assert!(network.saw().is_empty(), "{:?}", network.saw());
 
-    // What an account's own token does needs neither.
+    // Calls with an account's own token need neither.
     network.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
     adapter.publish(&target.job()).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! What a container is made of.
+//! The parameters of a container.
 
 use domain::media::{Attachment, FileType};
 use serde_json::{Map, Value};
@@ -7,10 +7,9 @@ use super::{LINK_ATTACHMENT, POLL_OPTIONS, REPLY_SETTINGS, TOPIC_TAG};
 use crate::meta::{Form, listed};
 use crate::publish_request::PublishRequest;
 
-/// The parameters of a poll's answers, first to last.
+/// The parameters of a poll's choices, first to last.
 const ANSWERS: [&str; 4] = ["option_a", "option_b", "option_c", "option_d"];
 
-/// The parameters of the call that makes a container.
 pub(super) fn fields(job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
     match form {
         Form::Text => {
@@ -38,7 +37,7 @@ pub(super) fn fields(job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static 
     }
 }
 
-/// What a post says beside its files.
+/// The parameters of the post, except its files.
 fn of_the_post(job: &PublishRequest<'_>) -> Vec<(&'static str, String)> {
     let option = |name: &str| job.options.text(name).map(|it| it.trim().to_owned());
     let said = [
@@ -49,7 +48,7 @@ fn of_the_post(job: &PublishRequest<'_>) -> Vec<(&'static str, String)> {
     said.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// A topic without the mark of a hashtag.
+/// A topic without the `#` of a hashtag.
 pub(super) fn topic(tag: &str) -> &str {
     tag.trim().trim_start_matches('#').trim()
 }

@@ -278,7 +278,7 @@ impl Publish for Registered {
 
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         self.calls.lock().unwrap().push(job.now);
-        self.doubted.lock().unwrap().push(job.doubted);
+        self.doubted.lock().unwrap().push(job.may_have_published);
         let gate = self.publish_gate.lock().unwrap().take();
         if let Some(gate) = gate {
             gate.pass().await;

@@ -70,7 +70,7 @@ async fn where_there_is_no_page_to_post_on_the_reason_is_said() {
     let stage = Stage::<Facebook>::new().await;
     stage.network.has_no_pages();
     let refusal = connected(&stage).await.unwrap_err();
-    assert!(refusal.to_string().contains("you have no Page there, or chose none of them"), "{refusal}");
+    assert!(refusal.to_string().contains("you have no Facebook Page, or selected none"), "{refusal}");
 
     stage.network.has_page("201", "Fog Horn", &["ANALYZE"]);
     let refusal = connected(&stage).await.unwrap_err();

@@ -40,7 +40,7 @@ async fn each_error_has_its_consequence() {
 
         let said = format!("{setback:?}");
         assert!(said.starts_with(expected), "{code} {subcode}: {said}");
-        assert!(said.contains("Facebook says no. (Meta finds it by AbCd_1-2)"), "{said}");
+        assert!(said.contains("Facebook says no. (Meta trace id AbCd_1-2)"), "{said}");
     }
 }
 

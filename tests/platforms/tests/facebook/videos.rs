@@ -150,7 +150,7 @@ async fn a_video_that_cannot_be_processed_is_refused_in_facebooks_words() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let said = "file 1 of 1 (video/mp4): Facebook could not use the video: Resolution too low";
+    let said = "file 1 of 1 (video/mp4): Facebook could not process the video: Resolution too low";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
 }
 

@@ -51,7 +51,7 @@ async fn an_account_is_posted_for_by_its_page_and_every_call_is_proven() {
 #[tokio::test]
 async fn missing_account_error_says_what_to_do() {
     for (pages, expected) in [
-        (&[][..], "you have no Page on Facebook"),
+        (&[][..], "you have no Facebook Page"),
         (&[("1", None, &["CREATE_CONTENT"][..])][..], "has a professional Instagram account: link the account"),
         (&[("1", Some((ID, HANDLE)), &["ANALYZE"][..])][..], "you may not create content on the Pages of keeper_ada"),
     ] {

@@ -162,7 +162,7 @@ async fn a_used_up_quota_is_turned_into_a_time() {
 
     let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = setback else { panic!("{setback:?}") };
     assert_eq!(at, first + TimeDelta::days(1));
-    assert!(reason.contains("1 of the 1 posts that Instagram takes within a day"), "{reason}");
+    assert!(reason.contains("1 of the 1 posts that Instagram allows within a day"), "{reason}");
     assert_eq!(stage.network.containers(), 0);
 
     let mut later = stage.post(&account, "third", vec![sample(MimeType::Jpeg, 1)]);
@@ -192,7 +192,7 @@ async fn what_instagram_cannot_use_is_refused_with_its_place() {
     let (setback, _) = stage.stepped(&mut post).await;
     let Some(AttemptError::Refused { reason }) = setback else { panic!("{setback:?}") };
     assert!(
-        reason.starts_with("file 1 of 2 (image/jpeg): Instagram could not use it") && reason.contains("2207026"),
+        reason.starts_with("file 1 of 2 (image/jpeg): Instagram could not process the file") && reason.contains("2207026"),
         "{reason}"
     );
 }

@@ -35,22 +35,22 @@ struct Known {
 /// go out, and when they are refused. `further` is what happens on this platform alone.
 async fn exchanges_with<N: Network>(further: impl Future<Output = ()>) -> Vec<Exchange> {
     let journey = async {
-        connecting::an_answer_is_taken_once::<N>().await;
-        connecting::what_was_typed_may_be_enough::<N>().await;
-        connecting::what_is_typed_may_be_nonsense::<N>().await;
-        credentials::ended_credentials_are_renewed::<N>().await;
-        credentials::an_account_goes_on_saying_the_same_of_itself::<N>().await;
-        credentials::a_grant_that_was_taken_away_is_known_as_gone::<N>().await;
-        credentials::a_grant_is_given_back::<N>().await;
-        publishing::a_text_goes_out_once::<N>().await;
-        publishing::every_kind_of_file_it_claims_goes_out::<N>().await;
-        publishing::as_many_files_as_it_claims_go_out_in_order::<N>().await;
-        recognition::a_lost_post_is_not_missed_among_posts_by_hand::<N>().await;
-        troubles::a_refusal_is_final_and_says_why::<N>().await;
-        troubles::a_limit_is_kept::<N>().await;
-        troubles::a_lost_answer_is_found_much_later::<N>().await;
-        troubles::whatever_meets_a_file_it_goes_out_once::<N>().await;
-        troubles::a_grant_that_is_gone_is_told_from_every_other_failure::<N>().await;
+        connecting::callback_is_accepted_once::<N>().await;
+        connecting::form_values_may_be_sufficient::<N>().await;
+        connecting::invalid_form_values_are_refused_with_a_message::<N>().await;
+        credentials::expired_credentials_are_refreshed::<N>().await;
+        credentials::account_info_stays_the_same::<N>().await;
+        credentials::revoked_grant_is_reported_as_ended::<N>().await;
+        credentials::disconnecting_revokes_the_grant::<N>().await;
+        publishing::text_is_published_once::<N>().await;
+        publishing::every_supported_file_type_is_published::<N>().await;
+        publishing::maximum_number_of_files_is_published_in_order::<N>().await;
+        recognition::lost_post_is_found_among_manual_posts::<N>().await;
+        troubles::refusal_is_final_and_has_the_reason::<N>().await;
+        troubles::rate_limit_delays_the_post::<N>().await;
+        troubles::lost_response_is_found_hours_later::<N>().await;
+        troubles::every_fault_of_an_upload_publishes_once::<N>().await;
+        troubles::only_an_ended_grant_asks_for_reconnection::<N>().await;
         choices::<N>().await;
         further.await;
     };

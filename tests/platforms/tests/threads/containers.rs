@@ -71,7 +71,7 @@ async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
 
         let (setback, _) = stage.stepped(&mut post).await;
 
-        let said = format!("file 1 of 1 (video/mp4): Threads could not use it: {words}");
+        let said = format!("file 1 of 1 (video/mp4): Threads could not process the file: {words}");
         assert_eq!(setback, Some(AttemptError::Refused { reason: said }));
         assert_eq!(stage.network.containers(), before + 1, "no other one is tried");
     }
@@ -156,7 +156,7 @@ async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them
 
     let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = &setback else { panic!("{setback:?}") };
     assert_eq!(*at, first + TimeDelta::days(1));
-    assert_eq!(reason, "the account has published 3 of the 3 posts that Threads takes within a day");
+    assert_eq!(reason, "the account has used 3 of the 3 posts that Threads allows within a day");
     assert_eq!(stage.network.containers(), 0);
     // One that is due then may be prepared.
     let mut post = stage.post(&account, "tomorrow", Vec::new());
@@ -174,5 +174,5 @@ async fn words_of_a_refusal_are_those_that_meta_has_for_people() {
     let (setback, _) = stage.stepped(&mut post).await;
 
     let Some(AttemptError::Refused { reason }) = &setback else { panic!("{setback:?}") };
-    assert!(reason.starts_with("Leave out the third word. (Meta finds it by A"), "{reason}");
+    assert!(reason.starts_with("Leave out the third word. (Meta trace id A"), "{reason}");
 }

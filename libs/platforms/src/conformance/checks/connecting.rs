@@ -7,8 +7,8 @@ use crate::conformance::network::{Call, Decision, Detour, InjectedFault, Network
 use crate::conformance::stage::{ORIGIN, Stage, returning};
 use crate::connect_flow::{AuthorizeStep, Callback, ConnectError};
 
-/// The account comes with all that a user and a post need.
-pub async fn a_person_connects_an_account<N: Network>() {
+/// The account has everything that a user and a post need.
+pub async fn user_connects_an_account<N: Network>() {
     let stage = Stage::<N>::new().await;
 
     let account = stage.connect().await;
@@ -22,8 +22,8 @@ pub async fn a_person_connects_an_account<N: Network>() {
     assert!(!printed.contains(account.credentials.access_token.expose_secret()), "secrets do not print");
 }
 
-/// Nothing is connected, and the person is told that access was denied.
-pub async fn a_person_who_refuses_connects_nothing<N: Network>() {
+/// Nothing is connected, and the user reads that access was denied.
+pub async fn denied_authorization_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     if !stage.network.has_page() {
         return;
@@ -36,8 +36,8 @@ pub async fn a_person_who_refuses_connects_nothing<N: Network>() {
     assert_eq!(stage.network.grants(), 0);
 }
 
-/// A code that was used, was forged or is missing connects nothing.
-pub async fn an_answer_is_taken_once<N: Network>() {
+/// A used, forged or missing code connects nothing.
+pub async fn callback_is_accepted_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     if !stage.network.has_page() {
         return;
@@ -60,9 +60,8 @@ pub async fn an_answer_is_taken_once<N: Network>() {
     assert!(stage.complete(&empty).await.is_err());
 }
 
-/// An answer at another address than the one that was asked for connects
-/// nothing, whatever it says.
-pub async fn an_answer_at_another_address_connects_nothing<N: Network>() {
+/// A callback at another redirect URI than the requested one connects nothing.
+pub async fn callback_at_another_redirect_uri_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     if !stage.network.has_page() {
         return;
@@ -81,18 +80,17 @@ pub async fn an_answer_at_another_address_connects_nothing<N: Network>() {
     assert_eq!(stage.network.grants(), 0);
 }
 
-/// The code of one server is not brought to another that users name (mix-up
-/// attack: RFC 9700, section 4.4). A hostile server sends the person on to an
-/// honest one, with the state of its own connect flow; the honest one gives a code
-/// and sends the person to us.
-pub async fn the_code_of_one_server_is_not_brought_to_another<N: Network>() {
+/// The code of one server is not sent to another server that a user named (mix-up attack: RFC 9700,
+/// section 4.4). A hostile server sends the user on to an honest one, with the state of its own
+/// connect flow; the honest one issues a code and redirects the user to us.
+pub async fn code_of_one_server_is_not_sent_to_another<N: Network>() {
     let (stage, honest) = Stage::<N>::beside_another().await;
     let (Some(hostiles), Some(honests)) = (stage.network.answers_naming_it(), honest.answers_naming_it()) else {
         return;
     };
-    // Both know us already, so that nothing but a code would be a call.
+    // Our app is registered at both, so that any further call would be for the code.
     match stage.depart(&honests).await {
-        // No server is trusted with a page that cannot name itself.
+        // No server is trusted with a page that it cannot name itself.
         Err(ConnectError::Field { .. }) if !stage.network.has_page() => return,
         departed => drop(departed.unwrap()),
     }
@@ -111,10 +109,9 @@ pub async fn the_code_of_one_server_is_not_brought_to_another<N: Network>() {
     assert_eq!((stage.network.grants(), honest.grants()), (0, 0));
 }
 
-/// A hostile server leads the user to the page of an honest one, which gives its code or
-/// password to the redirect URI that it is asked to give it to. Neither that nor a token
-/// that comes of it reaches the hostile server.
-pub async fn a_server_gets_no_proof_of_another_one<N: Network>() {
+/// A hostile server leads the user to the page of an honest one, which sends its code or password
+/// to the requested redirect URI. Neither that nor a token from it reaches the hostile server.
+pub async fn server_receives_no_secret_of_another_server<N: Network>() {
     for detour in [Detour::Named, Detour::Redirected] {
         let (hostile, honest) = Stage::<N>::beside_another().await;
         let Some(answers) = hostile.network.answers_naming_it() else { return };
@@ -123,7 +120,7 @@ pub async fn a_server_gets_no_proof_of_another_one<N: Network>() {
         }
         let (url, callback) = match hostile.depart(&answers).await {
             Ok((AuthorizeStep::Redirect { url, .. }, callback)) => (url, callback),
-            // It is noticed before the user goes anywhere.
+            // Refused before the user goes anywhere.
             Err(ConnectError::Field { .. } | ConnectError::Refused(_)) => continue,
             Ok((departure, _)) => panic!("{detour:?}: {departure:?}"),
             Err(refusal) => panic!("{detour:?}: {refusal:?}"),
@@ -140,9 +137,9 @@ pub async fn a_server_gets_no_proof_of_another_one<N: Network>() {
     }
 }
 
-/// After an hour no platform accepts the code any more. Where there is none, the
-/// connect flow itself has ended.
-pub async fn an_answer_that_comes_too_late_connects_nothing<N: Network>() {
+/// After an hour, no platform accepts the code. Where there is no code, the connect flow itself has
+/// ended.
+pub async fn late_callback_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     if !stage.network.has_page() || stage.network.proof() != "code" {
         return;
@@ -154,9 +151,8 @@ pub async fn an_answer_that_comes_too_late_connects_nothing<N: Network>() {
     assert_eq!(stage.network.grants(), 0);
 }
 
-/// Whatever is typed is answered with words, and never reaches an address that
-/// only we can reach.
-pub async fn what_is_typed_may_be_nonsense<N: Network>() {
+/// Every typed value has a result with a message, and none leads to a call inside our network.
+pub async fn invalid_form_values_are_refused_with_a_message<N: Network>() {
     let stage = Stage::<N>::new().await;
     let nonsense = [
         " ",
@@ -186,33 +182,32 @@ pub async fn what_is_typed_may_be_nonsense<N: Network>() {
     }
 }
 
-/// Where the platform does not answer, or answers nonsense, the person is asked
-/// to try again, and a second try works.
-pub async fn a_network_in_trouble_connects_nothing_and_says_so<N: Network>() {
+/// If the platform does not respond, or its response is invalid, the user is asked to try again,
+/// and a second attempt works.
+pub async fn failing_platform_connects_nothing_and_reports_it<N: Network>() {
     let stage = Stage::<N>::new().await;
     let limited = InjectedFault::Limited { retry_after: TimeDelta::seconds(30) };
-    for trouble in
+    for fault in
         [InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Unavailable, InjectedFault::Gibberish, limited]
     {
-        if !stage.network.can(Call::Exchange, trouble) {
+        if !stage.network.can(Call::Exchange, fault) {
             continue;
         }
         let refusal = if stage.network.has_page() {
             let callback = stage.decided(Decision::Allow).await;
-            stage.network.trouble(Call::Exchange, trouble, 1);
+            stage.network.trouble(Call::Exchange, fault, 1);
             stage.complete(&callback).await.unwrap_err()
         } else {
-            stage.network.trouble(Call::Exchange, trouble, 1);
+            stage.network.trouble(Call::Exchange, fault, 1);
             stage.depart(&stage.network.answers()).await.map(|(departure, _)| departure).unwrap_err()
         };
-        assert!(matches!(refusal, ConnectError::Unreachable), "{trouble:?}: {refusal:?}");
+        assert!(matches!(refusal, ConnectError::Unreachable), "{fault:?}: {refusal:?}");
     }
     stage.connect().await;
 }
 
-/// Where an account can be connected without the platform's page, it is the same
-/// account.
-pub async fn what_was_typed_may_be_enough<N: Network>() {
+/// Where an account can be connected without the platform's page, it is the same account.
+pub async fn form_values_may_be_sufficient<N: Network>() {
     let stage = Stage::<N>::new().await;
     let Some(answers) = stage.network.direct_answers() else { return };
     let by_page = stage.connect().await;

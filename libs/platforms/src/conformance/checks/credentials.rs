@@ -1,4 +1,4 @@
-//! Renewal and the end of grants.
+//! The refresh and the end of grants.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -12,15 +12,15 @@ use crate::conformance::stage::Stage;
 use crate::connect_flow::RefreshError;
 use crate::refresh_policy::RefreshPolicy;
 
-/// Credentials are renewed again and again, and the new ones work.
-pub async fn ended_credentials_are_renewed<N: Network>() {
+/// Credentials are refreshed several times, and the new ones work.
+pub async fn expired_credentials_are_refreshed<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     if !stage.can_renew() || stage.publishing().refresh_policy() == RefreshPolicy::Updating {
         return;
     }
     if stage.renews_what_lives() {
-        return what_lives_is_lengthened(&stage, &account).await;
+        return check_extension_of_living_tokens(&stage, &account).await;
     }
     for round in 0..3 {
         let mut post = stage.post(&account, "ended", vec![sample(MimeType::Png, 1)]);
@@ -39,9 +39,9 @@ pub async fn ended_credentials_are_renewed<N: Network>() {
     assert_eq!(stage.network.public().len(), 3);
 }
 
-/// Where a token is exchanged for one that lasts longer: in time it works again and
-/// again, and one that has ended is gone.
-async fn what_lives_is_lengthened<N: Network>(stage: &Stage<N>, account: &Account) {
+/// For tokens that are exchanged for ones that last longer: the exchange works again and again in
+/// time, and an expired token is gone.
+async fn check_extension_of_living_tokens<N: Network>(stage: &Stage<N>, account: &Account) {
     for round in 0..3 {
         let old = stage.credentials().await.unwrap();
         stage.clock.skip_to(stage.publishing().refresh_policy().due_at(&old, stage.clock.now()));
@@ -61,9 +61,9 @@ async fn what_lives_is_lengthened<N: Network>(stage: &Stage<N>, account: &Accoun
     assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
 }
 
-/// What an account says of itself later is what it said when it was connected, and
-/// one whose grant was taken away says that, or nothing.
-pub async fn an_account_goes_on_saying_the_same_of_itself<N: Network>() {
+/// Account info stays as it was when the account was connected. For a revoked grant, the adapter
+/// reports that, or nothing.
+pub async fn account_info_stays_the_same<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let ask = async || stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
@@ -75,8 +75,8 @@ pub async fn an_account_goes_on_saying_the_same_of_itself<N: Network>() {
     assert!(matches!(after, Ok(_) | Err(AttemptError::Unauthorized { .. })), "{after:?}");
 }
 
-/// A grant has ended only when the platform says so.
-pub async fn a_passing_failure_does_not_end_a_grant<N: Network>() {
+/// Only the platform itself can end a grant.
+pub async fn temporary_error_does_not_end_a_grant<N: Network>() {
     let stage = Stage::<N>::new().await;
     stage.connect().await;
     if stage.can_renew() {
@@ -86,25 +86,25 @@ pub async fn a_passing_failure_does_not_end_a_grant<N: Network>() {
 
 async fn only_its_own_word_ends_it<N: Network>(stage: &Stage<N>) {
     if stage.renews_what_lives() {
-        // Young tokens are not lengthened everywhere.
+        // Some platforms do not extend young tokens.
         stage.clock.advance(TimeDelta::days(2));
     }
     let limited = InjectedFault::Limited { retry_after: TimeDelta::seconds(30) };
-    for trouble in
+    for fault in
         [InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Unavailable, InjectedFault::Gibberish, limited]
     {
-        if !stage.network.can(Call::Refresh, trouble) {
+        if !stage.network.can(Call::Refresh, fault) {
             continue;
         }
-        stage.network.trouble(Call::Refresh, trouble, 1);
+        stage.network.trouble(Call::Refresh, fault, 1);
         let refusal = stage.renew().await.unwrap_err();
-        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{trouble:?}: {refusal:?}");
+        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{fault:?}: {refusal:?}");
     }
     stage.renew().await.unwrap();
 }
 
-/// Then the user can be asked to connect the account again.
-pub async fn a_grant_that_was_taken_away_is_known_as_gone<N: Network>() {
+/// Then the user can be asked to reconnect the account.
+pub async fn revoked_grant_is_reported_as_ended<N: Network>() {
     let stage = Stage::<N>::new().await;
     stage.connect().await;
     stage.network.revoke();
@@ -117,7 +117,7 @@ pub async fn a_grant_that_was_taken_away_is_known_as_gone<N: Network>() {
 }
 
 /// Disconnecting leaves no grant on the platform, and may be repeated.
-pub async fn a_grant_is_given_back<N: Network>() {
+pub async fn disconnecting_revokes_the_grant<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     if !stage.network.ends_grants() {
@@ -138,7 +138,7 @@ pub async fn a_grant_is_given_back<N: Network>() {
 }
 
 /// Two users of a deployment connected one account, and the first disconnects it.
-pub async fn what_somebody_else_needs_is_not_given_back<N: Network>() {
+pub async fn grant_of_another_user_is_not_revoked<N: Network>() {
     let stage = Stage::<N>::new().await;
     let (first, second) = (stage.connect().await, stage.connect().await);
 
@@ -159,8 +159,8 @@ pub async fn what_somebody_else_needs_is_not_given_back<N: Network>() {
     stage.deliver(&mut post).await.unwrap();
 }
 
-/// Just like the grant of a platform's page, though the calls may be others.
-pub async fn what_came_of_typing_is_renewed_and_given_back<N: Network>() {
+/// Like the grant of a platform's page, though the calls may differ.
+pub async fn grant_without_page_is_refreshed_and_revoked<N: Network>() {
     let stage = Stage::<N>::new().await;
     if stage.connect_by_typing().await.is_none() || !stage.network.ends_typed_grants() {
         return;

@@ -1,4 +1,4 @@
-//! What goes out, and how it arrives.
+//! What is published, and how it arrives.
 
 use domain::delivery::AttemptError;
 use domain::media::{AltText, FileType, MimeType};
@@ -12,8 +12,8 @@ use crate::conformance::samples::{Sample, sample};
 use crate::conformance::stage::Stage;
 use crate::platform::Step;
 
-/// It is public once, in our words, under the id that the adapter returns.
-pub async fn a_text_goes_out_once<N: Network>() {
+/// The text is public once, unchanged, under the id that the adapter returns.
+pub async fn text_is_published_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     if needs_media(&account) {
@@ -31,9 +31,9 @@ pub async fn a_text_goes_out_once<N: Network>() {
     assert_eq!(stage.network.public(), [public]);
 }
 
-/// Each type in a post of its own. A file arrives as it was, or as another picture
-/// where the platform needs a smaller one.
-pub async fn every_kind_of_file_it_claims_goes_out<N: Network>() {
+/// Each type in a post of its own. A file arrives unchanged, or as a fitted picture where the
+/// platform requires one.
+pub async fn every_supported_file_type_is_published<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     for (sent, mime_type) in (1..).zip(claimed(&account)) {
@@ -53,7 +53,7 @@ pub async fn every_kind_of_file_it_claims_goes_out<N: Network>() {
 }
 
 /// In the order of the post.
-pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
+pub async fn maximum_number_of_files_is_published_in_order<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let count = u8::try_from(as_many(&account).unwrap_or(1).min(20)).unwrap();
@@ -69,8 +69,8 @@ pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
     }
 }
 
-/// Each file has the words that are given for it, and no other.
-pub async fn what_files_show_is_said_in_the_words_that_were_given<N: Network>() {
+/// Each file has the alt text that was given for it.
+pub async fn files_have_their_alt_texts<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let words = |raw: &str| Some(AltText::parse(raw).unwrap());
@@ -95,7 +95,7 @@ pub async fn what_files_show_is_said_in_the_words_that_were_given<N: Network>() 
     }
 }
 
-/// The most images of a post; `None` where there is no limit.
+/// `None` if the number of images is not limited.
 fn as_many(account: &Account) -> Option<u32> {
     let most = |it: &Rule| match it {
         Rule::MaxImages { max } | Rule::MaxMedia { max } => Some(*max),
@@ -107,9 +107,9 @@ fn as_many(account: &Account) -> Option<u32> {
 /// The longest texts that are tried, in any unit.
 const ENOUGH: usize = 20_000;
 
-/// The longest text that the rules allow is taken by the platform, and one that is
-/// longer by one unit is refused. So a rule that is too lax or too strict fails.
-pub async fn the_rules_are_those_of_the_platform<N: Network>() {
+/// The platform accepts the longest text that the rules allow, and refuses one that is longer by
+/// one unit. So a rule that is too lax or too strict fails.
+pub async fn rules_match_the_platform<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
@@ -120,7 +120,7 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
     };
 
     for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪", "क्ष"] {
-        // The longest text of this unit that the rules take.
+        // The longest text of this unit that the rules accept.
         let (mut low, mut high) = (1, ENOUGH);
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -131,7 +131,7 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
         stage.deliver(&mut post).await.unwrap();
         assert_eq!(stage.network.public().last().unwrap().text, longest);
 
-        // What no post can say is no rule of the platform.
+        // A text that no post can have is not limited by the platform.
         if low == ENOUGH || PostText::parse(&unit.repeat(low + 1)).is_err() {
             continue;
         }
@@ -145,7 +145,7 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
 }
 
 /// Nothing is lost, trimmed or normalized.
-pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
+pub async fn text_in_all_scripts_arrives_unchanged<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
@@ -166,9 +166,9 @@ pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
     assert_eq!(stage.network.public().len(), texts.len());
 }
 
-/// Also behind letters of several bytes: platforms count positions in other units
-/// than letters.
-pub async fn links_are_where_they_fake_the_text<N: Network>() {
+/// Also after characters of several bytes: platforms count positions in other units than
+/// characters.
+pub async fn links_cover_their_urls_in_the_text<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
@@ -182,9 +182,8 @@ pub async fn links_are_where_they_fake_the_text<N: Network>() {
     }
 }
 
-/// A worker may die after any step, before its outcome is stored. Then the step is
-/// taken again.
-pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
+/// A worker may die after any step, before its outcome is stored. Then the step is repeated.
+pub async fn repeated_steps_change_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];
@@ -224,9 +223,8 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     assert_eq!(public[0].media.len(), 2);
 }
 
-/// Checks that a file has arrived: a picture may have been encoded anew, any other
-/// file has the same bytes. A fake for a platform that transcodes says that it
-/// did by the type.
+/// Checks that a file has arrived: a picture may have been encoded again, any other file has the
+/// same bytes. A fake of a platform that transcodes shows it by the type.
 fn arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
     let sent = file.attachment.mime_type;
     let is_transcoded =

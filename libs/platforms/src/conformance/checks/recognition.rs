@@ -1,4 +1,4 @@
-//! No post is taken for another one, whatever else its account publishes.
+//! No post is mistaken for another one, whatever else its account publishes.
 
 use chrono::TimeDelta;
 use domain::delivery::Resolution;
@@ -10,10 +10,10 @@ use crate::conformance::network::{Call, InjectedFault, Network};
 use crate::conformance::samples::{Sample, sample};
 use crate::conformance::stage::Stage;
 
-/// How soon the outcome of every call is known once the platform answers again.
+/// How soon the outcome of every call is known once the platform responds again.
 const SOON: TimeDelta = TimeDelta::seconds(120);
 
-/// Texts that people write, in which servers see markup, links or smileys.
+/// Everyday texts in which servers see markup, links or smileys.
 const EVERYDAY: [&str; 17] = [
     "I <3 lighthouses",
     "See you there ;-)",
@@ -38,11 +38,10 @@ fn pictures(account: &Account, number: u8) -> Vec<Sample> {
     if needs_media(account) { vec![sample(MimeType::Png, number)] } else { Vec::new() }
 }
 
-/// Two posts with the same words ten seconds apart, with different pictures and
-/// without any. The call for the second is cut off, before or after it was
-/// carried out.
-pub async fn the_same_words_twice_are_two_posts<N: Network>() {
-    for trouble in [InjectedFault::CutBefore, InjectedFault::LoseAnswer] {
+/// Two posts with the same text ten seconds apart, with different pictures and without any. The
+/// call for the second is cut off before or after it was carried out.
+pub async fn equal_texts_are_two_posts<N: Network>() {
+    for fault in [InjectedFault::CutBefore, InjectedFault::LoseAnswer] {
         for has_picture in [false, true] {
             let stage = Stage::<N>::new().await;
             let account = stage.connect().await;
@@ -61,18 +60,18 @@ pub async fn the_same_words_twice_are_two_posts<N: Network>() {
             stage.prepare_all(&mut second, &mut Vec::new()).await.unwrap();
             let first = stage.deliver(&mut first).await.unwrap().published;
 
-            stage.network.trouble(Call::Publish, trouble, 1);
+            stage.network.trouble(Call::Publish, fault, 1);
             let second = stage.deliver(&mut second).await.unwrap().published;
 
             let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
-            assert_eq!(public, [first.platform_post_id, second.platform_post_id], "{trouble:?} {has_picture}");
+            assert_eq!(public, [first.platform_post_id, second.platform_post_id], "{fault:?} {has_picture}");
         }
     }
 }
 
-/// Other posts with as many files are published by this service and by another
-/// program, after the call was cut off.
-pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
+/// This service and another program publish other posts with as many files, after the call was cut
+/// off.
+pub async fn lost_call_is_repeated_despite_newer_posts<N: Network>() {
     for has_picture in [false, true] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
@@ -114,8 +113,8 @@ pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
     }
 }
 
-/// Whatever a server turns them into to show them.
-pub async fn everyday_texts_are_recognised<N: Network>() {
+/// Also if a server changes them for display.
+pub async fn everyday_texts_are_recognized<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     if !stage.network.can_be_asked() {
@@ -136,13 +135,14 @@ pub async fn everyday_texts_are_recognised<N: Network>() {
     }
 }
 
-/// How long look-ups go on, from the end of the publish call.
+/// The times of look-ups, from the end of the publish call.
 const LOOK_UPS: [TimeDelta; 4] =
     [TimeDelta::seconds(5), TimeDelta::minutes(2), TimeDelta::minutes(10), TimeDelta::hours(3)];
 
-/// More posts than one page of any list has, and more than an adapter reads. What is not
-/// found among them is not known; it is never absent, and never another post.
-pub async fn a_lost_post_is_not_missed_among_posts_by_hand<N: Network>() {
+/// More posts than one page of any list has, and more than an adapter reads. A post that is not
+/// found among them has an unknown outcome: it is never reported as missing, and never as another
+/// post.
+pub async fn lost_post_is_found_among_manual_posts<N: Network>() {
     for (count, has_picture) in [(25, false), (25, true), (400, false), (400, true)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
@@ -182,9 +182,9 @@ pub async fn a_lost_post_is_not_missed_among_posts_by_hand<N: Network>() {
     }
 }
 
-/// The call did not arrive. None of the others is claimed, and the post is sent again
-/// only when a complete list does not have it.
-pub async fn posts_by_hand_are_not_claimed<N: Network>() {
+/// The call did not arrive. None of the others is claimed, and the post is sent again only if a
+/// complete list does not have it.
+pub async fn manual_posts_are_not_claimed<N: Network>() {
     for has_picture in [false, true] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
@@ -205,7 +205,7 @@ pub async fn posts_by_hand_are_not_claimed<N: Network>() {
             answers.push(stage.resolve(&lost, since).await);
         }
 
-        // Where the look-up repeats the call under its key, it is public by now.
+        // If the look-up repeats the call with its key, the post is public by now.
         let shown = stage.network.shown(&lost.text);
         let ours = || stage.network.public().into_iter().find(|it| it.text == shown).map(|it| it.id);
         for answer in &answers {

@@ -1,4 +1,4 @@
-//! The meaning of a refusal does not depend on the language of its message.
+//! The meaning of an error does not depend on the language of its message.
 
 use chrono::TimeDelta;
 use domain::media::MimeType;
@@ -15,8 +15,7 @@ const TROUBLES: [InjectedFault; 4] = [
     InjectedFault::Limited { retry_after: TimeDelta::seconds(45) },
 ];
 
-/// Users have set their account to their language, and some platforms write their
-/// refusals in it.
+/// Users set their account to their language, and some platforms write their messages in it.
 pub async fn decisions_do_not_depend_on_the_language_of_refusals<N: Network>() {
     let (stage, translated) = (Stage::<N>::new().await, Stage::<N>::new().await);
     if translated.network.translate_refusals() {
@@ -26,7 +25,7 @@ pub async fn decisions_do_not_depend_on_the_language_of_refusals<N: Network>() {
     }
 }
 
-/// What the adapter decides where the platform refuses, in the order of the calls.
+/// The decisions of the adapter where the platform refuses, in the order of the calls.
 async fn decisions<N: Network>(stage: &Stage<N>) -> Vec<String> {
     let mut decided = Vec::new();
     if stage.network.has_page() && stage.network.checks_codes() {
@@ -38,14 +37,14 @@ async fn decisions<N: Network>(stage: &Stage<N>) -> Vec<String> {
     for (call, mime_type) in
         [(Call::Publish, MimeType::Png), (Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4)]
     {
-        for trouble in TROUBLES.into_iter().filter(|it| stage.network.can(call, *it)) {
-            let mut post = stage.post(&account, &format!("{call:?} {trouble:?}"), vec![sample(mime_type, 1)]);
-            stage.network.trouble(call, trouble, 1);
+        for fault in TROUBLES.into_iter().filter(|it| stage.network.can(call, *it)) {
+            let mut post = stage.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
+            stage.network.trouble(call, fault, 1);
             let prepared = stage.prepare_all(&mut post, &mut Vec::new()).await;
             stage.clock.skip_to(post.publish_at);
             let published = if prepared.is_ok() { kind(stage.publish(&post).await) } else { String::new() };
-            decided.push(format!("{call:?} {trouble:?}: {} {published}", kind(prepared)));
-            stage.network.trouble(call, trouble, 0);
+            decided.push(format!("{call:?} {fault:?}: {} {published}", kind(prepared)));
+            stage.network.trouble(call, fault, 0);
             stage.clock.advance(TimeDelta::minutes(1));
         }
     }

@@ -1,4 +1,4 @@
-//! Calls fail in every way, and a post goes out once all the same.
+//! Calls fail in every way, and a post is public once all the same.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
@@ -12,7 +12,7 @@ use crate::conformance::stage::Stage;
 
 const LIMITED: InjectedFault = InjectedFault::Limited { retry_after: TimeDelta::seconds(45) };
 
-/// All troubles that pass.
+/// All temporary faults.
 const PASSING: [InjectedFault; 7] = [
     InjectedFault::CutBefore,
     InjectedFault::LoseAnswer,
@@ -23,58 +23,58 @@ const PASSING: [InjectedFault; 7] = [
     LIMITED,
 ];
 
-/// Each trouble once, and twice in a row.
-pub async fn whatever_meets_the_public_call_it_goes_out_once<N: Network>() {
+/// Each fault once, and twice in a row.
+pub async fn every_fault_of_the_publish_call_publishes_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     if !stage.network.can_be_asked() {
-        return what_is_not_known_is_not_sent_again(&stage, &account).await;
+        return check_unknown_outcome_is_not_sent_again(&stage, &account).await;
     }
     let mut sent = 0;
-    for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+    for fault in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
         for count in [1, 2] {
-            stage.network.trouble(Call::Publish, trouble, count);
-            let mut post = stage.post(&account, &format!("{trouble:?} {count}"), vec![sample(MimeType::Png, 1)]);
+            stage.network.trouble(Call::Publish, fault, count);
+            let mut post = stage.post(&account, &format!("{fault:?} {count}"), vec![sample(MimeType::Png, 1)]);
 
             let passage = stage.deliver(&mut post).await.unwrap();
 
             sent += 1;
-            assert!(!passage.setbacks.is_empty(), "{trouble:?} was not met");
+            assert!(!passage.setbacks.is_empty(), "{fault:?} was not met");
             let public = stage.network.public();
-            assert_eq!(public.len(), sent, "{trouble:?}, {count} times");
+            assert_eq!(public.len(), sent, "{fault:?}, {count} times");
             assert_eq!(public[sent - 1].text, stage.network.shown(&post.text));
-            assert_eq!(public[sent - 1].id, passage.published.platform_post_id, "{trouble:?}");
+            assert_eq!(public[sent - 1].id, passage.published.platform_post_id, "{fault:?}");
         }
         stage.clock.advance(TimeDelta::minutes(1));
     }
 }
 
-/// Where nobody can be asked what became of a call, it is made once, and the user is
-/// told where to look.
-async fn what_is_not_known_is_not_sent_again<N: Network>(stage: &Stage<N>, account: &Account) {
-    for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
-        let mut post = stage.post(account, &format!("{trouble:?}"), vec![sample(MimeType::Png, 1)]);
+/// If the outcome of a call cannot be looked up, the call is made once, and the user reads where to
+/// look.
+async fn check_unknown_outcome_is_not_sent_again<N: Network>(stage: &Stage<N>, account: &Account) {
+    for fault in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+        let mut post = stage.post(account, &format!("{fault:?}"), vec![sample(MimeType::Png, 1)]);
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         stage.clock.skip_to(post.publish_at);
         let since = stage.clock.now();
         let before = stage.network.public().len();
-        stage.network.trouble(Call::Publish, trouble, 1);
+        stage.network.trouble(Call::Publish, fault, 1);
 
         match stage.publish(&post).await.unwrap_err() {
             AttemptError::Unknown { .. } => {
                 let answer = stage.resolve(&post, since).await;
                 assert!(matches!(&answer, Resolution::Undeterminable { advice } if !advice.is_empty()), "{answer:?}");
             }
-            // It is certain that nothing went out.
-            AttemptError::RetryLater { .. } => assert_eq!(stage.network.public().len(), before, "{trouble:?}"),
-            other => panic!("{trouble:?}: {other:?}"),
+            // It is certain that nothing was published.
+            AttemptError::RetryLater { .. } => assert_eq!(stage.network.public().len(), before, "{fault:?}"),
+            other => panic!("{fault:?}: {other:?}"),
         }
         stage.clock.advance(TimeDelta::minutes(1));
     }
 }
 
-/// It is not tried again, and the user reads the platform's words.
-pub async fn a_refusal_is_final_and_says_why<N: Network>() {
+/// It is not retried, and the user reads the platform's message.
+pub async fn refusal_is_final_and_has_the_reason<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 1);
@@ -87,9 +87,8 @@ pub async fn a_refusal_is_final_and_says_why<N: Network>() {
     assert!(stage.network.public().is_empty());
 }
 
-/// The post waits for the time that the platform names, and is known not to be
-/// public.
-pub async fn a_limit_is_kept<N: Network>() {
+/// The post waits for the time that the platform names, and is known not to be public.
+pub async fn rate_limit_delays_the_post<N: Network>() {
     let stage = Stage::<N>::new().await;
     if !stage.network.can(Call::Publish, LIMITED) {
         return;
@@ -106,40 +105,38 @@ pub async fn a_limit_is_kept<N: Network>() {
     assert!(TimeDelta::seconds(44) <= wait && wait <= TimeDelta::seconds(60), "{wait}");
 }
 
-/// Each trouble with each file of a post, and with its processing.
-pub async fn whatever_meets_a_file_it_goes_out_once<N: Network>() {
+/// Each fault for each file of a post, and for its processing.
+pub async fn every_fault_of_an_upload_publishes_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let mut sent = 0;
     for (call, mime_type) in
         [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
     {
-        for trouble in PASSING.into_iter().filter(|it| stage.network.can(call, *it)) {
-            stage.network.trouble(call, trouble, 1);
+        for fault in PASSING.into_iter().filter(|it| stage.network.can(call, *it)) {
+            stage.network.trouble(call, fault, 1);
             let before = stage.network.calls(call);
-            let mut post = stage.post(&account, &format!("{call:?} {trouble:?}"), vec![sample(mime_type, 1)]);
+            let mut post = stage.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
 
             stage.deliver(&mut post).await.unwrap();
 
             if stage.network.calls(call) == before {
-                // This platform has no such call, so the trouble waits for the
-                // next one of its kind.
+                // This platform has no such call, so the fault waits for the next one of its kind.
                 return;
             }
             sent += 1;
             let public = stage.network.public();
-            assert_eq!(public.len(), sent, "{call:?} {trouble:?}");
+            assert_eq!(public.len(), sent, "{call:?} {fault:?}");
             assert_eq!(public[sent - 1].media.len(), 1);
         }
     }
 }
 
-/// While the platform cannot be asked, the adapter never says that a post is not
-/// there.
-pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
+/// While the platform does not respond, the adapter never reports a post as missing.
+pub async fn failed_look_up_decides_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let mut post = stage.post(&account, "in doubt", vec![sample(MimeType::Png, 1)]);
+    let mut post = stage.post(&account, "unknown outcome", vec![sample(MimeType::Png, 1)]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     stage.clock.skip_to(post.publish_at);
     let since = stage.clock.now();
@@ -152,34 +149,34 @@ pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
 
     for wait in [TimeDelta::seconds(2), TimeDelta::minutes(5), TimeDelta::hours(3)] {
         stage.clock.advance(wait);
-        for trouble in [
+        for fault in [
             InjectedFault::CutBefore,
             InjectedFault::Broken,
             InjectedFault::Unavailable,
             InjectedFault::Gibberish,
             LIMITED,
         ] {
-            if !stage.network.can(Call::LookUp, trouble) {
+            if !stage.network.can(Call::LookUp, fault) {
                 continue;
             }
-            stage.network.trouble(Call::LookUp, trouble, 3);
-            // Where a repeat settles it, that meets trouble, too.
-            stage.network.trouble(Call::Publish, trouble, 3);
+            stage.network.trouble(Call::LookUp, fault, 3);
+            // If repeating the call settles it, the repetition meets the fault, too.
+            stage.network.trouble(Call::Publish, fault, 3);
             let answer = stage.resolve(&post, since).await;
             assert!(
                 matches!(answer, Resolution::Pending { .. } | Resolution::Unauthorized { .. }),
-                "{trouble:?} after {wait}: {answer:?}"
+                "{fault:?} after {wait}: {answer:?}"
             );
-            stage.network.trouble(Call::LookUp, trouble, 0);
-            stage.network.trouble(Call::Publish, trouble, 0);
+            stage.network.trouble(Call::LookUp, fault, 0);
+            stage.network.trouble(Call::Publish, fault, 0);
         }
     }
     assert_eq!(stage.network.public().len(), 1);
 }
 
-/// Hours later, when idempotency keys are forgotten.
-pub async fn a_lost_answer_is_found_much_later<N: Network>() {
-    for (trouble, is_there) in [(InjectedFault::LoseAnswer, true), (InjectedFault::CutBefore, false)] {
+/// Hours later, when idempotency keys have expired.
+pub async fn lost_response_is_found_hours_later<N: Network>() {
+    for (fault, is_there) in [(InjectedFault::LoseAnswer, true), (InjectedFault::CutBefore, false)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
         if !stage.network.can_be_asked() {
@@ -189,7 +186,7 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         stage.clock.skip_to(post.publish_at);
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, trouble, 1);
+        stage.network.trouble(Call::Publish, fault, 1);
         stage.publish(&post).await.unwrap_err();
 
         stage.clock.advance(TimeDelta::hours(3));
@@ -201,52 +198,51 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
                 assert_eq!(public[0].id, found.platform_post_id);
             }
             Resolution::NotFound | Resolution::NotPublished if !is_there => {}
-            other => panic!("{trouble:?}: {other:?}"),
+            other => panic!("{fault:?}: {other:?}"),
         }
         assert_eq!(public.len(), usize::from(is_there));
     }
 }
 
-/// A server repeats the token and the text in its refusals. The user, the log and
-/// the bus hear that it refused, and neither.
-pub async fn what_is_repeated_to_us_is_not_passed_on<N: Network>() {
+/// A server repeats the token and the text in its errors. The user, the log and the event bus see
+/// the error without them.
+pub async fn repeated_secrets_are_redacted<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let troubles = [InjectedFault::Unwanted, InjectedFault::Broken, InjectedFault::Unavailable, LIMITED];
     let mut taken_out = 0;
-    for trouble in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+    for fault in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
         // Twice, because one request in two begins with the token.
         for _ in 0..2 {
             let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
             let mut post = stage.post(&account, "The canary sings before the sun is up.", filler);
             stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
             stage.clock.skip_to(post.publish_at);
-            stage.network.trouble(Call::Publish, trouble, 1);
+            stage.network.trouble(Call::Publish, fault, 1);
 
             let said = stage.publish(&post).await.unwrap_err().into_reason();
 
-            assert!(!said.contains("canary sings"), "{trouble:?}: {said}");
+            assert!(!said.contains("canary sings"), "{fault:?}: {said}");
             taken_out += usize::from(said.contains("[…]"));
             stage.clock.advance(TimeDelta::minutes(1));
         }
     }
-    // Otherwise nothing was repeated, and this would show nothing.
+    // Otherwise nothing was repeated, and the check would prove nothing.
     assert!(!stage.repeats || 0 < taken_out, "nothing had to be taken out");
 }
 
-/// Only a grant that is gone asks for the person; no other failure is taken for
-/// that.
-pub async fn a_grant_that_is_gone_is_told_from_every_other_failure<N: Network>() {
+/// Only a grant that has ended requires the user; no other error counts as its end.
+pub async fn only_an_ended_grant_asks_for_reconnection<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let mut post = stage.post(&account, "gone", vec![sample(MimeType::Png, 1)]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
-        stage.network.trouble(Call::Publish, trouble, 1);
+    for fault in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+        stage.network.trouble(Call::Publish, fault, 1);
         let setback = stage.publish(&post).await.unwrap_err();
         assert!(
             !matches!(setback, AttemptError::Unauthorized { .. } | AttemptError::Refused { .. }),
-            "{trouble:?}: {setback:?}"
+            "{fault:?}: {setback:?}"
         );
     }
 

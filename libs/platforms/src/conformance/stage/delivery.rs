@@ -1,4 +1,4 @@
-//! Posts on their way: prepared, published, and asked about when an answer is lost.
+//! Deliveries: prepared, published, and looked up when a response is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,48 +25,43 @@ use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaRea
 use crate::recognition::{Claims, ClaimsError};
 use crate::registry::LeadTimesByPlatform;
 
-/// A post on its way to one account, as the protocol keeps it.
+/// A post for one account, with the state of its delivery.
 pub struct Post<'a> {
-    /// The account that publishes it.
     pub account: &'a Account,
     pub text: String,
-    /// Its files.
     pub media: Vec<Sample>,
-    /// What is said on its platform alone.
     pub options: Options,
-    /// The same for all attempts.
+    /// Identical in all attempts.
     pub reference: String,
-    /// When it is due.
     pub publish_at: DateTime<Utc>,
-    /// What preparation has reached, as it is stored after each step.
+    /// The progress of preparation, stored after each step.
     pub progress: Option<String>,
     /// Whether another program publishes it, so that no delivery claims it.
     pub elsewhere: bool,
-    /// When the first public call began that may have had an effect.
+    /// When the first publish call with an unknown outcome began.
     doubted_since: Mutex<Option<DateTime<Utc>>>,
     files: Shelf,
     attachments: Vec<Attachment>,
 }
 
-/// How the delivery of a post went.
+/// The result of a delivery.
 #[derive(Debug)]
 pub struct Passage {
-    /// As the platform says.
     pub published: Published,
-    /// The setbacks on the way, in order.
+    /// The attempt errors, in order.
     pub setbacks: Vec<AttemptError>,
 }
 
-/// More attempts than any trouble of the suite lasts.
+/// More attempts than any fault of the suite lasts.
 const ATTEMPTS: usize = 30;
 
 impl<N: Network> Stage<N> {
-    /// How long before the due second these files are prepared.
+    /// The lead time of these files.
     pub fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
         LeadTimesByPlatform::default().before(self.network.name(), media)
     }
 
-    /// A post that is due in a quarter of an hour.
+    /// A post that is due in 15 minutes.
     pub fn post<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let publish_at = self.clock.now() + TimeDelta::minutes(15);
         let files = Shelf::of(&media, Tunnel::default());
@@ -90,13 +85,12 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    /// The next step before the public call.
     pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, AttemptError> {
         let (credentials, claims) = (self.credentials().await?, self.claimed(post));
         self.record(self.publishing().prepare(&self.job(post, &credentials, &claims)).await)
     }
 
-    /// Takes the next step, and waits until the one after it. Returns whether there is none.
+    /// Takes the next step, and waits until the one after it. Returns whether it was the last.
     async fn step(&self, post: &mut Post<'_>) -> Result<bool, AttemptError> {
         match self.prepare(post).await? {
             Step::Ready { progress } => {
@@ -111,7 +105,7 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    /// All steps before the public call. Passing setbacks are waited out.
+    /// All preparation steps. Waits after temporary errors.
     pub async fn prepare_all(&self, post: &mut Post<'_>, setbacks: &mut Vec<AttemptError>) -> Result<(), AttemptError> {
         let Some(lead) = self.lead(&post.attachments) else { return Ok(()) };
         self.clock.skip_to(post.publish_at - lead);
@@ -130,7 +124,7 @@ impl<N: Network> Stage<N> {
         panic!("it is never ready: {setbacks:?}")
     }
 
-    /// Steps until there is a setback, or nothing more to do: the setback, and how long it took.
+    /// Takes steps until an error or the end. Returns the error, and the elapsed time.
     pub async fn stepped(&self, post: &mut Post<'_>) -> (Option<AttemptError>, TimeDelta) {
         let began = self.clock.now();
         for _ in 0..ATTEMPTS * 10 {
@@ -143,8 +137,8 @@ impl<N: Network> Stage<N> {
         panic!("it never ends")
     }
 
-    /// Prepares a post until then, as the protocol does: every setback that passes is waited out. Returns the setbacks; the
-    /// last one may be final.
+    /// Prepares a post until then, as the protocol does: it waits after each temporary error.
+    /// Returns the errors; the last one may be final.
     pub async fn prepared_until(&self, post: &mut Post<'_>, end: DateTime<Utc>) -> Vec<AttemptError> {
         let mut setbacks = Vec::new();
         while self.clock.now() < end {
@@ -164,7 +158,7 @@ impl<N: Network> Stage<N> {
         setbacks
     }
 
-    /// A post that is prepared without a setback, and due.
+    /// A post that was prepared without an error, and is due.
     pub async fn due<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let mut post = self.post(account, text, media);
         let mut setbacks = Vec::new();
@@ -174,7 +168,6 @@ impl<N: Network> Stage<N> {
         post
     }
 
-    /// The public call.
     pub async fn publish(&self, post: &Post<'_>) -> Result<Published, AttemptError> {
         let credentials = self.credentials().await?;
         let claims = self.claimed(post);
@@ -189,7 +182,7 @@ impl<N: Network> Stage<N> {
         published
     }
 
-    /// Asks how a public call ended that began at `called_at`.
+    /// Looks up a publish call that began at `called_at`.
     pub async fn resolve(&self, post: &Post<'_>, called_at: DateTime<Utc>) -> Resolution {
         let claims = self.claimed(post);
         match self.credentials().await {
@@ -204,7 +197,6 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    /// A step of what comes after a publication, by its name.
     pub async fn follow_up(
         &self,
         post: &Post<'_>,
@@ -216,9 +208,9 @@ impl<N: Network> Stage<N> {
         self.record(self.publishing().follow_up(&self.job(post, &credentials, &claims), &follow_up).await)
     }
 
-    /// Delivers a post: it is prepared and published. When an answer is lost, the
-    /// platform is asked, and the call is repeated only when it is certain that
-    /// the post is not there. Where nobody can be asked, it ends with the lost answer.
+    /// Prepares and publishes a post. If a response is lost, the outcome is looked up, and the call
+    /// is repeated only if the post is certainly not public. If no look-up is possible, the result
+    /// is the unknown outcome.
     pub async fn deliver(&self, post: &mut Post<'_>) -> Result<Passage, AttemptError> {
         let mut setbacks = Vec::new();
         self.prepare_all(post, &mut setbacks).await?;
@@ -252,7 +244,7 @@ impl<N: Network> Stage<N> {
         panic!("it never goes out: {setbacks:?}")
     }
 
-    /// Notes which post made what is public, and that no two made the same.
+    /// Records which post made a public post, and checks that no two made the same.
     fn claim(&self, post: &Post<'_>, platform_post_id: &str) {
         if !post.elsewhere {
             let mut claims = self.claims.lock().unwrap();
@@ -277,7 +269,7 @@ impl<N: Network> Stage<N> {
             options: &post.options,
             reference: &post.reference,
             progress: post.progress.as_deref(),
-            doubted: post.doubted_since.lock().unwrap().is_some(),
+            may_have_published: post.doubted_since.lock().unwrap().is_some(),
             publish_at: post.publish_at,
             called_at: self.clock.now(),
             files: &post.files,
@@ -286,15 +278,14 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    /// Asks until the outcome of a public call is certain. `None` when the post is
-    /// not there.
+    /// Looks up until the outcome of a publish call is certain. `None` if the post is not public.
     pub async fn settle(&self, post: &Post<'_>, since: DateTime<Utc>, may_still_run: bool) -> Option<Published> {
         let certain_at = if may_still_run { since + self.publishing().settle_time() } else { since };
         self.look_up(post, since, Some(certain_at)).await
     }
 
-    /// Asks until the post is found. From `settled_at` on, if there is such a time, it is
-    /// believed that the post is not there.
+    /// Looks up until the post is found. From `settled_at` on, if it is set, `NotPublished` is
+    /// believed.
     async fn look_up(
         &self,
         post: &Post<'_>,
@@ -356,7 +347,7 @@ impl<N: Network> Stage<N> {
     }
 }
 
-/// The posts that are claimed, as the store would tell the delivery of one.
+/// The claims, as storage returns them to the delivery of one post.
 struct Claimed(Vec<(String, Claim)>);
 
 #[async_trait]
@@ -366,18 +357,17 @@ impl Claims for Claimed {
     }
 }
 
-/// The files of a post.
 pub struct Shelf {
     files: BTreeMap<MediaId, Vec<u8>>,
-    /// Those that were asked for as pictures that fit.
+    /// Files of which a fitted picture was requested.
     asked: Mutex<BTreeSet<MediaId>>,
     open: Arc<Open>,
-    /// Where platforms fetch them that do.
+    /// Where platforms that fetch files find them.
     public: OnceCell<PublicFiles>,
     tunnel: Tunnel,
 }
 
-/// How platforms reach the server from which they fetch files.
+/// How platforms reach the server of the files.
 #[derive(Clone, Debug, Default)]
 pub struct Tunnel {
     /// Where the server listens on loopback; 0 takes a free port.
@@ -386,14 +376,13 @@ pub struct Tunnel {
     pub url: Option<String>,
 }
 
-/// How many files are open, and the most there were at the same time.
+/// How many files are open, and the maximum so far.
 #[derive(Default)]
 struct Open {
     now: AtomicUsize,
     most: AtomicUsize,
 }
 
-/// A file that is open.
 struct Opened(Arc<Open>);
 
 impl Opened {
@@ -411,14 +400,14 @@ impl Drop for Opened {
 }
 
 impl Post<'_> {
-    /// The most of its files that were open at the same time.
+    /// The most files that were open at the same time.
     pub fn most_open(&self) -> usize {
         self.files.open.most.load(Ordering::SeqCst)
     }
 }
 
 impl Shelf {
-    /// These files, which are served to platforms that fetch them.
+    /// The files of a post, also served to platforms that fetch them.
     pub fn of(media: &[Sample], tunnel: Tunnel) -> Self {
         let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
         Self { files, asked: Mutex::default(), open: Arc::default(), public: OnceCell::new(), tunnel }
@@ -437,7 +426,7 @@ impl Shelf {
 #[async_trait]
 impl MediaReader for Shelf {
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError> {
-        // In pieces, as they come from a bucket.
+        // In pieces, like from a bucket.
         let pieces: Vec<_> = self.file(attachment)?.chunks(700).map(|it| Ok(Bytes::copy_from_slice(it))).collect();
         let opened = Opened::one_of(&self.open);
         let is_open = move |it| {

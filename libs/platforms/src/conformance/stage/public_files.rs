@@ -1,4 +1,4 @@
-//! Files that anybody can fetch by their address, for platforms that do.
+//! Public files, for platforms that fetch them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ pub(super) struct PublicFiles {
 }
 
 impl PublicFiles {
-    /// An empty one on this port; 0 takes a free one.
+    /// An empty server on this port; 0 takes a free one.
     pub(super) async fn start(port: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -23,14 +23,14 @@ impl PublicFiles {
         let served = Arc::clone(&files);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // A caller that goes away is its own affair.
+                // A client that disconnects is not an error.
                 tokio::spawn(answer(stream, Arc::clone(&served)));
             }
         });
         Self { address, files }
     }
 
-    /// Where a file can be fetched from now on: at this URL that leads here, or on this machine alone.
+    /// The URL of a file: at this public URL, or only on this machine.
     pub(super) fn add(&self, url: Option<&str>, mime_type: MimeType, bytes: impl Into<Bytes>) -> String {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.push((mime_type, bytes.into()));
@@ -56,7 +56,7 @@ async fn answer(mut stream: TcpStream, files: Arc<Mutex<Vec<(MimeType, Bytes)>>>
     let Some((mime_type, bytes)) = file else {
         return stream.write_all(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await;
     };
-    // The only part that anybody asks for.
+    // The only range that is requested.
     let is_first_byte = request.contains("\r\nrange: bytes=0-0\r\n");
     let (status, bytes) = if is_first_byte { ("206 Partial Content", bytes.slice(..1)) } else { ("200 OK", bytes) };
     let (content_type, length) = (mime_type.as_str(), bytes.len());

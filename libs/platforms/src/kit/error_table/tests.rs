@@ -36,7 +36,7 @@ fn kind(status: u16, body: &str) -> ErrorKind {
     classify(&TABLE, Effect::Private, status, body).kind
 }
 
-/// One word for what the protocol does next.
+/// The next step of the protocol, in one word.
 fn outcome(setback: &AttemptError) -> &'static str {
     match setback {
         AttemptError::Refused { .. } => "refused",
@@ -166,7 +166,7 @@ fn server_error_ends_a_call_only_by_its_own_code() {
 }
 
 #[test]
-fn user_reads_what_to_do_and_what_the_platform_said() {
+fn user_message_has_advice_and_platform_message() {
     for (status, body, expected) in [
         (400, r#"{"code":"duplicate","message":"Seen before."}"#, "Change the text. (Seen before.)"),
         (400, r#"{"code":"duplicate"}"#, "Change the text."),
@@ -198,7 +198,7 @@ fn platform_says_when_calls_are_accepted_again() {
 }
 
 #[test]
-fn person_who_connects_reads_a_reason_only_where_it_stays_so() {
+fn connect_error_has_a_reason_only_if_permanent() {
     let refusal = |status, body| ConnectError::from(classify(&TABLE, Effect::Read, status, body));
     for (status, body) in [(429, "{}"), (503, "<html>"), (403, "<html>"), (200, "{}")] {
         assert!(matches!(refusal(status, body), ConnectError::Unreachable), "{status} {body}");

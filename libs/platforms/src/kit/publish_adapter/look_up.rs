@@ -17,9 +17,9 @@ const MAX_PAGES: usize = 10;
 /// How far a platform's clock may be behind ours.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
-/// How the outcome of a lost publish call is found out.
+/// How the outcome of a lost publish call is found.
 pub(crate) enum LookUpMethod {
-    /// Posts carry our reference and can be asked for by it, so that a post which is not found does not exist.
+    /// Posts have our reference and can be found by it, so a post that is not found does not exist.
     Reference,
     /// The account's posts are listed and compared. With a snapshot, a post is newer than the publish call if the list
     /// did not show it before; without, the list is asked for posts since the call.
@@ -43,7 +43,7 @@ pub(crate) struct PostPage {
     pub(crate) is_sorted: bool,
 }
 
-/// A post as its account lists it.
+/// A post in its account's list.
 pub(crate) struct ListedPost {
     pub(crate) id: String,
     pub(crate) at: Option<DateTime<Utc>>,
@@ -83,7 +83,8 @@ pub(super) async fn resolve<A: PublishAdapter>(
         (LookUpMethod::None { advice }, _) => return adapter.without_look_up(job, prepared, since, advice).await,
         (LookUpMethod::List { snapshot: true }, Some(TimelineSnapshot::Showed(known))) => Some(known.as_slice()),
         (LookUpMethod::List { snapshot: true }, _) => {
-            let advice = format!("{} did not list the account's posts before; look at the account", A::TITLE);
+            let advice =
+                format!("the posts of the account were not listed before the publish call; check {}", A::TITLE);
             return adapter.without_look_up(job, prepared, since, advice).await;
         }
         (LookUpMethod::List { snapshot: false }, _) => None,
@@ -95,8 +96,8 @@ pub(super) async fn resolve<A: PublishAdapter>(
     };
     match found {
         // Another look-up would show the same, and each is billed.
-        Ok(Found::Unclear { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
-            Resolution::Undeterminable { advice: next_step_at(job) }
+        Ok(Found::Pending { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
+            Resolution::Undeterminable { advice: candidate_advice(job) }
         }
         Ok(found) => found.into(),
         Err(error) if A::FORBIDDEN_LIST_IS_FINAL && error.kind == ErrorKind::Forbidden => {
@@ -106,12 +107,11 @@ pub(super) async fn resolve<A: PublishAdapter>(
     }
 }
 
-fn next_step_at(job: &PublishRequest<'_>) -> String {
+fn candidate_advice(job: &PublishRequest<'_>) -> String {
     let account = job.profile.profile_url.as_deref().unwrap_or("the account");
-    format!("a post that may be this one is there; look at {account} before you post it again")
+    format!("a post that may be this one is public; check {account} before you publish it again")
 }
 
-/// The account's posts, as the adapter lists and compares them.
 struct List<'a, A: PublishAdapter> {
     adapter: &'a A,
     job: &'a PublishRequest<'a>,
@@ -123,8 +123,8 @@ struct List<'a, A: PublishAdapter> {
 }
 
 impl<A: PublishAdapter> List<'_, A> {
-    /// The posts that are newer than the publish call: until one that was known before, one that is older than the
-    /// call, or the platform's word that there are no more.
+    /// The posts that are newer than the publish call. Reads until a known post, a post older than
+    /// the call, or the end of the list.
     async fn newer(&self, since: DateTime<Utc>) -> Result<Newer<ListedPost>, CallError> {
         let (mut posts, mut next): (Vec<ListedPost>, Option<String>) = (Vec::new(), None);
         for _ in 0..MAX_PAGES {
@@ -142,10 +142,11 @@ impl<A: PublishAdapter> List<'_, A> {
                 return Ok(Newer { posts, is_all: true });
             }
             match page.next {
-                // A cursor that does not move would be read for ever.
+                // A cursor that does not advance would be read without end.
                 Some(it) if Some(&it) != next.as_ref() => next = Some(it),
                 Some(_) => break,
-                // An account that showed posts before and shows none now is a server in trouble.
+                // An account that showed posts before and shows none now indicates a failing
+                // server.
                 None => {
                     let showed_none = self.snapshot.is_none_or(<[String]>::is_empty);
                     return Ok(Newer { is_all: showed_none || !posts.is_empty(), posts });

@@ -19,18 +19,18 @@ const PART_BYTES: u64 = 4;
 
 type Responses<T> = Mutex<VecDeque<Result<T, CallError>>>;
 
-/// Answers as a test ordered, and records what was called.
+/// Returns scripted results, and records the calls.
 #[derive(Default)]
 struct Scripted {
-    /// Parts that fail, each once.
+    /// Parts that fail once.
     failing_parts: Mutex<Vec<u64>>,
     finishes: Responses<()>,
     /// Pages of the list, with the cursor of the next one.
     pages: Vec<(Vec<&'static str>, Option<&'static str>)>,
-    /// Posts of later pages say when they were made.
+    /// When posts of later pages were made.
     listed_at: Option<DateTime<Utc>>,
     needs_snapshot: bool,
-    /// Files are processed for ever.
+    /// Whether files are processed without end.
     is_slow: bool,
     calls: Mutex<Vec<String>>,
 }
@@ -171,7 +171,7 @@ impl Claims for Claimed {
     }
 }
 
-/// A post with one file of 10 bytes, and how far it is.
+/// A post with one file of 10 bytes, and its progress.
 struct Target {
     profile: AccountInfo,
     credentials: Credentials,
@@ -208,7 +208,7 @@ impl Target {
             options: &self.options,
             reference: "post-1",
             progress: self.progress.as_deref(),
-            doubted: false,
+            may_have_published: false,
             publish_at: noon(),
             called_at: self.now,
             files: &Files,
@@ -217,7 +217,7 @@ impl Target {
         }
     }
 
-    /// One step, with its progress stored.
+    /// Takes one step and stores its progress.
     async fn step(&mut self, adapter: &Scripted) -> Result<bool, AttemptError> {
         let (progress, is_ready) = match adapter.prepare(&self.job()).await? {
             Step::Ready { progress } => (progress, true),
@@ -355,7 +355,7 @@ async fn only_a_complete_list_proves_that_a_post_is_not_there() {
         (vec![(vec![], None)], true),
         (vec![(other.clone(), None)], true),
         (vec![(other.clone(), Some("1")), (other.clone(), None)], true),
-        // A cursor that does not move, and more pages than one look-up reads.
+        // A cursor that does not advance, and more pages than one look-up reads.
         (vec![(other.clone(), Some("0"))], false),
         ((1..30).map(|it| (other.clone(), Some(["1", "2"][it % 2]))).collect(), false),
     ] {

@@ -1,4 +1,4 @@
-//! One file on its way to a platform: fitted, sent whole or in parts, and processed there.
+//! The upload of one file: fitted, sent whole or in parts, and processed by the platform.
 
 use std::future::ready;
 use std::ops::Range;
@@ -17,11 +17,12 @@ use super::super::call_error::{CallError, ErrorKind};
 use super::PublishAdapter;
 use crate::publish_request::{MediaBytes, Picture, PublishRequest};
 
-/// How many bytes of parts are sent in one step, and how many parts at the same time.
+/// Bytes of parts that one step sends, and how many parts are sent concurrently.
 const STEP_BYTES: u64 = 24 << 20;
 const PARALLEL_PARTS: usize = 3;
 
-/// How long a step begins with further parts. On a slow line fewer parts arrive in a step, but they are stored.
+/// How long a step starts further parts. On a slow line, fewer parts arrive in a step, but they are
+/// stored.
 const BEGIN_PARTS_FOR: Duration = Duration::from_secs(15);
 
 /// The pause before a finish whose response was lost is repeated, and how often that happens before the protocol backs
@@ -36,20 +37,18 @@ const MAX_STATUS_READS: u32 = 60;
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(5);
 const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(40);
 
-/// Where the bytes of a file come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MediaSource {
-    /// The user's file as it is.
+    /// The user's file, unchanged.
     Original,
     /// A picture within these bounds, without metadata.
     Fitted(PictureBounds),
-    /// The user's file as it is, unless it is larger than this.
+    /// The user's file, unchanged, unless it exceeds these bounds.
     FittedIfLarger(PictureBounds),
     /// The platform fetches a picture within these bounds by URL during the publish call.
     PublicUrl(PictureBounds),
 }
 
-/// A file of the post, as the adapter sends it.
 pub(crate) struct File<'a> {
     pub(crate) attachment: &'a Attachment,
     /// The fitted picture, where [`MediaSource`] asks for one.
@@ -84,9 +83,7 @@ impl File<'_> {
     }
 }
 
-/// The result of one step of one file.
 pub(crate) enum UploadStep<U> {
-    /// The platform has it.
     Uploaded(U),
     Parts(UploadState),
     /// The platform processes it: [`PublishAdapter::upload_status`] is called next, after this pause where it names one.
@@ -95,15 +92,14 @@ pub(crate) enum UploadStep<U> {
     Refused(String),
 }
 
-/// How far one file is, stored between the steps.
+/// The progress of one file, stored between the steps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct UploadState {
-    /// The platform's id of the upload.
     pub(crate) id: String,
-    /// Anything else that the adapter needs again.
+    /// Anything else that the adapter needs later.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(crate) extra: Value,
-    /// When the platform forgets it.
+    /// When the platform discards it.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<DateTime<Utc>>,
     /// What the platform returned for each part that has arrived, in order.
@@ -112,18 +108,16 @@ pub(crate) struct UploadState {
     /// The size of all parts but the last; 0 where the file is not sent in parts.
     #[serde(default)]
     part_bytes: u64,
-    /// How often finish was called without a response.
+    /// How often the finish call had no response.
     #[serde(default)]
     finish_attempts: u32,
     #[serde(default)]
     is_finished: bool,
-    /// How often the status was read.
     #[serde(default)]
     status_reads: u32,
 }
 
 impl UploadState {
-    /// An upload of one call, or one that is complete.
     pub(crate) fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -165,22 +159,18 @@ impl UploadState {
     }
 }
 
-/// One part of a file.
 pub(crate) struct Part {
-    /// From 0.
     pub(crate) index: u64,
     pub(crate) range: Range<u64>,
     pub(crate) bytes: MediaBytes,
 }
 
-/// What the next step is.
 pub(super) enum Progressed<U> {
     Uploaded(U),
     /// The step is to be continued at this time.
     At(UploadState, DateTime<Utc>),
 }
 
-/// One step of one file.
 pub(super) async fn step<A: PublishAdapter>(
     adapter: &A,
     job: &PublishRequest<'_>,
@@ -192,7 +182,7 @@ pub(super) async fn step<A: PublishAdapter>(
     };
     let is_complete = state.part_count(file.size_bytes()) <= state.sent();
     if !(is_complete && state.is_finished) && state.expires_at.is_some_and(|it| it <= job.now) {
-        return Err(AttemptError::PreparationExpired { reason: "the time to upload the file is over".to_owned() });
+        return Err(AttemptError::PreparationExpired { reason: "the upload of the file has expired".to_owned() });
     }
     if !is_complete {
         send_parts(adapter, job, file, &mut state).await?;
@@ -222,7 +212,7 @@ fn progressed<U>(job: &PublishRequest<'_>, step: UploadStep<U>) -> Result<Progre
     })
 }
 
-/// Sends the next parts. What arrived before the first part that failed is kept.
+/// Sends the next parts. Keeps what arrived before the first part that failed.
 async fn send_parts<A: PublishAdapter>(
     adapter: &A,
     job: &PublishRequest<'_>,
@@ -240,7 +230,7 @@ async fn send_parts<A: PublishAdapter>(
     };
     let ends = Instant::now() + BEGIN_PARTS_FOR;
     let begun = stream::iter(next).take_while(|_| ready(Instant::now() < ends));
-    // All are awaited, so that none is cut off by the failure of another.
+    // All are awaited, so that the failure of one does not cut off another.
     let results: Vec<_> = begun.map(send).buffered(PARALLEL_PARTS).collect().await;
     let mut arrived = Vec::new();
     for tag in results {
@@ -289,7 +279,7 @@ fn is_outcome_unknown(error: &CallError) -> bool {
     matches!(error.kind, ErrorKind::NoResponse | ErrorKind::ServerError | ErrorKind::Intermediary)
 }
 
-/// Whether the platform refused the call itself, as it does with one that is repeated.
+/// Whether the platform refused the call itself, as it refuses a repeated one.
 fn is_refused(error: &CallError) -> bool {
     let statuses = [StatusCode::BAD_REQUEST, StatusCode::CONFLICT, StatusCode::UNPROCESSABLE_ENTITY];
     error.kind == ErrorKind::InvalidPost && error.status.is_some_and(|it| statuses.contains(&it))

@@ -1,4 +1,4 @@
-//! What an account has published.
+//! The published posts of an account.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -11,13 +11,11 @@ use crate::meta::list::List;
 use crate::meta::time;
 use crate::publish_request::PublishRequest;
 
-/// The most pages that are read.
 const PAGES: usize = 4;
 
-/// How many posts a page has.
 const PAGE: &str = "100";
 
-/// A post as its account lists it.
+/// A post in its account's list.
 #[derive(Deserialize)]
 struct Entry {
     id: GraphId,
@@ -29,24 +27,22 @@ struct Entry {
     permalink: Option<String>,
 }
 
-/// A public post.
 pub(super) struct Post {
     pub(super) id: String,
-    /// What it says; nothing on a story.
+    /// Empty for a story.
     pub(super) text: String,
     pub(super) at: Option<DateTime<Utc>>,
     pub(super) url: Option<String>,
 }
 
-/// Posts since a time.
 pub(super) struct Posts {
     /// Newest first.
     pub(super) posts: Vec<Post>,
-    /// Whether that is all of them.
+    /// Whether the list is complete.
     pub(super) is_all: bool,
 }
 
-/// What the job's account has published since then. `edge` is the list's name.
+/// The posts that the account has published since then. `edge` is the list's name.
 pub(super) async fn since(
     of: &impl Containers,
     job: &PublishRequest<'_>,

@@ -1,4 +1,4 @@
-//! How a post becomes a container that can be published: one step at a time.
+//! Creates the container of a post, one step at a time.
 
 use std::time::Duration;
 
@@ -21,19 +21,18 @@ use crate::platform::Step;
 use crate::publish_request::PublishRequest;
 use crate::redaction::words_without;
 
-/// For making one: it may fetch its file meanwhile.
+/// Long, because Meta may fetch the file during the call.
 const MAKE: Duration = Duration::from_secs(30);
 
-/// How long until the first look at a container; later looks are further apart.
+/// The pause before the status of a container is read first; later pauses are longer.
 const FIRST_LOOK: TimeDelta = TimeDelta::seconds(2);
 
-/// The longest time between two looks.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(30);
 
-/// How long a container may be worked on. Videos take minutes.
+/// How long a container may be processed. Videos take minutes.
 const PATIENCE: TimeDelta = TimeDelta::minutes(30);
 
-/// How many containers may fail for a reason that may pass, other than [`Cause::Fetch`].
+/// How many containers may fail for a temporary reason other than [`Cause::Fetch`].
 const MOST_LOST: u32 = 3;
 
 /// The pause after a container failed, which doubles from one to the next where Meta could not fetch a file.
@@ -42,39 +41,36 @@ const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(20);
 /// The longest pause. Hosts that Meta refuses one day it accepts the next.
 const LONGEST_FETCH_PAUSE: TimeDelta = TimeDelta::minutes(30);
 
-/// The response of the call that makes a container.
+/// The response of the call that creates a container.
 #[derive(Deserialize)]
 struct New {
     id: GraphId,
-    /// Where the bytes of its file are sent.
     uri: Option<Url>,
 }
 
-/// What comes after a step.
+/// What follows a step.
 enum Next {
-    /// Another one, not before this.
+    /// Another step, not before this time.
     At(DateTime<Utc>),
-    /// Only the public call.
+    /// Only the publish call.
     Nothing,
 }
 
-/// What came of a container, or of making one.
+/// The result of creating a container, or of reading its status.
 enum Came<T> {
-    /// What was to come.
     To(T),
-    /// Not yet; when to look again.
+    /// Not ready; when to read the status again.
     Later(DateTime<Utc>),
-    /// Nothing, for a reason that may pass.
+    /// It failed for a temporary reason.
     Nothing(Lost),
 }
 
-/// How a file gets into its container.
+/// How Meta gets a file.
 enum Source {
-    /// By this address, which was read from here just now.
+    /// From this URL, which was just read successfully from here.
     Url(String),
-    /// Its bytes are sent.
     Bytes,
-    /// The picture is being made to fit; when to look again.
+    /// The picture is being fitted; when to look again.
     NotYet(DateTime<Utc>),
 }
 
@@ -117,7 +113,7 @@ async fn next(of: &impl Containers, job: &PublishRequest<'_>, progress: &mut Pro
         return match look(of, job, whole, file).await? {
             Came::To(()) => Ok(Next::Nothing),
             Came::Later(at) => Ok(Next::At(at)),
-            // The items of a carousel may be what is of no use any more.
+            // An item of the carousel may be what has expired.
             Came::Nothing(lost) => anew(job, progress, 0, lost),
         };
     }
@@ -131,7 +127,6 @@ async fn next(of: &impl Containers, job: &PublishRequest<'_>, progress: &mut Pro
     }
 }
 
-/// The containers of all files, and then that of the post.
 async fn carousel(
     of: &impl Containers,
     job: &PublishRequest<'_>,
@@ -164,7 +159,6 @@ async fn carousel(
     }
 }
 
-/// The container that is published.
 async fn whole(
     of: &impl Containers,
     job: &PublishRequest<'_>,
@@ -181,8 +175,8 @@ async fn whole(
     }
 }
 
-/// Makes what failed anew, after a pause in which the user reads the reason. Of the items, those before this one are
-/// kept: their order is that of the post.
+/// Creates the failed containers again, after a pause in which the user reads the reason. Items
+/// before this one are kept, because their order is that of the post.
 fn anew(job: &PublishRequest<'_>, progress: &mut Progress, kept: usize, lost: Lost) -> Result<Next, AttemptError> {
     let Lost { why, cause } = lost;
     progress.whole = None;
@@ -200,8 +194,8 @@ fn anew(job: &PublishRequest<'_>, progress: &mut Progress, kept: usize, lost: Lo
             Cause::Fetch | Cause::Other => FIRST_PAUSE * i32::try_from(progress.lost).unwrap_or(1),
         }
     };
-    // It is stored, and may repeat the request.
-    let why = words_without(&why, job.credentials.of_the_account());
+    // The reason is stored, and may repeat the request.
+    let why = words_without(&why, job.credentials.account_token());
     progress.pause = Some(Pause { until: job.now + pause, why });
     Ok(Next::At(job.now))
 }
@@ -213,7 +207,7 @@ async fn source(
     progress: &mut Progress,
 ) -> Result<Source, AttemptError> {
     let http = &of.graph().http;
-    // Every other time, should one of the two ways be closed.
+    // Alternates, in case one of the two ways is blocked.
     if of.sends_bytes(file) && (progress.lost + progress.unfetched).is_multiple_of(2) {
         return Ok(Source::Bytes);
     }
@@ -231,7 +225,7 @@ async fn source(
     }
 }
 
-/// Makes a container; with it, when to look at it.
+/// Creates a container, and returns when to read its status.
 async fn make(
     of: &impl Containers,
     job: &PublishRequest<'_>,
@@ -264,13 +258,13 @@ async fn make(
             let why = fetch::not_fetched(job, file, graph.title(), &error.message);
             Ok(Came::Nothing(Lost { why, cause: Cause::Fetch }))
         }
-        // An item of a carousel that is not known any more.
+        // An item of a carousel that Meta no longer knows.
         (ErrorKind::PreparationExpired, _) => Ok(Came::Nothing(Lost::other(error.message))),
         _ => Err(placed(job, file, error)),
     }
 }
 
-/// The setback of an error, with the file that it is about.
+/// The attempt error of a call, with the file that it is about.
 fn placed(job: &PublishRequest<'_>, file: Option<&Attachment>, error: CallError) -> AttemptError {
     let setback = AttemptError::from(error);
     match file {
@@ -279,7 +273,7 @@ fn placed(job: &PublishRequest<'_>, file: Option<&Attachment>, error: CallError)
     }
 }
 
-/// Asks whether a container can be used, and sends what is missing of its file.
+/// Reads the status of a container, and sends missing bytes of its file.
 async fn look(
     of: &impl Containers,
     job: &PublishRequest<'_>,
@@ -288,8 +282,8 @@ async fn look(
 ) -> Result<Came<()>, AttemptError> {
     let title = of.graph().title();
     let named = |why: String| match file {
-        Some(file) => format!("{}: {title} could not use it: {why}", job.place(file)),
-        None => format!("{title} could not make the post: {why}"),
+        Some(file) => format!("{}: {title} could not process the file: {why}", job.place(file)),
+        None => format!("{title} could not prepare the post: {why}"),
     };
     let Answered { body, usage } = match standing::ask(of, Caller::of(job), &made.id, made.upload_url.is_some()).await {
         Ok(answered) => answered,
@@ -301,13 +295,13 @@ async fn look(
     };
     let Report { standing, arrived } = body;
     match (standing, file) {
-        // Should it be public already, the public call finds that out.
+        // If it is public already, the publish call finds that out.
         (Standing::Ready | Standing::Public, _) => {
             (made.is_ready, made.upload_url) = (true, None);
             Ok(Came::To(()))
         }
         (Standing::Working, _) if made.at + PATIENCE < job.now => {
-            let why = format!("it was still worked on after {} minutes", PATIENCE.num_minutes());
+            let why = format!("it was still being processed after {} minutes", PATIENCE.num_minutes());
             Ok(Came::Nothing(Lost::other(named(why))))
         }
         (Standing::Working, file) => {
@@ -329,8 +323,8 @@ async fn look(
     }
 }
 
-/// Sends the bytes of a file from the offset on that has arrived. An error that passes leaves the container as it is:
-/// the next step asks how much has arrived.
+/// Sends the bytes of a file from the offset that has arrived. A temporary error keeps the
+/// container: the next step reads how much has arrived.
 async fn send(
     of: &impl Containers,
     job: &PublishRequest<'_>,
@@ -341,11 +335,11 @@ async fn send(
         return Ok(Came::Later(job.now + FIRST_LOOK));
     };
     let cause = match error.kind {
-        // Meta could not process the request, which says nothing of the file.
+        // Meta could not process the request, which means nothing for the file.
         ErrorKind::PreparationExpired => Cause::Fetch,
         ErrorKind::InvalidPost | ErrorKind::Forbidden => Cause::Other,
         _ => return Err(placed(job, Some(file), error)),
     };
-    let why = format!("{}: {} did not accept the bytes: {}", job.place(file), of.graph().title(), error.message);
+    let why = format!("{}: {} did not accept the file: {}", job.place(file), of.graph().title(), error.message);
     Ok(Came::Nothing(Lost { why, cause }))
 }

@@ -1,4 +1,4 @@
-//! The public call, and what became of it.
+//! The publish call, and the look-up of its outcome.
 
 use std::time::Duration;
 
@@ -16,36 +16,34 @@ use crate::meta::errors::DAILY_QUOTA;
 use crate::meta::id::GraphId;
 use crate::publish_request::PublishRequest;
 
-/// For the public call. Long, because what it did has to be found out otherwise.
+/// Long, because the outcome of a call that is cut off has to be looked up.
 const PUBLISH: Duration = Duration::from_secs(30);
 
-/// How much Meta's clock may be behind ours.
+/// How far Meta's clock may be behind ours.
 const CLOCKS: TimeDelta = TimeDelta::seconds(60);
 
-/// How long a post may be public and in no list. After that it is reported without a link.
+/// How long a public post may be missing in the list. After that it is reported without a URL.
 const LISTED_WITHIN: TimeDelta = TimeDelta::minutes(10);
 
-/// What the public call answers, and what is asked of a post.
+/// The response of the publish call, and the fields of a post.
 #[derive(Deserialize)]
 struct Answer {
     id: GraphId,
     permalink: Option<String>,
 }
 
-/// Makes a job's post public.
 pub(crate) async fn publish(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-    let unprepared = || AttemptError::PreparationExpired { reason: "there is no container to be published".to_owned() };
+    let unprepared = || AttemptError::PreparationExpired { reason: "the post has no container to publish".to_owned() };
     Publication::of(of, job).ok_or_else(unprepared)?.publish().await
 }
 
-/// What became of the public call of a job that was begun at `since`.
+/// The outcome of the publish calls, the first of which began at `since`.
 pub(crate) async fn resolve(of: &impl Containers, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-    // Without a container there was no call.
+    // Without a container, there was no call.
     let Some(publication) = Publication::of(of, job) else { return Resolution::NotPublished };
     deadline::look(of.graph().title(), job, publication.resolve(since)).await
 }
 
-/// A container on its way to being a post.
 struct Publication<'a, C> {
     of: &'a C,
     job: &'a PublishRequest<'a>,
@@ -53,13 +51,12 @@ struct Publication<'a, C> {
 }
 
 impl<'a, C: Containers> Publication<'a, C> {
-    /// That of a job; `None` where nothing was prepared.
+    /// `None` if nothing was prepared.
     fn of(of: &'a C, job: &'a PublishRequest<'a>) -> Option<Self> {
         let container = Progress::stored(job).whole?;
         Some(Self { of, job, container })
     }
 
-    /// Makes it public.
     async fn publish(&self) -> Result<Published, AttemptError> {
         let (job, calls, watch) = (self.job, self.of.calls(), Deadline::begin(self.job.now));
         let path = format!("/{}/{}", job.profile.account_id, calls.publish);
@@ -71,14 +68,14 @@ impl<'a, C: Containers> Publication<'a, C> {
                 Ok(Published::new(id, job.now).with_url(url))
             }
             Err(error) => {
-                // Further questions only add to what is known.
+                // Further calls only add details.
                 let unasked = unasked(error.clone());
                 Err(watch.within(WITHIN, self.setback(error)).await.unwrap_or(unasked))
             }
         }
     }
 
-    /// Where people see a post. That this is not known stops nothing.
+    /// The URL of a post. An error is ignored.
     async fn permalink(&self, id: &str) -> Option<String> {
         let path = format!("/{id}");
         let asked = self.of.graph().get::<Answer>(Caller::of(self.job), &path, &[("fields", "id,permalink")]).await;
@@ -120,7 +117,9 @@ impl<'a, C: Containers> Publication<'a, C> {
         let title = self.of.graph().title();
         let is_public = match self.standing().await {
             Ok(Standing::Ready) => return Resolution::NotPublished,
-            Ok(Standing::Working) => return Resolution::Pending { reason: format!("{title} is still working on it") },
+            Ok(Standing::Working) => {
+                return Resolution::Pending { reason: format!("{title} is still processing the post") };
+            }
             Ok(Standing::Public) => true,
             Ok(Standing::Refused { .. } | Standing::Lost(_)) => false,
             Err(failure) if failure.is_of_what_is_gone() => false,
@@ -141,19 +140,18 @@ impl<'a, C: Containers> Publication<'a, C> {
                 Resolution::Found(Published::new(self.container.id.clone(), self.job.now))
             }
             None if is_public => {
-                Resolution::Pending { reason: format!("{title} has published it and does not list it yet") }
+                Resolution::Pending { reason: format!("{title} has published the post, but does not list it yet") }
             }
             None if posts.is_all => Resolution::NotFound,
             None => Resolution::Pending {
-                reason: "not everything was listed that the account has published since".to_owned(),
+                reason: "the list of the account's posts since the publish call is incomplete".to_owned(),
             },
         }
     }
 
-    /// The oldest of these posts that says what ours does and that no other delivery has
-    /// made.
+    /// The oldest of these posts that has our text and that no other delivery has claimed.
     async fn ours(&self, posts: &Posts) -> Result<Option<Published>, String> {
-        // White space around a text is not kept everywhere.
+        // White space around a text is not always preserved.
         let said = self.of.said(self.job).trim();
         let is_alike = |it: &&Post| it.text.trim() == said;
         let alike: Vec<&Post> = posts.posts.iter().rev().filter(is_alike).collect();
@@ -166,8 +164,8 @@ impl<'a, C: Containers> Publication<'a, C> {
     }
 }
 
-/// What follows from an error where no further call can help. An error that says that the container is gone, or was
-/// published before, may be due to an earlier call.
+/// The consequence of an error if no further call is possible. If the error says that the container
+/// does not exist or was published before, the cause may be an earlier call.
 fn unasked(error: CallError) -> AttemptError {
     match error.kind {
         ErrorKind::PreparationExpired | ErrorKind::Duplicate => {

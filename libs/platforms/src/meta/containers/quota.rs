@@ -1,4 +1,4 @@
-//! How much an account may publish within a day.
+//! The publishing quota of an account.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
@@ -10,11 +10,11 @@ use crate::kit::CallError;
 use crate::meta::list::List;
 use crate::publish_request::PublishRequest;
 
-/// The length of the window in which posts are counted, unless Meta says otherwise.
+/// The window in which posts are counted, unless Meta states another one.
 const DAY: TimeDelta = TimeDelta::days(1);
 
-/// The shortest time until a used-up quota is asked again: posts that were deleted count,
-/// and are in no list.
+/// The shortest pause before an exhausted quota is read again: deleted posts count, and are in no
+/// list.
 const SHORTEST: TimeDelta = TimeDelta::minutes(15);
 
 #[derive(Deserialize)]
@@ -30,28 +30,28 @@ struct Config {
     quota_duration: Option<u32>,
 }
 
-/// A quota of which nothing is left.
+/// An exhausted quota.
 struct UsedUp {
     total: u64,
     used: u64,
     frees_at: DateTime<Utc>,
 }
 
-/// Whether the account may publish one more post when the job is due.
+/// Whether the account may publish one more post at the due time.
 ///
 /// # Errors
-/// Busy until the oldest of the posts that are counted is counted no more.
+/// `RetryLater` until the oldest counted post leaves the window.
 pub(super) async fn check(of: &impl Containers, job: &PublishRequest<'_>) -> Result<(), AttemptError> {
     let found = used_up(of, job).await?;
     let Some(UsedUp { total, used, frees_at }) = found.filter(|it| job.publish_at < it.frees_at) else {
         return Ok(());
     };
     let title = of.graph().title();
-    let reason = format!("the account has published {used} of the {total} posts that {title} takes within a day");
+    let reason = format!("the account has used {used} of the {total} posts that {title} allows within a day");
     Err(AttemptError::RetryLater { retry_at: Some(frees_at), reason })
 }
 
-/// When to try again after the public call was refused for a quota.
+/// When to retry after the publish call was refused because of the quota.
 pub(super) async fn frees_at(of: &impl Containers, job: &PublishRequest<'_>) -> DateTime<Utc> {
     let found = used_up(of, job).await.ok().flatten();
     found.map_or(job.now + SHORTEST, |it| it.frees_at)

@@ -1,4 +1,4 @@
-//! How a container stands.
+//! The status of a container.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, StatusCode};
@@ -12,25 +12,21 @@ use crate::meta::graph::Answered;
 use crate::meta::id::GraphId;
 use crate::response;
 
-/// The state of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is worked on, or awaits bytes.
+    /// It is being processed, or awaits bytes.
     Working,
-    /// It can be used.
     Ready,
-    /// It was published.
     Public,
-    /// It failed, and so would another one like it.
+    /// It failed, and so would a similar one.
     Refused {
-        /// Meta's message.
         why: String,
     },
     /// It failed; another one may succeed.
     Lost(Lost),
 }
 
-/// A container that failed, or that could not be made, for a reason that may pass.
+/// A container that failed, or could not be created, for a temporary reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lost {
     /// For the user.
@@ -38,19 +34,17 @@ pub(super) struct Lost {
     pub(super) cause: Cause,
 }
 
-/// Why a container failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// Meta could not fetch the file, or does not say why it failed. Neither says anything about the post.
+    /// Meta could not fetch the file, or gives no reason. Neither says anything about the post.
     Fetch,
-    /// Meta wants the account to pause for so long.
+    /// Meta requires a pause of this duration.
     Pause(TimeDelta),
-    /// Anything else.
     Other,
 }
 
 impl Lost {
-    /// A container that cannot be used any more.
+    /// A container that cannot be used.
     pub(super) fn other(why: impl Into<String>) -> Self {
         Self { why: why.into(), cause: Cause::Other }
     }
@@ -59,16 +53,16 @@ impl Lost {
 /// A container as Meta reports it.
 pub(super) struct Report {
     pub(super) standing: Standing,
-    /// How many bytes of its file have arrived; `None` where all have, or where none are awaited.
+    /// How many bytes of its file have arrived; `None` if all have, or if none are expected.
     pub(super) arrived: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct Said {
-    /// Instagram's.
+    /// On Instagram.
     status_code: Option<String>,
-    /// On Instagram a sentence, with a number in it where the container failed; on Threads what `status_code` is on
-    /// Instagram.
+    /// On Instagram a sentence, with a number in it if the container failed; on Threads like
+    /// `status_code` on Instagram.
     status: Option<String>,
     /// The reason on Threads.
     error_message: Option<String>,
@@ -102,7 +96,7 @@ impl Said {
         match state.as_deref() {
             Some("FINISHED") => Standing::Ready,
             Some("PUBLISHED") => Standing::Public,
-            Some("EXPIRED") => Standing::Lost(Lost::other("it was made more than a day ago")),
+            Some("EXPIRED") => Standing::Lost(Lost::other("it expired after a day")),
             Some("ERROR") if is_of_threads => failed_on_threads(why),
             Some("ERROR") => failed_on_instagram(errors, why, now),
             _ => Standing::Working,
@@ -111,7 +105,7 @@ impl Said {
 }
 
 fn unfetched(why: Option<String>) -> Standing {
-    let why = why.unwrap_or_else(|| "it does not say why".to_owned());
+    let why = why.unwrap_or_else(|| "it gave no reason".to_owned());
     Standing::Lost(Lost { why, cause: Cause::Fetch })
 }
 
@@ -122,7 +116,7 @@ fn failed_on_threads(why: Option<String>) -> Standing {
     }
 }
 
-/// The sentence has a subcode in it, whose meaning is in the table of errors.
+/// The sentence contains a subcode, whose meaning is in the error table.
 fn failed_on_instagram(errors: &ErrorTable, why: Option<String>, now: DateTime<Utc>) -> Standing {
     let Some(why) = why else { return unfetched(None) };
     let mut numbers = why.split(|it: char| !it.is_ascii_digit());
@@ -140,7 +134,7 @@ fn failed_on_instagram(errors: &ErrorTable, why: Option<String>, now: DateTime<U
     Standing::Lost(Lost { why, cause })
 }
 
-/// Asks for the state of a container, and for how much of its file has arrived where bytes are sent.
+/// Reads the status of a container, and how much of its file has arrived if bytes are sent.
 pub(super) async fn ask(
     of: &impl Containers,
     by: Caller<'_>,

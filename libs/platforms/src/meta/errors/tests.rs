@@ -1,4 +1,4 @@
-//! What each documented error means.
+//! The meaning of documented errors.
 
 use chrono::{DateTime, Utc};
 use domain::delivery::AttemptError;
@@ -74,7 +74,7 @@ fn codes_have_their_kinds_and_subcodes_come_first() {
 }
 
 #[test]
-fn the_upload_host_says_whether_a_failure_is_final() {
+fn upload_host_states_whether_an_error_is_final() {
     use ErrorKind as K;
     for (retriable, name, expected) in [
         (true, "ProcessingFailedError", K::Unavailable),
@@ -92,19 +92,19 @@ fn the_upload_host_says_whether_a_failure_is_final() {
 fn messages_for_users_are_preferred_and_keep_the_trace_id() {
     let shown = |error: Value| classified(Effect::Read, 400, &json!({ "error": error }).to_string()).message;
     let error = json!({ "message": "(#100) Param", "code": 100, "error_user_msg": "Too long.", "fbtrace_id": "A1" });
-    assert_eq!(shown(error), "Too long. (Meta finds it by A1)");
+    assert_eq!(shown(error), "Too long. (Meta trace id A1)");
     let long = json!({ "message": "x".repeat(1_000), "code": 100, "fbtrace_id": "A1" });
-    assert!(shown(long).ends_with("(Meta finds it by A1)"));
+    assert!(shown(long).ends_with("(Meta trace id A1)"));
     assert_eq!(shown(json!({ "message": " ", "code": 7, "fbtrace_id": "<b>" })), "Threads answered 400 Bad Request");
     let video = json!({ "message": "(#100) No permission to publish the video", "error_user_msg": "No.", "code": 100 });
     assert!(shown(video).contains("publish_video") && shown(json!({ "message": "No.", "code": 100 })) == "No.");
 }
 
 #[test]
-fn what_follows_depends_on_the_effect() {
+fn outcome_depends_on_the_effect() {
     let busy = |at: Option<DateTime<Utc>>| AttemptError::RetryLater {
         retry_at: at,
-        reason: "No. (Meta finds it by AbC_d)".to_owned(),
+        reason: "No. (Meta trace id AbC_d)".to_owned(),
     };
     let setback = |effect, code, subcode| AttemptError::from(refused(effect, code, subcode));
     assert_eq!(setback(Effect::Public, 4, None), busy(Some(noon() + TimeDelta::hours(1))));
@@ -122,7 +122,7 @@ fn what_follows_depends_on_the_effect() {
 }
 
 #[test]
-fn other_formats_are_neither_the_end_of_a_grant_nor_of_a_post() {
+fn other_formats_end_neither_a_grant_nor_a_post() {
     let (html, nothing) = ("<html>190</html>", "");
     for (status, body) in [(500, html), (502, nothing), (408, nothing), (504, r#"{"error":"190"}"#)] {
         assert_eq!(classified(Effect::Public, status, body).kind, ErrorKind::ServerError, "{status}");
@@ -136,7 +136,7 @@ fn other_formats_are_neither_the_end_of_a_grant_nor_of_a_post() {
 }
 
 #[test]
-fn a_success_may_be_an_error() {
+fn success_status_may_carry_an_error() {
     let is_error = |body: Value| TABLE.is_error_in_success(body.to_string().as_bytes());
     assert!(!is_error(json!({ "id": "7" })) && !is_error(json!({ "success": true })));
     assert!(is_error(json!({ "success": false })) && is_error(json!({ "error": { "code": 190 } })));

@@ -1,4 +1,4 @@
-//! What is said of a file that nobody can fetch.
+//! Messages about files that cannot be fetched.
 
 use domain::connection::AccountInfo;
 use domain::id::MediaId;
@@ -14,7 +14,7 @@ use crate::account::Credentials;
 use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
 use crate::recognition::NoOtherClaims;
 
-/// Files that are all at this address, if they are anywhere.
+/// Files that are all at this URL, if there is one.
 struct Shelf(Option<String>);
 
 #[async_trait::async_trait]
@@ -36,7 +36,7 @@ impl MediaReader for Shelf {
     }
 }
 
-/// What becomes of a file at this address.
+/// Checks a file at this URL.
 async fn asked(at: Option<String>) -> Result<String, AttemptError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let media_id = MediaId::new(1).unwrap();
@@ -52,7 +52,7 @@ async fn asked(at: Option<String>) -> Result<String, AttemptError> {
         options: Options::NONE,
         reference: "1",
         progress: None,
-        doubted: false,
+        may_have_published: false,
         publish_at: noon(),
         called_at: noon(),
         files: &shelf,
@@ -62,7 +62,7 @@ async fn asked(at: Option<String>) -> Result<String, AttemptError> {
     address(&HttpClients::new(AddressPolicy::PublicOnly), &job, &file).await
 }
 
-/// The address of a file whose server answers like this, and never more than once.
+/// The URL of a server that sends this response once.
 async fn answering(status: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -82,16 +82,16 @@ async fn answering(status: &'static str) -> String {
 }
 
 #[tokio::test]
-async fn what_can_be_read_from_here_is_given_to_meta() {
+async fn readable_url_is_passed_to_meta() {
     for status in ["200 OK", "206 Partial Content"] {
         let url = answering(status).await;
         assert_eq!(asked(Some(url.clone())).await, Ok(url));
     }
 }
 
-/// It is tried again, because the operator may mend it.
+/// It is retried, because the operator may correct it.
 #[tokio::test]
-async fn what_we_cannot_read_ourselves_is_not_given_to_meta_and_the_mac_is_not_said() {
+async fn unreadable_url_is_not_passed_to_meta_and_its_mac_not_shown() {
     for status in ["403 Forbidden", "404 Not Found", "302 Found"] {
         let setback = asked(Some(answering(status).await)).await.unwrap_err();
         let AttemptError::RetryLater { retry_at: None, reason } = &setback else { panic!("{setback:?}") };
@@ -108,9 +108,9 @@ async fn what_we_cannot_read_ourselves_is_not_given_to_meta_and_the_mac_is_not_s
 }
 
 #[tokio::test]
-async fn a_file_without_an_address_waits() {
+async fn file_without_url_waits() {
     let setback = asked(None).await.unwrap_err();
     let told =
-        "file 1 of 1 (video/mp4): it has no public address: the file could not be read: the bucket is not to be had";
+        "file 1 of 1 (video/mp4): the file has no public URL: the file could not be read: the bucket is not to be had";
     assert_eq!(setback, AttemptError::RetryLater { retry_at: None, reason: told.to_owned() });
 }

@@ -1,4 +1,4 @@
-//! A small server that answers in turn, and tells what it was asked.
+//! A small server with scripted responses that records its requests.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
 use crate::oauth2::{Dialect, Endpoints, OAuth2};
 
-/// What the server is to answer, and what it saw.
+/// The scripted responses, and the recorded requests.
 #[derive(Clone, Default)]
 pub(super) struct Server {
     pub(super) url: String,
@@ -39,8 +39,7 @@ impl Server {
         server
     }
 
-    /// What comes after the answers so far. When there is none left, the connection
-    /// is cut.
+    /// Adds a response. When none is left, the connection is cut.
     pub(super) fn answers(&self, status: u16, body: Value) {
         self.answers.lock().unwrap().push_back((status, body));
     }
@@ -50,7 +49,7 @@ impl Server {
         self.saw.lock().unwrap().clone()
     }
 
-    /// How often our id and secret were said not to be accepted.
+    /// How often our client credentials were reported as refused.
     pub(super) fn refused_secrets(&self) -> usize {
         self.refused.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! A small server that answers as a test wants.
+//! A small server with responses that a test sets.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,14 +17,14 @@ use crate::app::{AppCredentials, AppSource};
 use crate::http_clients::HttpClients;
 use crate::sandbox::Sandbox;
 
-/// What the server is to answer, and what it saw.
+/// The responses, and the recorded requests.
 #[derive(Clone, Default)]
 pub(super) struct Network {
-    /// The next answer to a new post; `None` cuts the connection.
+    /// The next response to a new post; `None` cuts the connection.
     answer: Arc<Mutex<Option<(u16, Value)>>>,
     /// Forms, posts and uploads, in order.
     seen: Arc<Mutex<Vec<Value>>>,
-    /// The list under a reference.
+    /// The response to a look-up by reference.
     found: Arc<Mutex<(u16, Value)>>,
 }
 
@@ -33,7 +33,7 @@ impl Network {
         *self.answer.lock().unwrap() = Some((status, body));
     }
 
-    /// From now on the connection is cut before the answer to a post.
+    /// From now on the connection is cut before the response to a post.
     pub(super) fn cuts(&self) {
         *self.answer.lock().unwrap() = None;
     }
@@ -56,7 +56,7 @@ impl Network {
         (status, [("retry-after", "30")], axum::Json(body)).into_response()
     }
 
-    /// Runs it; the adapter that calls it.
+    /// Starts the server, and returns the adapter that calls it.
     pub(super) async fn adapter(&self) -> Sandbox {
         adapter_at(&self.run().await)
     }
