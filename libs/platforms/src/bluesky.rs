@@ -1,24 +1,23 @@
 //! Bluesky, and every other server of the AT Protocol.
 //!
-//! What it relies on (more of it in the files below):
+//! What the adapter relies on (details are in the files below):
 //!
-//! - An account is identified by its DID and kept by a server, its PDS. Its handle
-//!   leads to the DID and may change.
-//! - OAuth with pushed requests, proofs of possession and refresh tokens that
-//!   work once; or app passwords.
-//! - A post is a record under a key that we choose. Preparation makes the whole
-//!   record, with its key, time, facets and files, and it is stored before the
-//!   first attempt. Its time is the one that was planned, or the present one when
-//!   it goes out late and no attempt was made. Putting the same record again never changes anything, so
-//!   that a call may be repeated whatever became of the first one.
-//! - A call that puts a record is answered when the record is public.
+//! - An account is identified by its DID and stored on one server, its PDS. Its handle resolves to
+//!   the DID and may change.
+//! - Users sign in with OAuth (pushed requests, proofs of possession, refresh tokens that work
+//!   once) or with an app password.
+//! - A post is a record under a key that we choose. Preparation builds the whole record, with its
+//!   key, time, facets and files, and stores it before the first attempt. The record has the
+//!   planned time, or the present time if the post is late and no attempt was made. Putting the
+//!   same record again changes nothing, so a call may be repeated whatever the outcome of the first
+//!   one.
+//! - A call that puts a record returns when the record is public.
 //!
-//! All of it is called with our own client, which checks the address of every
-//! host that a name leads to. `atrium` has identities and OAuth as well, but
-//! its OAuth draws its own `state` where ours names the connect flow, and refreshes
-//! by itself where a refresh token must be used under a lease; its agent holds
-//! whole files in memory; and its identities alone bring a megabyte and more
-//! into each program that publishes. `jacquard` is under the MPL.
+//! All calls use our own client, which checks the address of every host that a name resolves to.
+//! `atrium` has identities and OAuth as well, but its OAuth generates its own `state` where ours
+//! names the connect flow, and refreshes automatically where a refresh token must be used under a
+//! lease; its agent holds whole files in memory; and its identities alone add a megabyte or more to
+//! each program that publishes. `jacquard` is under the MPL.
 
 mod account;
 mod app_password;
@@ -98,18 +97,14 @@ use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 use crate::vault::Vault;
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "bluesky";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Bluesky";
 
-/// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// Every record is made before its time, because the people whom it mentions and
-/// the page that it links are looked up. Files are uploaded only shortly before:
-/// servers remove files that no record shows.
+/// Every record is prepared in advance, because mentioned accounts and the linked page are looked
+/// up. Files are uploaded only shortly before: servers remove files that no record shows.
 pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::seconds(60)),
     images: Some(TimeDelta::minutes(2)),
@@ -117,24 +112,22 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
     gifs: Some(TimeDelta::minutes(10)),
 };
 
-/// What a deployment says of it. Nothing is needed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The directory of DIDs.
+    /// URL of the PLC directory, which resolves `did:plc` identifiers.
     #[serde(default = "plc")]
     plc: String,
-    /// Where handles are looked up.
+    /// URL of the server that resolves handles.
     #[serde(default = "public_api")]
     resolver: String,
-    /// Where profiles are looked up.
+    /// URL of the server that profiles are read from.
     #[serde(default = "public_api")]
     appview: String,
-    /// The video service for accounts on any server. Without it, Bluesky's own
-    /// is used for accounts on Bluesky's servers; the others are given videos
-    /// as they are.
+    /// URL of the video service for accounts on any server. Without it, Bluesky's own service is
+    /// used for accounts on Bluesky's servers, and other servers receive videos unchanged.
     video: Option<String>,
-    /// What people read on the page on which they allow it.
+    /// The name of this service on the server's authorization page.
     #[serde(default = "client_name")]
     client_name: String,
 }
@@ -153,7 +146,6 @@ fn client_name() -> String {
 
 const VIDEO_SERVICE: &str = "https://video.bsky.app";
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Bluesky>, SetupError> {
     let Some(settings) = setup.settings::<Settings>(NAME)? else { return Ok(None) };
     Ok(Some(Bluesky {
@@ -177,7 +169,6 @@ fn url(setting: &str) -> Result<Url, SetupError> {
     }
 }
 
-/// Every server of the AT Protocol.
 pub(crate) struct Bluesky {
     http: HttpClients,
     nonces: Nonces,
@@ -185,7 +176,7 @@ pub(crate) struct Bluesky {
     directory: Directory,
     appview: Url,
     video_service: Url,
-    /// Whether the video service is for accounts on any server.
+    /// Whether the video service accepts accounts of any server.
     any_video: bool,
     client_name: String,
 }
@@ -198,9 +189,8 @@ const FIELDS: &[Field] = &[
         example: "abcd-efgh-ijkl-mnop",
         secret: true,
         optional: Some(
-            "Leave it empty to sign in on Bluesky's own page, which is safer. That page asks for posts, pictures and \
-             videos alone, unless your server is an old one that knows no such choice: then it asks for all that an app \
-             password gives.",
+            "Leave this empty to sign in on Bluesky's own page, which is safer and asks for access to posts, images \
+             and videos only. (Older servers ask for full access.)",
         ),
     },
 ];
@@ -219,7 +209,6 @@ impl Bluesky {
         Authorization { http: &self.http, nonces: &self.nonces, grant, now }
     }
 
-    /// New credentials for those of a session.
     async fn renewed(
         &self,
         session: &Session,
@@ -248,8 +237,7 @@ impl Bluesky {
         }
     }
 
-    /// Whether the post is there. An attempt that was made with another preparation
-    /// had the same key and the same text.
+    /// Looks up the post. An attempt with an earlier preparation had the same key and text.
     async fn look_up(&self, job: &PublishRequest<'_>, session: &Session) -> LookUp {
         let made = Progress::of(job).post;
         let text = made.as_ref().map_or_else(|| RichText::of(job.text).text, |it| it.text().to_owned());
@@ -295,10 +283,10 @@ impl Platform for Bluesky {
         _now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
         let Session { did, kind, .. } = Session::of(credentials)?;
-        // Whoever cannot be found now is as they were.
+        // An account that cannot be looked up now is unchanged.
         let Ok(who) = self.directory.find(&Name::Did(did)).await else { return Ok(None) };
         let account = self.connect_flows().account(&who, kind, credentials.clone(), Vec::new()).await;
-        // Where nothing could be read, there is no name either.
+        // If nothing could be read, the name is missing, too.
         let is_read = account.profile.display_name.is_some() || profile.display_name.is_none();
         Ok(is_read.then_some(AccountDetails { profile: account.profile, rules: account.rules }))
     }
@@ -374,15 +362,14 @@ impl Publish for Bluesky {
         };
         if !job.doubted && post.is_late(job.now) {
             return Err(AttemptError::PreparationExpired {
-                reason: "It goes out late, and is given the present time.".to_owned(),
+                reason: "the post is late and receives the current time".to_owned(),
             });
         }
         let published = |uri| Ok(public_at(uri, job.now));
         match record::put(&self.pds(&session, job), &post).await? {
             Stored::At(uri) => published(uri),
-            // Probably our own record with another content: the post was prepared
-            // anew after an attempt that had arrived, and the page that it links
-            // had changed in between.
+            // Probably our own record with other content: an earlier attempt took effect, the post
+            // was prepared again, and the page that it links had changed in between.
             Stored::Taken => match self.look_up(job, &session).await {
                 LookUp::Ours(uri) => published(uri),
                 LookUp::Another => Err(AttemptError::Refused { reason: TAKEN.to_owned() }),
@@ -406,11 +393,11 @@ impl Publish for Bluesky {
         }
     }
 
-    /// No: a post is found by the key of its record, which we chose.
+    /// False: a post is found by the key of its record, which we chose.
     fn recognizes_own_posts(&self) -> bool {
         false
     }
 }
 
-/// Keys are made of the post and its time, so that no other post has the same.
+/// Keys are derived from the post and its time, so no other post has the same key.
 const TAKEN: &str = "another post of this account already has its key, which should not happen";

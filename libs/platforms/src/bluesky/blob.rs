@@ -1,15 +1,14 @@
-//! Uploaded files, as records show them.
+//! Uploaded files, as records refer to them.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The longest hash that is accepted; those of today have 59 letters.
+/// In bytes; hashes of today have 59 letters.
 const MAX_CID_BYTES: usize = 128;
 
-/// The longest MIME type that is accepted.
 const MAX_MIME_BYTES: usize = 127;
 
-/// A file that a server keeps. It is stored and put into records, so nothing that
-/// the server says of the file is kept except these fields.
+/// A file on a server. It is stored and put into records, so only these fields of the server's
+/// response are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Blob {
     #[serde(rename = "$type")]

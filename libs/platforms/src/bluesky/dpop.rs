@@ -1,9 +1,8 @@
-//! Proofs that a request comes from whoever holds a grant's key (RFC 9449).
+//! Proofs that a request comes from the holder of a grant's key (RFC 9449).
 //!
-//! Facts: a proof is an ES256 token for one request, with the method and the
-//! address without its query; calls with an access token add its SHA-256; each
-//! server wants the nonce that it gave last, and says `use_dpop_nonce` when it
-//! is another one, without carrying out the request.
+//! Facts: a proof is an ES256 token for one request, with the method and the URL without its query;
+//! calls with an access token add its SHA-256; each server requires the nonce that it sent last,
+//! and returns `use_dpop_nonce` for any other, without executing the request.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -22,15 +21,15 @@ use super::signing_key::SigningKey;
 use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
 
-/// How many servers' nonces are remembered at most. Without a bound, somebody who
-/// names one server after the other could fill the memory.
+/// How many servers' nonces are remembered at most. Without a bound, a caller who names one server
+/// after the other could fill the memory.
 const MAX_SERVERS: usize = 256;
 
-/// The longest nonce that is remembered.
+/// In bytes. A longer nonce is not remembered.
 const MAX_NONCE_BYTES: usize = 512;
 
-/// Sends requests with a proof: by the grant's key, and bound to the access token
-/// where there is one already.
+/// Sends requests with a proof, signed by the grant's key and bound to the access token if there is
+/// one.
 #[derive(Clone, Copy)]
 pub(super) struct Prover<'a> {
     pub(super) key: &'a SigningKey,
@@ -40,12 +39,11 @@ pub(super) struct Prover<'a> {
 }
 
 impl Prover<'_> {
-    /// Sends a request to a named server with a proof of who sends it, and with
-    /// the access token if there is one. `shape` adds the body, also to a request
-    /// that is sent again; it returns `None` where it cannot.
+    /// Sends a request to a named server with a proof, and with the access token if there is one.
+    /// `shape` adds the body, also to a request that is sent again; it returns `None` if it cannot.
     ///
-    /// A server that wants another nonce has not carried out the request, so it
-    /// is sent once more with the nonce that came with the answer.
+    /// A server that requires another nonce has not executed the request, so the request is sent
+    /// once more with the nonce of the response.
     pub(super) async fn send(
         &self,
         http: &HttpClients,
@@ -82,7 +80,6 @@ impl Prover<'_> {
         }
     }
 
-    /// The proof for one request.
     fn proof(&self, method: &Method, url: &Url, nonce: Option<&str>) -> Result<String, DependencyError> {
         let header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": self.key.public()});
         let mut address = url.clone();
@@ -108,8 +105,8 @@ fn wants_another_nonce(reply: &Reply) -> bool {
     reply.status.is_client_error() && reply.error().as_deref() == Some("use_dpop_nonce")
 }
 
-/// The latest nonce of each server. It spares the call that would only bring the
-/// nonce; when one is forgotten, that call is made again.
+/// The latest nonce of each server. It saves the call that would only return the nonce; if one is
+/// forgotten, that call is made again.
 #[derive(Debug, Default)]
 pub(super) struct Nonces(Mutex<BTreeMap<String, String>>);
 
@@ -118,7 +115,7 @@ impl Nonces {
         self.0.lock().ok()?.get(&server(url)).cloned()
     }
 
-    /// Remembers the nonce that came with an answer, and returns it.
+    /// Remembers the nonce of a response and returns it.
     fn learn(&self, url: &Url, headers: &HeaderMap) -> Option<String> {
         let nonce = headers.get("dpop-nonce")?.to_str().ok()?;
         let mut known = self.0.lock().ok()?;

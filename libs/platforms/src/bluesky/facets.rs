@@ -1,12 +1,11 @@
-//! Facets: the parts of a text that are links, mentions or tags. Readers see plain
-//! text where there is no facet.
+//! Facets: the parts of a text that are links, mentions or tags. Readers see plain text where there
+//! is no facet.
 //!
-//! Facts: offsets are bytes of UTF-8, end exclusive, and do not overlap. What
-//! is found is what the official client finds: links with a scheme, and domains
-//! of a known top level without one; `@` and a handle; `#` and a word that is
-//! not only digits, up to 64 graphemes and 640 bytes; `$` and a name of what is
-//! traded. As there, links are shown shortened, and lead to the whole address.
-//! Source: `packages/api/src/rich-text` of `bluesky-social/atproto`.
+//! Facts: offsets are bytes of UTF-8, end exclusive, and do not overlap. The same parts are found
+//! as in the official client: links with a scheme, and domains of a known top level without one;
+//! `@` and a handle; `#` and a word that is not only digits, up to 64 graphemes and 640 bytes; `$`
+//! and a ticker symbol. As there, links are shown shortened and lead to the whole URL. Source:
+//! `packages/api/src/rich-text` of `bluesky-social/atproto`.
 
 mod cashtag;
 mod facet;
@@ -21,21 +20,19 @@ use serde_json::{Value, json};
 pub(super) use self::facet::{Facet, LeadsTo};
 use super::names::{Did, Handle};
 
-/// A text as it is put.
+/// A text in the form in which it is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RichText {
     pub(super) text: String,
-    /// First to last, none within another.
+    /// In the order of the text; facets do not overlap.
     pub(super) facets: Vec<Facet>,
 }
 
 impl RichText {
-    /// What somebody wrote.
     pub(super) fn of(written: &str) -> Self {
         let Shown { text, links } = Shown::of(written);
         let links = links.into_iter().map(|it| Facet { range: it.range, leads_to: LeadsTo::Link(it.uri) });
         let mut facets: Vec<Facet> = links.collect();
-        // What was shortened is a link whatever stands around it.
         for other in mention::find(&text).chain(tag::find(&text)).chain(cashtag::find(&text)) {
             let is_apart = |it: &Facet| other.range.end <= it.range.start || it.range.end <= other.range.start;
             if facets.iter().all(is_apart) {
@@ -46,7 +43,7 @@ impl RichText {
         Self { text, facets }
     }
 
-    /// The addresses that it leads to, first to last.
+    /// The URLs that the text links to, in order.
     pub(super) fn links(&self) -> impl Iterator<Item = &str> {
         self.facets.iter().filter_map(|it| match &it.leads_to {
             LeadsTo::Link(uri) => Some(uri.as_str()),
@@ -54,7 +51,6 @@ impl RichText {
         })
     }
 
-    /// The people whom it mentions.
     pub(super) fn mentions(&self) -> impl Iterator<Item = &Handle> {
         self.facets.iter().filter_map(|it| match &it.leads_to {
             LeadsTo::Mention(handle) => Some(handle),
@@ -63,8 +59,7 @@ impl RichText {
     }
 }
 
-/// The facets as a record has them. Mentions of handles without a known DID are
-/// left out.
+/// The facets as a record has them. Mentions of handles without a known DID are left out.
 pub(super) fn written(found: &[Facet], people: &HashMap<Handle, Did>) -> Vec<Value> {
     let feature = |leads_to: &LeadsTo| {
         Some(match leads_to {
@@ -88,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// What is found, each as the words it is on.
+    /// Each facet with the text that it covers.
     fn on(text: &str) -> Vec<(String, LeadsTo)> {
         let RichText { text, facets } = RichText::of(text);
         facets.into_iter().map(|it| (text[it.range].to_owned(), it.leads_to)).collect()
@@ -194,7 +189,7 @@ mod tests {
             for facet in facets {
                 prop_assert!(end <= facet.range.start && facet.range.start < facet.range.end);
                 end = facet.range.end;
-                // Panics within a character.
+                // Panics if the range splits a character.
                 let words = &text[facet.range.clone()];
                 match facet.leads_to {
                     LeadsTo::Mention(handle) => prop_assert_eq!(words[1..].to_ascii_lowercase(), handle.as_str()),

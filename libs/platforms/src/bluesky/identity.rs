@@ -1,8 +1,7 @@
 //! Finding an account and its server by a handle or DID.
 //!
-//! Facts: an account keeps its DID for ever. A handle leads to a DID, and is valid
-//! only if the document of that DID names the handle, too. The document also names
-//! the account's server.
+//! Facts: an account keeps its DID forever. A handle resolves to a DID, and is valid only if the
+//! document of that DID also names the handle. The document names the account's server, too.
 
 use egress::Refusal;
 use http::{Method, StatusCode};
@@ -15,43 +14,42 @@ use super::reply::{Reply, Silence};
 use super::typed::Name;
 use crate::http_clients::HttpClients;
 
-/// Somebody, and where their account is kept.
+/// An account and its server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     pub(super) did: Did,
-    /// The one that was typed, or else the one that their document names; `None`
-    /// when that one does not lead back to them.
+    /// The handle that was typed, or else the one that the document names; `None` if that handle
+    /// does not resolve back to the DID.
     pub(super) handle: Option<Handle>,
-    /// Their server.
     pub(super) pds: Url,
 }
 
-/// Why nobody was found.
+/// Why an account was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unknown {
-    #[error("Nobody has this handle. Look it up on your profile and type all of it, such as alice.bsky.social.")]
+    #[error("No account has this handle. Copy the full handle from your profile, such as alice.bsky.social.")]
     Nobody,
-    #[error("The account that this handle leads to goes by another one. Use the handle that your profile shows.")]
+    #[error("The account of this handle now uses another handle. Type the handle that your profile shows.")]
     NotTheirs,
-    #[error("This account has no server that can be called.")]
+    #[error("This account's DID document names no usable server. Use another account.")]
     NoServer,
-    #[error("The DID document of this account cannot be read. Ask whoever keeps its server, or use another account.")]
+    #[error("The DID document of this account cannot be read. Ask the operator of its server, or use another account.")]
     Unreadable,
-    #[error("The server that this leads to is not called: {0}. Use an account whose server everybody can reach.")]
+    #[error("This service cannot call the account's server: {0}. Use an account on a publicly reachable server.")]
     NotCalled(Refusal),
-    /// Nobody could be asked.
-    #[error("who this is could not be looked up")]
+    /// No directory could be reached.
+    #[error("the account could not be looked up")]
     Unreachable,
 }
 
-/// The directories in which people are looked up.
+/// The directories that resolve accounts.
 pub(super) struct Directory {
     http: HttpClients,
     plc: Url,
     resolver: Url,
 }
 
-/// What a DID leads to, as far as it is read.
+/// The document of a DID, as far as we read it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DidDocument {
@@ -74,7 +72,7 @@ pub(super) struct Resolved {
 }
 
 impl Directory {
-    /// `plc` knows the DIDs of most people, `resolver` their handles.
+    /// `plc` resolves most DIDs, `resolver` resolves handles.
     pub(super) fn new(http: &HttpClients, plc: &Url, resolver: &Url) -> Self {
         Self { http: http.clone(), plc: plc.clone(), resolver: resolver.clone() }
     }
@@ -97,21 +95,19 @@ impl Directory {
         Ok(Identity { did, handle, pds })
     }
 
-    /// The server that keeps an account now.
     pub(super) async fn server_of(&self, did: &Did) -> Result<Url, Unknown> {
         let document = self.document(did).await?;
         document.server().filter(|_| document.id == did.as_str()).ok_or(Unknown::NoServer)
     }
 
-    /// The DID that a handle leads to. The resolver also reads the records of
-    /// the name service; a server with the handle's name is asked only when it
-    /// does not know.
+    /// Resolves a handle. The resolver also reads DNS records; a server with the handle's name is
+    /// asked only if the resolver does not know the handle.
     pub(super) async fn did(&self, handle: &Handle) -> Result<Did, Unknown> {
         let asked = match self.by_resolver(handle).await {
             Ok(did) => return Ok(did),
             Err(unknown) => unknown,
         };
-        // Why this second way failed says little: most handles have no server.
+        // The error of this second way says little: most handles have no server.
         self.at_handle(handle).await.ok_or(asked)
     }
 
@@ -132,7 +128,7 @@ impl Directory {
         std::str::from_utf8(&reply.body).ok()?.trim().parse().ok()
     }
 
-    /// The document of a DID, which its owner wrote.
+    /// The document of a DID, written by the DID's owner.
     async fn document(&self, did: &Did) -> Result<DidDocument, Unknown> {
         let call = match did.parts() {
             ("plc", _) => {
@@ -176,7 +172,7 @@ impl DidDocument {
     }
 }
 
-/// An address below another one.
+/// Appends a path to a URL.
 fn joined(base: &Url, path: &str) -> Option<Url> {
     Url::parse(&format!("{}/{path}", base.as_str().trim_end_matches('/'))).ok()
 }

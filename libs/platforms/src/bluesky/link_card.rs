@@ -1,4 +1,4 @@
-//! The card of a link. Servers make none; it has to come with the post.
+//! The card of a link. Servers create none, so it is part of the post.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::pds::Pds;
 use super::upload;
 use crate::link_card::LinkCard;
 
-/// For the picture in all: its file and its upload.
+/// The timeout of the picture: its download and its upload.
 const THUMB_WITHIN: Duration = Duration::from_secs(10);
 
-/// The embed for a link, if its page has a card.
+/// The embed for a link; `None` if its page has no card.
 pub(super) async fn of(pds: &Pds<'_>, link: &str) -> Option<Value> {
     let card = LinkCard::of(pds.http, link).await?;
     let mut external =

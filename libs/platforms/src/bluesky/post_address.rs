@@ -1,14 +1,13 @@
-//! The address of a post, as people have it.
+//! Links to posts.
 
 use url::Url;
 
 use super::record::COLLECTION;
 use super::typed::Name;
 
-/// The longest key of a record.
+/// In bytes.
 const MAX_KEY_BYTES: usize = 512;
 
-/// A post, as an address names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PostAddress {
     pub(super) author: Name,
@@ -16,7 +15,7 @@ pub(super) struct PostAddress {
 }
 
 impl PostAddress {
-    /// Reads a link to a post in the official client, or the address of its record.
+    /// Parses a link to a post in the official client, or the `at://` URI of its record.
     pub(super) fn parse(address: &str) -> Option<Self> {
         if let Some(record) = address.strip_prefix("at://") {
             let (author, path) = record.split_once('/')?;

@@ -1,5 +1,5 @@
-//! What comes before the public call: files are uploaded one by one, and then the
-//! record is made and stored, so that every attempt puts the same record.
+//! Preparation: uploads files one by one, then builds and stores the record, so that every attempt
+//! puts the same record.
 
 use std::time::Duration;
 
@@ -25,25 +25,24 @@ use crate::picture::{Awaited, Look, fitted};
 use crate::platform::{STEP_LIMIT, Step};
 use crate::publish_request::PublishRequest;
 
-/// What has been reached, stored between the steps.
+/// The state of the preparation, stored between the steps.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// Those uploaded so far, in the order of the post.
+    /// The uploaded files, in the order of the post.
     #[serde(default)]
     files: Vec<File>,
-    /// The picture that is being made to fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     picture: Option<Awaited>,
-    /// The video that is being worked on.
+    /// The video that the service processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     video: Option<VideoJob>,
-    /// The video that goes up in parts.
+    /// The video that is uploaded in parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     upload: Option<Upload>,
-    /// How often the video was uploaded and could not be used.
+    /// How often the video was uploaded but could not be used.
     #[serde(default)]
     failed_uploads: u8,
-    /// What is to be put, when all is done.
+    /// The finished record, in the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) post: Option<Post>,
 }
@@ -58,22 +57,21 @@ impl Progress {
     }
 }
 
-/// How often a video is uploaded, at most.
+/// How often a video is uploaded at most.
 const MOST_UPLOADS: u8 = 3;
 
 /// How long to wait before a video is uploaded again.
 const UPLOAD_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(10);
 
-/// Prepares posts.
 pub(super) struct Preparation<'a> {
     pub(super) directory: &'a Directory,
     pub(super) pds: Pds<'a>,
-    /// Where videos go, if not to the account's server.
+    /// `None` sends videos to the account's server.
     pub(super) video_service: Option<&'a Url>,
 }
 
 impl Preparation<'_> {
-    /// One step, which ends in time.
+    /// Takes one step, within the time limit.
     pub(super) async fn step(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         in_time(STEP_LIMIT, self.next(job)).await
     }
@@ -94,15 +92,15 @@ impl Preparation<'_> {
         Ok(Step::Ready { progress: Some(progress.store()) })
     }
 
-    /// One step of a picture. Returns when to take the next one.
+    /// Takes one step of a picture. Returns when to take the next one.
     async fn image(
         &self,
         job: &PublishRequest<'_>,
         file: &Attachment,
         progress: &mut Progress,
     ) -> Result<DateTime<Utc>, AttemptError> {
-        // Servers of last spring and older refuse pictures over one megabyte, and
-        // they do so only at the public call. Bluesky's own are never that old.
+        // Servers of spring 2026 and older refuse pictures over one megabyte, and only at the
+        // publish call. Bluesky's own servers are never that old.
         let max_bytes = if is_of_bluesky(&self.pds.session.pds) { MAX_PICTURE_BYTES } else { 1_000_000 };
         let bounds = PictureBounds::new(max_bytes, MAX_PICTURE_SIDE);
         match fitted(job, file, bounds, progress.picture).await? {
@@ -119,7 +117,7 @@ impl Preparation<'_> {
         }
     }
 
-    /// One step of a video. Returns when to take the next one.
+    /// Takes one step of a video. Returns when to take the next one.
     async fn video(
         &self,
         job: &PublishRequest<'_>,
@@ -160,7 +158,7 @@ impl Preparation<'_> {
         }
     }
 
-    /// The post as it is to be put.
+    /// Builds the record.
     async fn post(&self, job: &PublishRequest<'_>, files: &[File]) -> Result<Post, AttemptError> {
         let text = RichText::of(job.text);
         let people = people::mentioned(self.directory, job, &text).await?;
@@ -176,7 +174,7 @@ impl Preparation<'_> {
         Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
     }
 
-    /// The card of the first link, past that of a quote.
+    /// The card of the first link that is not a quote.
     async fn card(&self, job: &PublishRequest<'_>, text: &RichText, has_quote: bool) -> Option<Value> {
         if job.options.flag(options::PREVIEW) == Some(false) {
             return None;
@@ -186,7 +184,8 @@ impl Preparation<'_> {
     }
 }
 
-/// Begins the upload of a video anew, unless it has failed too often. Returns when to take the next step.
+/// Starts the upload of a video again, unless it has failed too often. Returns when to take the
+/// next step.
 fn upload_again(
     job: &PublishRequest<'_>,
     progress: &mut Progress,
@@ -195,22 +194,21 @@ fn upload_again(
     let failed_uploads = progress.failed_uploads + 1;
     if failed_uploads == MOST_UPLOADS {
         let reason = reason.trim_end_matches('.');
-        return Err(AttemptError::Refused { reason: format!("{reason}. It was uploaded {MOST_UPLOADS} times") });
+        return Err(AttemptError::Refused { reason: format!("{reason}. The file was uploaded {MOST_UPLOADS} times") });
     }
     (progress.video, progress.upload, progress.failed_uploads) = (None, None, failed_uploads);
     Ok(job.now + UPLOAD_AGAIN_AFTER)
 }
 
-/// How large a video is shown, where it says so.
+/// The displayed size of a video, in pixels; `None` if the file does not state it.
 fn shown_size(file: &Attachment) -> Option<(u32, u32)> {
     let pixels = file.facts.as_ref()?.pixels?;
     Some((pixels.width, pixels.height))
 }
 
-/// The result of a step, or a setback when it took too long.
+/// The result of a step, or an error if the step took too long.
 async fn in_time<T>(within: Duration, step: impl Future<Output = Result<T, AttemptError>>) -> Result<T, AttemptError> {
-    let late =
-        |_| AttemptError::RetryLater { retry_at: None, reason: "it took too long to prepare this post".to_owned() };
+    let late = |_| AttemptError::RetryLater { retry_at: None, reason: "preparing the post took too long".to_owned() };
     tokio::time::timeout(within, step).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
 }
 

@@ -1,11 +1,9 @@
-//! A post that a post quotes.
+//! The quote of a post.
 //!
-//! Facts: a quote names the address of a record and its hash. An author forbids
-//! quotes of a post with a record under the same key, a post gate. As in the
-//! official client, the first link to a post is a quote of it, and one to
-//! something else has a card beside it.
-//! Source: `resolveLink` and the reducer `embed_add_uri` of
-//! `bluesky-social/social-app`; the lexicon `app.bsky.feed.postgate`.
+//! Facts: a quote has the URI of a record and its hash. An author forbids quotes of a post with a
+//! record under the same key, a post gate. As in the official client, the first link is a quote if
+//! it leads to a post, and otherwise has a card. Source: `resolveLink` and the reducer
+//! `embed_add_uri` of `bluesky-social/social-app`; the lexicon `app.bsky.feed.postgate`.
 
 use std::time::Duration;
 
@@ -25,22 +23,21 @@ use crate::publish_request::PublishRequest;
 
 const LOOK_UP: Duration = Duration::from_secs(10);
 
-/// The longest hash that is accepted.
+/// In bytes.
 const MAX_CID_BYTES: usize = 128;
 
-/// Why a post is not quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum NotQuoted {
-    #[error("the post to quote is not there any more, or never was")]
+    #[error("the post to quote does not exist or was deleted")]
     Gone,
-    #[error("the author of the post to quote does not permit quotes of it")]
+    #[error("the author of the post to quote does not allow quotes")]
     Forbidden,
     #[error("the post to quote could not be looked up")]
     Unreachable,
 }
 
 impl PostAddress {
-    /// The first that a text leads to.
+    /// The first post that a text links to.
     fn first_of(text: &RichText) -> Option<Self> {
         let records = text.text.split_whitespace().map(|it| it.trim_start_matches('('));
         let records = records.filter(|it| it.starts_with("at://"));
@@ -48,7 +45,7 @@ impl PostAddress {
         text.links().chain(records).find_map(Self::parse)
     }
 
-    /// How records refer to it.
+    /// The reference that records use.
     async fn reference(&self, directory: &Directory, pds: &Pds<'_>) -> Result<Value, NotQuoted> {
         let author = directory.find(&self.author).await.map_err(|unknown| match unknown {
             Unknown::Unreachable => NotQuoted::Unreachable,
@@ -64,7 +61,7 @@ impl PostAddress {
             Err(NotRead::Nothing) => return Err(NotQuoted::Gone),
             Err(NotRead::Unclear(_)) => return Err(NotQuoted::Unreachable),
         };
-        // Authors may quote their own posts. A gate that cannot be read is none.
+        // Authors may quote their own posts. A gate that cannot be read counts as none.
         let is_own = author.did == pds.session.did;
         if !is_own && gate.is_ok_and(|it| forbids_quotes(&it.value)) {
             return Err(NotQuoted::Forbidden);
@@ -80,9 +77,8 @@ fn forbids_quotes(gate: &Value) -> bool {
     rules.is_some_and(|it| it.iter().any(|rule| rule["$type"] == "app.bsky.feed.postgate#disableRule"))
 }
 
-/// How the record refers to the post that it quotes, if it does. One that is named
-/// by the option has to be there. One that the text only links to stays a link where
-/// it is not, or cannot be looked up in time.
+/// The record's reference to the post that it quotes. A post that the option names has to exist. A
+/// link in the text stays a link if the post does not exist or cannot be looked up in time.
 pub(super) async fn of(
     directory: &Directory,
     pds: &Pds<'_>,

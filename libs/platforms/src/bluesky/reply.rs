@@ -1,4 +1,4 @@
-//! What servers answer, and why there may be no answer.
+//! Responses of servers, and why there may be none.
 
 use chrono::{DateTime, Utc};
 use domain::delivery::AttemptError;
@@ -15,33 +15,32 @@ use crate::http_clients;
 use crate::kit::{CallError, Effect, ErrorTable};
 use crate::response;
 
-/// An answer, read to its end.
+/// A response with its whole body.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Silence {
-    /// We do not call this address.
-    #[error("its server may not be called: {0}")]
+    /// The address is not allowed to be called.
+    #[error("this service may not call its server: {0}")]
     Refused(#[from] Refusal),
-    /// Something of ours is missing.
     #[error(transparent)]
     NotNow(#[from] DependencyError),
-    /// No connection: nothing was done.
+    /// No connection: nothing was executed.
     #[error("its server could not be reached")]
     NotReached,
-    #[error("its server did not answer in time")]
+    #[error("its server did not respond in time")]
     TooSlow,
-    #[error("its server's answer was cut off or far too long")]
+    #[error("its server's response was cut off or too long")]
     CutOff,
 }
 
 impl Reply {
-    /// Sends a request and reads the answer, bounded in time and size.
+    /// Sends a request and reads the response, bounded in time and size.
     pub(super) async fn to(request: RequestBuilder) -> Result<Self, Silence> {
         let response = http_clients::send(request).await.map_err(|error| silence(&error))?;
         let (status, headers) = (response.status(), response.headers().clone());
@@ -49,28 +48,26 @@ impl Reply {
         Ok(Self { status, headers, body })
     }
 
-    /// The body, where it has this form.
+    /// The body, if it has this form.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// The name of the error, which XRPC and OAuth have in the same place. `None`
-    /// where the answer comes from something else, such as a proxy.
+    /// The name of the error, which XRPC and OAuth have in the same place. `None` if the response
+    /// comes from an intermediary, such as a proxy.
     pub(super) fn error(&self) -> Option<String> {
         self.json::<Value>().as_ref().and_then(errors::name_of).map(str::to_owned)
     }
 
-    /// The meaning of an error response to a call with this effect.
     pub(super) fn failure(&self, errors: &ErrorTable, effect: Effect, now: DateTime<Utc>) -> CallError {
         errors.classify(effect, self.status, &self.headers, &self.body, now)
     }
 
-    /// What is wrong, for people.
+    /// The error message, for users.
     pub(super) fn words(&self) -> String {
         response::words_of(self.status, &self.body)
     }
 
-    /// When the server accepts calls again.
     pub(super) fn retry_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         response::retry_at(&self.headers, now).or_else(|| errors::limit_ends_at(&self.headers, now))
     }

@@ -1,4 +1,4 @@
-//! Records of anybody, which are read without a token.
+//! Records of any account, read without a token.
 
 use http::{Method, StatusCode};
 use serde::Deserialize;
@@ -11,12 +11,11 @@ use crate::http_clients::HttpClients;
 
 #[derive(Deserialize)]
 pub(super) struct Record {
-    /// The hash of what it says.
+    /// The hash of the record's content.
     pub(super) cid: Option<String>,
     pub(super) value: Value,
 }
 
-/// Why a record was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NotRead {
     Nothing,
@@ -24,8 +23,7 @@ pub(super) enum NotRead {
     Unclear(String),
 }
 
-/// The record of somebody, whose server this is, in this collection and under this
-/// key.
+/// Reads a record of an account on this server.
 pub(super) async fn read(
     http: &HttpClients,
     (server, did): (&Url, &str),
@@ -38,7 +36,7 @@ pub(super) async fn read(
     let request = request.query(&[("repo", did), ("collection", collection), ("rkey", rkey)]);
     let reply = Reply::to(request).await.map_err(|silence| unclear(&silence))?;
     match (reply.status, reply.error().as_deref()) {
-        (StatusCode::OK, _) => reply.json().ok_or_else(|| unclear(&"it answered in another form")),
+        (StatusCode::OK, _) => reply.json().ok_or_else(|| unclear(&"its response is not valid")),
         (_, Some("RecordNotFound")) => Err(NotRead::Nothing),
         _ => Err(NotRead::Unclear(reply.words())),
     }

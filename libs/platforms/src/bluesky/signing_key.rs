@@ -1,4 +1,4 @@
-//! A key of ours on the curve P-256, which signs tokens (ES256).
+//! Our P-256 key, which signs tokens (ES256).
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::dependency_error::DependencyError;
 
-/// A private key. `Debug` shows nothing of it. Its serialized form is the
-/// secret itself, and may only be stored sealed.
+/// A private key. `Debug` shows nothing of it. Its serialized form is the secret itself, and may
+/// only be stored sealed.
 pub(super) struct SigningKey {
     pkcs8: Vec<u8>,
     pair: EcdsaKeyPair,
@@ -28,13 +28,11 @@ pub(super) struct PublicKey {
     y: String,
 }
 
-/// The bytes are not a key.
 #[derive(Debug, thiserror::Error)]
-#[error("this is no P-256 key")]
+#[error("not a P-256 key")]
 struct NoKey;
 
 impl SigningKey {
-    /// Makes a new key.
     pub(super) fn generate() -> Result<Self, DependencyError> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         let made = made.map_err(|_| DependencyError)?;
@@ -47,13 +45,12 @@ impl SigningKey {
     }
 
     pub(super) fn public(&self) -> PublicKey {
-        // An uncompressed point is one byte that marks it as such, then x and
-        // y.
+        // An uncompressed point is one marker byte, then x and y.
         let (x, y) = self.pair.public_key().as_ref().get(1..).unwrap_or_default().split_at(32);
         PublicKey { kty: "EC", crv: "P-256", x: URL_SAFE_NO_PAD.encode(x), y: URL_SAFE_NO_PAD.encode(y) }
     }
 
-    /// Makes a signed token (RFC 7519).
+    /// Creates a signed token (RFC 7519).
     pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String, DependencyError> {
         let part = |it: &Value| URL_SAFE_NO_PAD.encode(it.to_string());
         let signed = format!("{}.{}", part(header), part(claims));

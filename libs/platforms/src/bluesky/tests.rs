@@ -1,5 +1,4 @@
-//! What only a server of another mind shows: one that stands in for all of
-//! them, and answers as a test wants.
+//! Tests with a fake server that returns unusual responses.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +27,7 @@ use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaRea
 
 const DID: &str = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
-/// An account at a server that stands in.
+/// An account on a fake server.
 struct Stand {
     http: HttpClients,
     nonces: Nonces,
@@ -52,7 +51,7 @@ impl Stand {
         Pds { http: &self.http, nonces: &self.nonces, session: &self.session, token: &self.token, now: noon() }
     }
 
-    /// A step of the preparation of a post, so long before it is due.
+    /// Takes a preparation step of a post that is due in this time.
     async fn step(
         &self,
         text: &str,
@@ -60,7 +59,7 @@ impl Stand {
         files: &Files,
         before: TimeDelta,
     ) -> Result<Step, AttemptError> {
-        // Where nobody listens.
+        // A port without a listener.
         let nowhere = Url::parse(&format!("http://{}", SocketAddr::from(([127, 0, 0, 1], 1)))).unwrap();
         let directory = Directory::new(&self.http, &nowhere, &nowhere);
         let profile = AccountInfo {
@@ -91,7 +90,7 @@ impl Stand {
     }
 }
 
-/// Files of one byte, and how often one was opened.
+/// Files of one byte; counts how often one was opened.
 #[derive(Default)]
 struct Files(AtomicUsize);
 
@@ -181,7 +180,7 @@ async fn a_page_in_front_of_a_server_does_not_call_a_password_wrong() {
     }
 }
 
-/// A grant of the server that stands in, whose page is somewhere.
+/// A grant of the fake server, with this authorization page.
 fn grant(stand: &Stand, page: &str) -> Grant {
     let at = |path: &str| stand.session.pds.join(path).unwrap();
     let server: Value = json!({

@@ -1,5 +1,3 @@
-//! Mentions.
-
 use domain::rich_text::begins_behind;
 
 use super::facet::{Facet, LeadsTo};

@@ -1,16 +1,13 @@
-//! Tags.
-
 use domain::rich_text::{begins_behind, is_punctuation};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::facet::{Facet, LeadsTo};
 
-/// The longest tag.
 const MAX_GRAPHEMES: usize = 64;
 const MAX_BYTES: usize = 640;
 
-/// The variation selector that turns the character before it into an emoji: `#️⃣`
-/// is a key of a telephone and no tag.
+/// The variation selector that turns the character before it into an emoji: `#️⃣` is a keycap and
+/// no tag.
 const EMOJI: char = '\u{fe0f}';
 
 pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
@@ -28,7 +25,7 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     })
 }
 
-/// Whether a tag ends here: at white space, also of no width.
+/// Whether a tag ends here: at white space, including zero-width space.
 fn ends_a_tag(letter: char) -> bool {
     letter.is_whitespace()
         || letter.is_control()
