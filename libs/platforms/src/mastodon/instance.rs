@@ -1,4 +1,4 @@
-//! What a server says of itself: what it runs, and what it accepts.
+//! A server's description of itself: its software and its limits.
 
 use domain::media::{AltText, MimeType};
 use domain::rules::{Counting, FileRule, Rule, Rules};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::software::Software;
 
-// The limits of Mastodon as it is installed.
+// The limits of Mastodon as installed.
 const CHARACTERS: u64 = 500;
 const URL_CHARACTERS: u64 = 23;
 const MEDIA: u64 = 4;
@@ -15,7 +15,7 @@ const IMAGE_BYTES: u64 = 16 << 20;
 const VIDEO_BYTES: u64 = 99 << 20;
 const DESCRIPTION: u64 = 10_000;
 
-/// What a server says of itself, in either version of the call.
+/// The description, from either version of the call.
 #[derive(Debug)]
 pub(super) struct Instance {
     answer: Value,
@@ -23,7 +23,7 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// `None` when this is no instance: it does not say what it runs.
+    /// `None` if this is no instance: it names no software.
     pub(super) fn read(answer: Value) -> Option<Self> {
         let version = answer.get("version")?.as_str()?;
         let source_url = answer.get("source_url").and_then(Value::as_str).unwrap_or_default();
@@ -31,19 +31,19 @@ impl Instance {
         Some(Self { answer, software })
     }
 
-    /// The domain by which its accounts are named. Some say its address.
+    /// The domain of the server's accounts. Some servers state a URL here.
     pub(super) fn domain(&self) -> Option<&str> {
         let said = |name| self.answer.get(name).and_then(Value::as_str);
         said("domain").or_else(|| said("uri"))
     }
 
-    /// What it accepts. Where it says nothing of a limit, the one that its software
-    /// is known for. `host` is the title for a server whose software is unknown.
+    /// The server's limits, or the known ones of its software. `host` is the title of a server with
+    /// unknown software.
     pub(super) fn rules(&self, host: &str) -> Rules {
         let software = self.software;
         let version = self.answer.get("version").and_then(Value::as_str).unwrap_or_default();
         let characters = self.statuses("max_characters").or_else(|| self.number("/max_toot_chars"));
-        // Nothing longer reaches this service.
+        // This service accepts no longer text.
         let characters = characters.unwrap_or(CHARACTERS).min(PostText::MAX_CHARS as u64);
         let url = self.statuses("characters_reserved_per_url").unwrap_or(URL_CHARACTERS);
         let mut rules = vec![Rule::max_text(count(characters), software.counting(version, count(url)))];
@@ -73,12 +73,12 @@ impl Instance {
         Rules::of(software.title(version).unwrap_or(host), rules)
     }
 
-    /// What it asks of what files say of themselves. Mastodon says it since 3.4.2;
-    /// what is assumed where it says nothing is from before.
+    /// The rules about properties of files. Mastodon states them since 3.4.2; the defaults are from
+    /// before.
     fn of_files(&self) -> impl Iterator<Item = FileRule> {
         let limit = |name, before| match self.software {
-            // GoToSocial names the greatest numbers there are, and Pixelfed those of
-            // Mastodon. Neither looks at them.
+            // GoToSocial states the greatest possible numbers, and Pixelfed those of Mastodon.
+            // Neither enforces them.
             Software::GoToSocial | Software::Pixelfed => None,
             Software::Mastodon => self.media(name).or(Some(before)),
             Software::Pleroma | Software::Akkoma | Software::Other => self.media(name),
@@ -89,13 +89,13 @@ impl Instance {
         [image, video, rate].into_iter().flatten()
     }
 
-    /// Of images and videos. Pleroma says nothing when there is no limit.
+    /// The most images and videos. Pleroma states nothing if there is no limit.
     fn most_media(&self) -> Option<u64> {
         let is_pleroma = matches!(self.software, Software::Pleroma | Software::Akkoma);
         self.statuses("max_media_attachments").or((!is_pleroma).then_some(MEDIA))
     }
 
-    /// Mastodon and Pleroma say it in different places, and Pixelfed nowhere.
+    /// Mastodon and Pleroma state it in different places, and Pixelfed nowhere.
     fn description_limit(&self) -> Option<u64> {
         let told = self.media("description_limit").or_else(|| self.number("/description_limit"));
         told.or_else(|| self.number("/pleroma/metadata/description_limit"))
@@ -122,7 +122,7 @@ impl Instance {
     }
 }
 
-/// What Mastodon accepts as it is installed.
+/// The rules of Mastodon as installed.
 pub(super) fn stock_rules() -> Rules {
     let limits = json!({
         "image_matrix_limit": 33_177_600, "video_matrix_limit": 8_294_400, "video_frame_rate_limit": 120,
@@ -278,7 +278,7 @@ mod tests {
         }));
 
         assert_eq!(told.title, "Pixelfed");
-        // The warning is no part of the text there, and has a limit of its own.
+        // The warning is not part of the text there, and has its own limit.
         assert_eq!(told.rules[0], Rule::max_text(500, Counting::code_points()));
         assert_eq!(told.rules[1], Rule::max_content_warning(140, Counting::code_points()));
         assert!(told.rules.contains(&Rule::MediaRequired) && told.rules.contains(&Rule::NotMixed));

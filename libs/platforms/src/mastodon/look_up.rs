@@ -1,4 +1,4 @@
-//! Whether a status is among those of its account.
+//! Looking up a status among those of its account.
 
 use super::account;
 use super::api::Api;
@@ -15,23 +15,20 @@ use crate::recognition::{self, Found, PostMatch, Timeline, TimelineSnapshot};
 /// Why the listing could not be read.
 #[derive(Debug)]
 pub(super) enum Unread {
-    /// The grant is gone.
     Disconnected {
-        /// For the user.
         reason: String,
     },
     /// The grant does not cover reading.
     Forbidden,
-    /// Something that may pass.
+    /// An error that may pass.
     Passing {
-        /// For the user.
         reason: String,
     },
 }
 
 impl From<CallError> for Unread {
     fn from(error: CallError) -> Self {
-        // Asked first: the grant stands and only does not cover reading.
+        // Checked first: the grant is valid and only does not cover reading.
         if is_beyond_the_scopes(&error) {
             return Self::Forbidden;
         }
@@ -42,28 +39,28 @@ impl From<CallError> for Unread {
     }
 }
 
-/// Looks for the status of a job among those of its account.
+/// Looks for the status of a request among those of its account.
 pub(super) struct Statuses<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
     pub(super) job: &'a PublishRequest<'a>,
-    /// What its preparation has reached.
+    /// The state of the preparation.
     pub(super) progress: &'a Progress,
     pub(super) watch: &'a Deadline,
 }
 
 impl Statuses<'_> {
-    /// Looks for the job's status among those that came after `before`.
+    /// Looks for the status among those listed after `before`.
     pub(super) async fn look_up(&self) -> Result<Found, Unread> {
         let before = match &self.progress.before {
             Some(TimelineSnapshot::Showed(ids)) if account::id_on_server(self.job.profile).is_some() => ids,
             Some(_) => return Err(Unread::Forbidden),
-            None => return Ok(Found::Unclear { reason: "it was not read what was there before".to_owned() }),
+            None => return Ok(Found::Unclear { reason: "the account's earlier posts were not read".to_owned() }),
         };
         Ok(recognition::look_for(self, before, self.job.claims, self.watch.now()).await?)
     }
 
-    /// How much the words of a status are like ours.
+    /// Compares the text of a status with ours.
     async fn by_words(&self, status: &Status) -> Result<PostMatch, CallError> {
         let now = self.watch.now();
         let source = match status.source() {
@@ -72,8 +69,8 @@ impl Statuses<'_> {
         };
         Ok(match source {
             Some(source) => content::likeness_of_source(&source, self.job.text),
-            // Servers rewrite the HTML that they show, so that a difference does
-            // not prove that it is another status.
+            // Servers rewrite the HTML that they show, so a difference does not prove that it is
+            // another status.
             None if content::of_html(status.content()) == content::of_text(self.job.text) => PostMatch::Same,
             None => PostMatch::Doubtful,
         })
@@ -91,9 +88,8 @@ impl Timeline for Statuses<'_> {
         self.api.statuses(self.grant, token, account, after, self.watch.now()).await
     }
 
-    /// A file is shown by one status only, so a status with our files is ours even
-    /// when its text was edited. Where the software keeps the ids of files, a
-    /// status with other files is another one.
+    /// One file is in one status only, so a status with our files is ours even if its text was
+    /// edited. If the software keeps the ids of files, a status with other files is another one.
     fn likeness(&self, status: &Status) -> Option<PostMatch> {
         if status.is_boost() || status.is_reply() {
             return Some(PostMatch::Other);
@@ -109,8 +105,7 @@ impl Timeline for Statuses<'_> {
 
     async fn compare(&self, status: &Status) -> Result<PostMatch, CallError> {
         let ours = self.progress.media.len();
-        // Some servers show a picture that the text only links to as if it were a
-        // file of the status.
+        // Some servers list a picture that the text only links to as a file of the status.
         let may_show = ours..=ours + self.job.text.matches("://").count();
         Ok(match self.by_words(status).await? {
             PostMatch::Same if !may_show.contains(&status.files()) => PostMatch::Doubtful,

@@ -1,6 +1,5 @@
-//! What comes before the public call: files are uploaded one by one, the server
-//! is waited for until it has processed them, and then the account's listing is
-//! read.
+//! Preparation: uploads files one by one, waits until the server has processed them, then reads the
+//! account's listing.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
@@ -19,54 +18,52 @@ use crate::platform::Step;
 use crate::publish_request::{MediaBytes, PublishRequest};
 use crate::recognition::TimelineSnapshot;
 
-/// The longest time between two looks at a file that is being processed.
+/// The longest pause between two status calls for a file that is being processed.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
 
 /// How long to wait before a file whose processing failed is uploaded again.
 const PROCESSING_WAIT: TimeDelta = TimeDelta::seconds(10);
 
-/// How long before the due second the account's listing is read. Late, because
-/// everything that is published in between has to be compared when an answer is
-/// lost; early enough for a slow server.
+/// How long before the due second the account's listing is read. Late, because everything published
+/// in between has to be compared if a response is lost; early enough for a slow server.
 pub(super) const LOOK_BACK: TimeDelta = TimeDelta::seconds(20);
 
-/// How long to wait before the listing is tried again, while the post is not due.
+/// How long to wait before the listing is read again, while the post is not due.
 const LOOK_BACK_AGAIN: TimeDelta = TimeDelta::seconds(5);
 
-/// How long after its due second a post waits for the listing, where nothing
-/// else can tell it from others when the answer is lost.
+/// How long after its due second a post waits for the listing, if nothing else can distinguish it
+/// from other posts after a lost response.
 const PATIENCE: TimeDelta = TimeDelta::minutes(2);
 
-/// What preparation has reached. Stored between the steps, so that a step
-/// which is taken again after a crash uploads one file twice, not all of them.
+/// The state of the preparation. Stored between the steps, so that a step that is repeated after a
+/// crash uploads one file twice, not all of them.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// The files that are ready, in the order of the post.
     pub(super) media: Vec<Uploaded>,
-    /// The next one, once it is uploaded and while the server processes it.
+    /// The next file, while the server processes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     processing: Option<Processing>,
-    /// Whether the server has failed once to process the next one, or lost it.
+    /// Whether the server has failed once to process the next file, or lost it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed_once: bool,
-    /// Who sees the account's posts by its own setting, on unknown software. It is sent along, because some servers
-    /// (snac) do not apply it, and because it decides whether a lost post can be found in the listing.
+    /// The account's own visibility setting, on unknown software. It is sent along, because some
+    /// servers (snac) do not apply it, and because it decides whether a lost post can be found in
+    /// the listing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) own_visibility: Option<String>,
-    /// What the account showed after all files were uploaded; the last step.
+    /// The statuses of the account after all files were uploaded; the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<TimelineSnapshot>,
 }
 
-/// A file that the server still processes.
 #[derive(Serialize, Deserialize)]
 struct Processing {
     id: String,
-    /// How often it was asked for.
+    /// How many status calls were made.
     looks: u32,
 }
 
-/// The preparation of a post.
 pub(super) struct Preparation<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
@@ -74,8 +71,7 @@ pub(super) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// One step: the upload of a file, a look at a file that is being processed,
-    /// or the reading of the listing.
+    /// Takes one step: uploads a file, checks a file that is being processed, or reads the listing.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
         let job = self.job;
         let progress = Progress::of(job).unwrap_or_default();
@@ -130,26 +126,31 @@ impl Preparation<'_> {
                 progress.processing = Some(Processing { id, looks });
                 Ok(progress.again(job.now + wait(looks)))
             }
-            // It could not be processed, which may succeed the second time.
+            // Processing failed, but may succeed the second time.
             Err(error) if error.is_status(StatusCode::UNPROCESSABLE_ENTITY) && !progress.failed_once => {
                 (progress.processing, progress.failed_once) = (None, true);
                 Ok(progress.again(job.now + PROCESSING_WAIT))
             }
-            // Only this one is uploaded anew. That the others are gone as well, the
-            // refusal of their status says.
+            // Only this file is uploaded again. If the others are gone as well, the refusal of
+            // their status shows it.
             Ok(Medium::Unknown) if !progress.failed_once => {
                 (progress.processing, progress.failed_once) = (None, true);
                 Ok(progress.again(job.now))
             }
-            Ok(Medium::Unknown) => {
-                Err(AttemptError::PreparationExpired { reason: of_file(job, &progress, "it is not there any more") })
-            }
+            Ok(Medium::Unknown) => Err(AttemptError::PreparationExpired {
+                reason: of_file(
+                    job,
+                    &progress,
+                    "the file is no longer on the \
+                                                                                        server",
+                ),
+            }),
             Err(error) => Err(in_words_of_file(error, job, &progress)),
         }
     }
 
-    /// Reads what the account shows before the public call. A status that appears
-    /// in the listing later is then known to be newer.
+    /// Reads the account's listing before the publish call. A status that is listed later is then
+    /// known to be newer.
     async fn look_back(&self, mut progress: Progress) -> Result<Step, AttemptError> {
         let Self { grant, job, .. } = *self;
         progress.before = Some(match self.read_account().await {
@@ -160,11 +161,10 @@ impl Preparation<'_> {
             Err(error) if error.kind == ErrorKind::Unauthorized && !is_beyond_the_scopes(&error) => {
                 return Err(error.into());
             }
-            // A listing that cannot be read does not hold a post back for long. On
-            // servers with idempotency keys it is not made late at all, because
-            // the key can tell what became of a call. On the others it waits for
-            // `PATIENCE`: a server that cannot list statuses would probably not
-            // take one either.
+            // A listing that cannot be read does not delay a post for long. On servers with
+            // idempotency keys the post is not delayed at all, because the key can decide the
+            // outcome of a call. On others it waits for `PATIENCE`: a server that cannot list
+            // statuses would probably not accept one either.
             Err(error) => {
                 let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { PATIENCE };
                 match may_pass(&error) {
@@ -180,7 +180,7 @@ impl Preparation<'_> {
         Ok(Step::Ready { progress: progress.store() })
     }
 
-    /// The visibility that the account has set, where it is needed, and what the account shows.
+    /// The account's own visibility, if it is needed, and the statuses of the account.
     async fn read_account(&self) -> Result<(Option<String>, TimelineSnapshot), CallError> {
         let Self { api, grant, job } = *self;
         let token = &job.credentials.access_token;
@@ -200,8 +200,7 @@ impl Preparation<'_> {
 }
 
 impl Progress {
-    /// What a delivery has stored; `None` when it was written by a version with
-    /// another form.
+    /// The stored state; `None` if a version with another form wrote it.
     pub(super) fn of(job: &PublishRequest<'_>) -> Option<Self> {
         job.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
     }
@@ -210,15 +209,15 @@ impl Progress {
         serde_json::to_string(self).ok()
     }
 
-    /// With one more file that is ready.
+    /// Adds a file that is ready.
     fn with(self, file: Uploaded) -> Self {
         let Self { mut media, own_visibility, before, .. } = self;
         media.push(file);
         Self { media, processing: None, failed_once: false, own_visibility, before }
     }
 
-    /// Ends a step with a file that is ready. The next step follows at once, or
-    /// shortly before the due second when only the listing is left to be read.
+    /// Ends a step with a file that is ready. The next step follows at once, or shortly before the
+    /// due second if only the listing remains.
     fn again_with_the_rest(self, job: &PublishRequest<'_>) -> Step {
         let is_all = self.media.len() == job.media.len();
         let at = if is_all { (job.publish_at - LOOK_BACK).max(job.now) } else { job.now };
@@ -230,7 +229,7 @@ impl Progress {
     }
 }
 
-/// How long to wait before the next look at a file that is being processed.
+/// How long to wait before the next status call for a file.
 fn wait(looks: u32) -> TimeDelta {
     TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
 }

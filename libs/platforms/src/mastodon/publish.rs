@@ -1,4 +1,4 @@
-//! Preparing and publishing posts, and finding out what became of a public call.
+//! Preparing and publishing posts, and looking up the outcome of a publish call.
 
 use std::time::Duration;
 
@@ -20,26 +20,26 @@ use crate::publish_request::PublishRequest;
 use crate::recognition::{Found, Listed};
 use crate::transport_error::TransportError;
 
-/// How long a public call that was cut off may still take effect: servers and
-/// the proxies in front of them end a request after a minute at most.
+/// How long a cut-off publish call may still take effect: servers and the proxies in front of them
+/// end a request after a minute at most.
 const SETTLES: TimeDelta = TimeDelta::seconds(90);
 
-/// How long after a public call its idempotency key is certainly remembered:
-/// an hour, less what two clocks may differ by.
+/// How long after a publish call its idempotency key is certainly remembered: an hour, minus the
+/// difference of two clocks.
 const KEY_IS_KNOWN: TimeDelta = TimeDelta::minutes(55);
 
-/// Why a post cannot be looked for, in words for the user.
-const UNREADABLE_LISTING: &str = "what it has published may not be read";
+/// User message: the post cannot be looked up.
+const UNREADABLE_LISTING: &str = "the server does not let this service read the account's posts";
 
-/// Why a post that looks the same is not taken for ours while the idempotency
-/// key can still decide, in words for the user.
-const UNLISTED: &str = "its server may not list what not everybody sees; look at the account before you post again";
+/// User message: a post that looks the same is not treated as ours while the idempotency key can
+/// still decide.
+const UNLISTED: &str = "its server may not list posts that are not public; look at the account before you post again";
 
-const ONLY_ITS_KEY_TELLS: &str =
-    "a post in the same words is there; the server is asked for this one by its key when that can make no second one";
+const ONLY_ITS_KEY_TELLS: &str = "the account has a post with the same text; the server is asked by idempotency key once that cannot publish a \
+     second post";
 
-/// How long the account's statuses are read at most. What remains of
-/// [`STEP_LIMIT`] is enough for the public call, which may have to be repeated.
+/// The timeout for reading the account's statuses. The rest of [`STEP_LIMIT`] is enough for the
+/// publish call, which may have to be repeated.
 const LOOKING: Duration = Duration::from_secs(20);
 
 #[async_trait::async_trait]
@@ -59,12 +59,12 @@ impl Publish for Mastodon {
         let grant = Grant::of(job.credentials)?;
         let progress = Progress::of(job).unwrap_or_default();
         if progress.media.len() != job.media.len() {
-            return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
+            return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         }
-        // It was prepared by an earlier version, which did not read the listing.
+        // An earlier version prepared it, which did not read the listing.
         if progress.before.is_none() && !grant.software.keeps_keys() {
             return Err(AttemptError::PreparationExpired {
-                reason: "it was not read what was there before".to_owned(),
+                reason: "the account's earlier posts were not read".to_owned(),
             });
         }
         match self.post(job, &grant, &progress).await {
@@ -78,12 +78,11 @@ impl Publish for Mastodon {
         }
     }
 
-    /// First the account's statuses are read back to those that were there
-    /// before the call. Where that does not decide, the very same call is made
-    /// again while the server still remembers its idempotency key: if the first
-    /// call made a status, the repeat is answered with that one. The repeat waits
-    /// until the first call can no longer be running, because not every server
-    /// notices the same key in two calls at once.
+    /// First reads the account's statuses back to those from before the call. If that does not
+    /// decide, the same call is made again while the server still remembers its idempotency key: if
+    /// the first call created a status, the repeat returns that status. The repeat waits until the
+    /// first call can no longer be running, because not every server notices the same key in two
+    /// concurrent calls.
     async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let grant = match Grant::of(job.credentials) {
             Ok(grant) => grant,
@@ -91,10 +90,10 @@ impl Publish for Mastodon {
         };
         let watch = Deadline::begin(job.now);
         let Some(progress) = Progress::of(job) else {
-            return Resolution::Pending { reason: "what was kept of its preparation is unreadable".to_owned() };
+            return Resolution::Pending { reason: "the stored preparation cannot be read".to_owned() };
         };
         if progress.media.len() != job.media.len() {
-            // The public call comes after all files, so it was never made.
+            // The publish call comes after all files, so it was never made.
             return Resolution::NotPublished;
         }
         let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
@@ -118,8 +117,8 @@ impl Publish for Mastodon {
         }
         match self.post(job, &grant, &progress).await {
             Ok(published) => Resolution::Found(published),
-            // The server looks for the key first. That it went on to refuse the
-            // request shows that the first call made nothing.
+            // The server checks the key first. That it refused the request shows that the first
+            // call created nothing.
             Err(error) if is_final(&error) => Resolution::NotPublished,
             Err(error) => error.resolution(),
         }
@@ -130,19 +129,19 @@ impl Publish for Mastodon {
     }
 }
 
-/// Who sees a post; `None` leaves it to the server.
+/// The visibility of a post; `None` leaves it to the server.
 fn visibility<'a>(job: &PublishRequest<'a>, progress: &'a Progress) -> Option<&'a str> {
     job.options.text("visibility").or(progress.own_visibility.as_deref())
 }
 
-/// Whether the listing may lack a post that is there: snac lists what everybody
-/// sees, also for its owner.
+/// Whether the listing may lack an existing post: snac lists only public posts, even for their
+/// owner.
 fn is_perhaps_unlisted(job: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> bool {
     grant.software == Software::Other && visibility(job, progress) != Some("public")
 }
 
 impl Mastodon {
-    /// The public call.
+    /// Makes the publish call.
     async fn post(&self, job: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> Result<Published, CallError> {
         let warning = job.options.text("content_warning");
         let is_kept_of_any = warning.is_none() || !grant.software.drops_warnings();
@@ -163,9 +162,8 @@ impl Mastodon {
         Ok(Published::new(made.id, at).with_url(url))
     }
 
-    /// What the refusal of a status with files means: it may be about the files,
-    /// and then they are uploaded anew. Servers word it in their users' languages,
-    /// so it is decided by asking for each file, not by the words.
+    /// The meaning of a refused status with files: it may be about the files, and then they are
+    /// uploaded again. Servers translate the message, so each file is checked instead.
     async fn refused_with_files(
         &self,
         job: &PublishRequest<'_>,
@@ -175,11 +173,11 @@ impl Mastodon {
         watch: &Deadline,
     ) -> Result<Published, AttemptError> {
         let busy = |reason: String| Err(AttemptError::RetryLater { retry_at: None, reason });
-        // A file that a status already shows is refused as well. Only our own
-        // earlier attempt can have used it, so that status is looked for first.
+        // A file that a status already shows is refused as well. Only our own earlier attempt can
+        // have used it, so that status is looked for first.
         match self.look_up(job, grant, progress, watch).await {
             Ok(Found::Public(published)) => return Ok(published),
-            // A post that only looks the same does not show that this one was made.
+            // A post that only looks the same does not show that this one was created.
             Ok(Found::Recognised(_) | Found::NotThere) | Err(Unread::Forbidden) => {}
             Err(Unread::Disconnected { reason }) => return Err(AttemptError::Unauthorized { reason }),
             Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => return busy(reason),
@@ -195,8 +193,8 @@ impl Mastodon {
                 Ok(Medium::Unknown) => is_unknown = true,
                 Err(of_file) if is_final(&of_file) => {}
                 Err(of_file) if of_file.kind == ErrorKind::Unauthorized => return Err(of_file.into()),
-                // Whether the file is at fault cannot be said now. The next attempt
-                // will be refused again, and the files asked for once more.
+                // It is unknown whether the file is the cause. The next attempt will be refused
+                // again, and the files checked once more.
                 Err(of_file) => return busy(of_file.message),
             }
         }

@@ -1,14 +1,12 @@
-//! When a rate limit ends.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
 
-/// Numbers from here on are seconds since 1970 (this one is in 2001). Smaller ones
-/// are seconds from now.
+/// Numbers from here on are seconds since 1970 (this one is in 2001). Smaller ones are seconds from
+/// now.
 const EARLIEST_INSTANT: i64 = 1_000_000_000;
 
-/// When the limit ends: `X-RateLimit-Reset`, which is a timestamp of ISO 8601
-/// on Mastodon and seconds since 1970 on `GoToSocial`. Every response has it, also while calls are left.
+/// When the limit resets: `X-RateLimit-Reset`, an ISO 8601 timestamp on Mastodon and seconds since
+/// 1970 on `GoToSocial`. Every response has it, even while calls are left.
 pub(super) fn ends_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::trim);
     let is_used_up = text("x-ratelimit-remaining").is_none_or(|it| it == "0");

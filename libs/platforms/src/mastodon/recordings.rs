@@ -1,4 +1,4 @@
-//! What recorded servers answered is read by the types of the adapter.
+//! The adapter reads recorded responses of servers.
 
 use super::api::discovery::Metadata;
 use super::api::oauth::{Me, Registered};
@@ -8,7 +8,6 @@ use super::software::Software;
 use crate::oauth2::Tokens;
 use crate::recording::Recording;
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {

@@ -1,23 +1,22 @@
-//! A server, as a person names it.
+//! A server, as a user names it.
 
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
 use crate::connect_flow::ConnectError;
 
-/// The name of the field in which the person names it.
+/// The name of the form field.
 pub(super) const FIELD: &str = "server";
 
-/// What an answer to it looks like.
+/// The example in the form.
 pub(super) const EXAMPLE: &str = "mastodon.social";
 
-/// More than any name of a server with a path behind it.
+/// More than any name of a server with a path after it, in bytes.
 const MAX_TYPED: usize = 500;
 
-/// What a person typed to name their server.
 pub(super) struct Typed {
     pub(super) server: Server,
-    /// That of the handle, where it was one.
+    /// The username, if a handle was typed.
     pub(super) username: Option<String>,
 }
 
@@ -26,15 +25,13 @@ pub(super) struct Typed {
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Server(Url);
 
-/// This names no server.
 #[derive(Debug, thiserror::Error)]
-#[error("this names no server")]
+#[error("not the name of a server")]
 pub(super) struct NoServer;
 
 impl Typed {
-    /// Reads what a person typed: `mastodon.social`, its address, or a handle
-    /// of an account there. `http` is taken as typed; whether it may be called
-    /// is not decided here.
+    /// Parses `mastodon.social`, a URL, or a handle. Accepts `http`; whether it may be called is
+    /// decided elsewhere.
     pub(super) fn parse(typed: &str) -> Result<Self, ConnectError> {
         Self::read(typed.trim()).ok_or_else(|| refused(format!("Type the name of your server, such as {EXAMPLE}.")))
     }
@@ -62,14 +59,13 @@ impl From<Server> for Typed {
     }
 }
 
-/// The name of an account on its server, if this can be one.
+/// The username of an account, if this is one.
 fn username(raw: &str) -> Option<String> {
     let is_plain = raw.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-' | b'.'));
     (is_plain && !raw.is_empty()).then(|| raw.to_owned())
 }
 
 impl Server {
-    /// The server of an address.
     pub(super) fn of(url: &Url) -> Option<Self> {
         let is_web = matches!(url.scheme(), "http" | "https");
         let is_anonymous = url.username().is_empty() && url.password().is_none();
@@ -80,36 +76,34 @@ impl Server {
         Url::parse(&url[..Position::BeforePath]).ok().map(Self)
     }
 
-    /// The server of an address in writing.
+    /// The server of a URL as text.
     pub(super) fn named(issuer: &str) -> Option<Self> {
         Self::of(&Url::parse(issuer).ok()?)
     }
 
-    /// The server that this one calls by a domain, or by an address.
+    /// The server that this one names by a domain or a URL.
     pub(super) fn called(&self, name: &str) -> Option<Self> {
         let address = if name.contains("://") { name.to_owned() } else { format!("{}://{name}", self.0.scheme()) };
         Self::named(&address).filter(|it| name.len() <= MAX_TYPED && it.0.scheme() == self.0.scheme())
     }
 
-    /// Its host, and its port where that is not the usual one.
+    /// Its host, with its port if that is not the default.
     pub(super) fn name(&self) -> &str {
         &self.0[Position::BeforeHost..Position::AfterPort]
     }
 
-    /// Scheme, host and port, without a slash at the end.
+    /// Scheme, host and port, without a trailing slash.
     pub(super) fn origin(&self) -> &str {
         &self.0[..Position::BeforePath]
     }
 
-    /// An address on this server. A path that cannot be part of one leads to the
-    /// server itself.
+    /// A URL on this server. An invalid path gives the URL of the server itself.
     pub(super) fn url(&self, path: &str) -> Url {
         let joined = format!("{}/{}", self.origin(), path.trim_start_matches('/'));
         Url::parse(&joined).unwrap_or_else(|_| self.0.clone())
     }
 
-    /// The path and query of an address of this server; `None` when it is
-    /// another's.
+    /// The path and query of a URL on this server; `None` if the URL is on another one.
     pub(super) fn path_of(&self, address: &str) -> Option<String> {
         let url = Url::parse(address).ok()?;
         let is_here = Self::of(&url)? == *self;
@@ -131,7 +125,7 @@ impl TryFrom<String> for Server {
     }
 }
 
-/// The answer to a person whose input names no server that can be used.
+/// The form error for input that names no usable server.
 pub(super) fn refused(message: String) -> ConnectError {
     ConnectError::Field { name: FIELD, message }
 }
