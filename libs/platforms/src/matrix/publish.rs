@@ -1,4 +1,4 @@
-//! Preparing and publishing posts, and finding out what became of a public call.
+//! Preparing and publishing posts, and looking up the outcome of a publish call.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
@@ -16,30 +16,28 @@ use crate::platform::{Publish, Step};
 use crate::publish_request::PublishRequest;
 use crate::transport_error::TransportError;
 
-/// Where a post goes.
 pub(super) const ROOM: &str = "room";
 
 /// The longest id of a room, in bytes.
 const MAX_ROOM: usize = 255;
 
-/// How long a call that was cut off may still take effect: a homeserver goes on with
-/// what the proxy before it has given up, after a minute as a rule.
+/// How long a cut-off call may still take effect: a homeserver continues a request that the proxy
+/// before it has given up, usually after a minute.
 const SETTLES: TimeDelta = TimeDelta::seconds(90);
 
-/// How far our clock and a homeserver's may be apart.
+/// The largest difference between our clock and a homeserver's.
 const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(15);
 
-/// The most pages of an account's own messages that are read at one look.
+/// The most pages of an account's messages that one look-up reads.
 const MAX_PAGES: usize = 5;
 
-/// What preparation has reached: the addresses of the files uploaded so far, in the order
-/// of the post.
+/// The state of the preparation: the URIs of the files uploaded so far, in the order of the post.
 #[derive(Default, Serialize, Deserialize)]
 struct Progress {
     files: Vec<String>,
 }
 
-/// A post on its way into a room.
+/// A post with the room and messages that it becomes.
 struct Passage<'a> {
     device: Device<'a>,
     grant: &'a Grant,
@@ -51,7 +49,7 @@ struct Passage<'a> {
 struct Found {
     event: String,
     at: Option<DateTime<Utc>>,
-    /// Whether this device has sent it, so that sending it again would change nothing.
+    /// Whether this device sent it, so that sending it again would change nothing.
     is_ours: bool,
 }
 
@@ -64,7 +62,7 @@ struct Stopped {
 
 #[async_trait::async_trait]
 impl Publish for Matrix {
-    /// One file per step. Nobody sees an uploaded file before a message shows it.
+    /// One file per step. An uploaded file is not visible before a message shows it.
     async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let grant = Grant::of(job.credentials)?;
         let mut progress = Progress::of(job);
@@ -88,12 +86,12 @@ impl Publish for Matrix {
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let grant = Grant::of(job.credentials)?;
         let Some(passage) = Passage::of(job, &grant)? else {
-            return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
+            return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         };
         let nothing: Vec<_> = passage.messages.iter().map(|_| None).collect();
         let sending = async {
             if self.api.is_encrypted(passage.device, passage.room).await? {
-                let reason = "the room is encrypted, and this service cannot encrypt: choose another one";
+                let reason = "the room is encrypted, and this service cannot encrypt messages: choose another room";
                 return Err(AttemptError::Refused { reason: reason.to_owned() });
             }
             self.send(&passage, nothing).await.map_err(|it| it.setback(passage.messages.len()))
@@ -103,24 +101,24 @@ impl Publish for Matrix {
         Ok(passage.published(first, job.now))
     }
 
-    /// Reads what the account has said in the room since. A message is known by its
-    /// transaction, which its own device is shown, and by what it carries itself. Where
-    /// only the first of several is there, the others are sent: at once if this is the
-    /// device that sent the first, because then a message that is on its way is no other
-    /// than the one that is sent again; else when nothing can be on its way any more.
+    /// Reads the account's messages in the room since the call. A message is recognized by its
+    /// transaction id, which its own device receives, and by our reference in its content. If only
+    /// the first of several is there, the others are sent: at once if this device sent the first,
+    /// because then a message that is still in transit is the same as the repeated one; otherwise
+    /// once nothing can be in transit any more.
     async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let grant = match Grant::of(job.credentials) {
             Ok(grant) => grant,
             Err(lost) => return Resolution::Unauthorized { reason: lost.into_reason() },
         };
-        // What cannot be put together was never sent.
+        // Messages that cannot be built were never sent.
         let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::NotPublished };
         let asking = self.settle(&passage, job, since);
         let late = || Resolution::Pending { reason: TransportError::Late.words(ERRORS.title) };
         Deadline::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
     }
 
-    /// False: a message is known by what it carries.
+    /// False: a message is recognized by its content.
     fn recognizes_own_posts(&self) -> bool {
         false
     }
@@ -131,7 +129,8 @@ impl Publish for Matrix {
 }
 
 impl Matrix {
-    /// Sends what is not in the room yet, in order; the first of all.
+    /// Sends the messages that are not in the room yet, in order; returns the first one of the
+    /// post.
     async fn send(&self, passage: &Passage<'_>, found: Vec<Option<Found>>) -> Result<Found, Stopped> {
         let mut there = found.iter().flatten().count();
         let mut first = None;
@@ -147,7 +146,7 @@ impl Matrix {
             };
             first.get_or_insert(found);
         }
-        let none = || CallError::invalid_post("there is nothing to send");
+        let none = || CallError::invalid_post("the post has neither text nor files");
         first.ok_or_else(|| Stopped { error: none(), there })
     }
 
@@ -168,7 +167,7 @@ impl Matrix {
             Err(Stopped { error, there }) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::InvalidPost) => {
                 let message = error.message;
                 let advice =
-                    format!("{there} of its {all} messages are in the room, and the others were refused: {message}");
+                    format!("{there} of its {all} messages are in the room; the others were refused: {message}");
                 Resolution::Undeterminable { advice }
             }
             Err(Stopped { error, .. }) => error.resolution(),
@@ -202,13 +201,13 @@ impl Matrix {
                 return Ok(found);
             }
         }
-        let message = "the account has said too much in the room since to find it; look there";
+        let message = "the account has sent too many messages since then for the post to be found; look in the room";
         Err(CallError::new(ErrorKind::NotSent, Effect::Read, message))
     }
 }
 
 impl Stopped {
-    /// What follows for a post of so many messages.
+    /// The error of a post with this many messages.
     fn setback(self, all: usize) -> AttemptError {
         let Self { error, there } = self;
         if there == 0 {
@@ -221,7 +220,7 @@ impl Stopped {
 }
 
 impl<'a> Passage<'a> {
-    /// `None` where files are not uploaded yet.
+    /// `None` if files are not uploaded yet.
     fn of(job: &'a PublishRequest<'_>, grant: &'a Grant) -> Result<Option<Self>, AttemptError> {
         let Progress { files } = Progress::of(job);
         if files.len() != job.media.len() {
@@ -231,20 +230,18 @@ impl<'a> Passage<'a> {
         Ok(Some(Self { device: Device::of(grant, job), grant, room, messages }))
     }
 
-    /// A post whose first message is there.
+    /// A post whose first message is in the room.
     fn published(&self, first: Found, now: DateTime<Utc>) -> Published {
         let link = link(&[self.room, &first.event]);
-        // Whose server knows the room.
+        // The user's server knows the room.
         let link = link.map(|it| format!("{it}?via={}", self.grant.user.domain()));
         Published::new(first.event, first.at.unwrap_or(now)).with_url(link)
     }
 }
 
-/// The room of a post.
 fn room<'a>(job: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
     let named = job.options.text(ROOM).map(str::trim).filter(|it| is_room(it));
-    let reason =
-        "option room: this is no room's id, such as !abc:example.org; choose one that is listed, or type its id";
+    let reason = "option room: this is not a room ID such as !abc:example.org; choose a listed room, or type its ID";
     named.ok_or_else(|| AttemptError::Refused { reason: reason.to_owned() })
 }
 
@@ -258,7 +255,7 @@ impl Progress {
         job.progress()
     }
 
-    /// Nothing when there is nothing to remember.
+    /// `None` if there is nothing to remember.
     fn store(&self) -> Option<String> {
         if self.files.is_empty() { None } else { serde_json::to_string(self).ok() }
     }

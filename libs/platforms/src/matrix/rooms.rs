@@ -14,26 +14,27 @@ use super::user::UserId;
 use crate::choices::Choice;
 use crate::kit::{CallError, Effect, ErrorKind};
 
-/// The kinds of state that say whether a room can be posted to, and that name it.
+/// The state events that decide whether a room can be posted to, and that name it.
 const KINDS: [&str; 5] = [CREATE, "m.room.power_levels", "m.room.tombstone", "m.room.name", "m.room.canonical_alias"];
 
-/// The most rooms that are looked at, each of which costs a call, or six if it is not encrypted. An initial `/sync` tells
-/// of all in one, but with hundreds of rooms it takes a homeserver minutes.
+/// The most rooms that are read. Each costs one call, or six if it is not encrypted. An initial
+/// `/sync` returns all in one, but with hundreds of rooms it takes a homeserver minutes.
 const MAX_ROOMS: usize = 200;
 
-/// How many rooms are looked at side by side.
+/// How many rooms are read concurrently.
 const AT_ONCE: usize = 8;
 
-/// The longest time for all of them: a person waits.
+/// The timeout for all rooms, during which a user waits.
 const WITHIN: Duration = Duration::from_secs(9);
 
 /// A room that is not encrypted.
 struct Room {
-    /// The content of its state by kinds; of [`CREATE`], the whole event.
+    /// The content of its state by event type; for [`CREATE`], the whole event.
     state: BTreeMap<&'static str, Value>,
 }
 
-/// The rooms to which a user can post, by their names. Those that could not be looked at in time are missing.
+/// The rooms to which a user can post, sorted by name. Rooms that could not be read in time are
+/// missing.
 pub(super) async fn choices(api: &Api, device: Device<'_>, user: &UserId) -> Result<Vec<Choice>, CallError> {
     let time_is_up = sleep(WITHIN);
     let ids = api.joined_rooms(device).await?;
@@ -45,7 +46,7 @@ pub(super) async fn choices(api: &Api, device: Device<'_>, user: &UserId) -> Res
     listed(stream::iter(rooms).buffer_unordered(AT_ONCE), count, time_is_up, user).await
 }
 
-/// Those of so many rooms to which the user can post, until time is up.
+/// Filters the rooms to which the user can post, until the timeout.
 async fn listed(
     rooms: impl Stream<Item = (String, Result<Option<Room>, CallError>)>,
     mut unseen: usize,
@@ -62,13 +63,13 @@ async fn listed(
             }
             Ok(_) => {}
             Err(error) if error.kind == ErrorKind::Unauthorized => return Err(error),
-            // The user has left it meanwhile.
+            // The user has left the room in the meantime.
             Err(error) if error.kind == ErrorKind::Forbidden => {}
             Err(error) => failed = Some(error),
         }
     }
     if choices.is_empty() && unseen != 0 {
-        let message = "the account is in too many rooms to list them: type the id of one";
+        let message = "the account is in too many rooms to list them: type the ID of a room";
         failed = failed.or_else(|| Some(CallError::new(ErrorKind::Unavailable, Effect::Read, message)));
     }
     choices.sort_by_key(|it| it.label.to_lowercase());
@@ -76,7 +77,7 @@ async fn listed(
 }
 
 impl Room {
-    /// `None` if it is encrypted.
+    /// `None` if the room is encrypted.
     async fn read(api: &Api, device: Device<'_>, id: &str) -> Result<Option<Self>, CallError> {
         if api.is_encrypted(device, id).await? {
             return Ok(None);
@@ -90,20 +91,19 @@ impl Room {
         self.state.get(kind).unwrap_or(&Value::Null)
     }
 
-    /// The content of the event that began it.
+    /// The content of the room's create event.
     fn creation(&self) -> &Value {
         let it = self.of(CREATE);
         if it["type"] == CREATE { &it["content"] } else { it }
     }
 
-    /// A space holds rooms; one that was upgraded goes on in another room.
+    /// A space contains rooms; an upgraded room continues in another room.
     fn is_no_place_to_talk(&self) -> bool {
         self.creation()["type"] == "m.space" || self.state.contains_key("m.room.tombstone")
     }
 
-    /// Whether the power of a user is enough for messages. Since version 12 of rooms,
-    /// whose ids have no domain, those who made one have more power than there are
-    /// levels. Nobody needs any where nothing is said.
+    /// Whether the user's power level allows messages. Since room version 12, whose ids have no
+    /// domain, the creators of a room have unlimited power. The default level for messages is 0.
     fn lets_send(&self, id: &str, user: &UserId) -> bool {
         let user = user.as_str();
         let levels = self.of("m.room.power_levels");
@@ -128,7 +128,7 @@ impl Room {
     }
 }
 
-/// A level, which rooms before version 10 may also write as text.
+/// A power level, which rooms before version 10 may also write as text.
 fn level(it: &Value) -> Option<i64> {
     it.as_i64().or_else(|| it.as_str()?.trim().parse().ok())
 }
@@ -145,7 +145,7 @@ mod tests {
         UserId::parse("@keeper:example.org").unwrap()
     }
 
-    /// A room with this state, by kinds without `m.room.`.
+    /// A room with this state, keyed by types without `m.room.`.
     fn room(state: &Value) -> Room {
         let of = |kind: &&str| state.get(kind.trim_start_matches("m.room.")).cloned();
         Room { state: KINDS.iter().filter_map(|kind| Some((*kind, of(kind)?))).collect() }
@@ -164,7 +164,7 @@ mod tests {
             ("!a:b", levels(json!({})), true),
             ("!a:b", levels(json!({ "events_default": 50 })), false),
             ("!new", levels(json!({ "events_default": 50 })), true),
-            // A server from before version 1.16 does not say who made it.
+            // A server from before version 1.16 does not name the creator.
             ("!new", json!({ "create": {}, "power_levels": { "events_default": 50 } }), false),
             ("!new", json!({ "create": { "additional_creators": ["@keeper:example.org"] } }), true),
             ("!a:b", levels(json!({ "events_default": "50", "users": { "@keeper:example.org": "50" } })), true),
@@ -212,7 +212,7 @@ mod tests {
 
         assert_eq!(choices.len(), 1);
         let none = listed(stream::once(pending()), 1, ready(()), &user()).await.unwrap_err();
-        assert!(none.message.contains("type the id"), "{none:?}");
+        assert!(none.message.contains("type the ID of a room"), "{none:?}");
     }
 
     #[tokio::test]
