@@ -1,4 +1,4 @@
-//! What Discord's errors mean (topic "Opcodes and Status Codes").
+//! The error tables (topic "Opcodes and Status Codes").
 
 use serde_json::{Map, Value};
 
@@ -9,11 +9,12 @@ pub(super) const UNKNOWN_MESSAGE: &[&str] = &["10008"];
 
 pub(super) const UNKNOWN_CHANNEL: &[&str] = &["10003"];
 
-/// The bot is there, and may not do this.
+/// The bot is in the channel, but lacks the permission.
 pub(super) const MISSING_PERMISSIONS: &[&str] = &["50013"];
 
-const TAG_REQUIRED: &str = "the forum wants a tag with each post, which this service cannot give: switch off *Require \
-     people to select tags when posting* in the settings of the forum, or post in another channel";
+const TAG_REQUIRED: &str = "the forum requires a tag for each post, and this service cannot set tags: switch off \
+                            *Require people to select tags when posting* in the settings of the forum, or post in \
+                            another channel";
 
 /// For calls of a bot. A message that it sent can be looked up.
 pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
@@ -25,12 +26,12 @@ pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
     is_own: |it| it["code"].is_number() || it["retry_after"].is_number(),
     resets: &[Reset::Seconds("/retry_after")],
     rules: &[
-        // Slow mode, write limits of a channel and of a server, sending switched off, a limited resource,
-        // Cloudflare (reported by the API), an overload.
+        // Slow mode, write limits of a channel and of a server, sending disabled, a limited
+        // resource, Cloudflare (reported by the API), an overload.
         ErrorRule::codes(&["20016", "20028", "20029", "40004", "40006", "40062", "40333", "130000"])
             .kind(ErrorKind::Unavailable),
-        // Whatever the status: explicit content, too large, too many active threads, automatic moderation of text and
-        // title, harmful links, no files in this server.
+        // Whatever the status: explicit content, too large, too many active threads, automatic
+        // moderation of text and title, harmful links, no files in this server.
         ErrorRule::codes(&["20009", "40005", "160006", "200000", "200001", "240000", "400001"]),
         ErrorRule::codes(&["40066", "40067"]).user_message(TAG_REQUIRED),
         // The object of the call does not exist, or this token has no access to it.
@@ -41,10 +42,11 @@ pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// For calls of a webhook, which can read nothing.
+/// For calls of a webhook, which cannot look up anything.
 pub(super) const OF_A_WEBHOOK: ErrorTable = ErrorTable { can_look_up: false, ..OF_A_BOT };
 
-/// The message, and what it says about single fields: `Invalid Form Body: content: Must be 2000 or fewer in length.`
+/// The message, including the messages about single fields: `Invalid Form Body: content: Must be
+/// 2000 or fewer in length.`
 fn message(body: &Value) -> Option<String> {
     let message = body["message"].as_str()?.trim();
     let mut of_fields = Vec::new();
@@ -57,7 +59,7 @@ fn message(body: &Value) -> Option<String> {
     Some(format!("{}: {}", message.trim_end_matches('.'), of_fields.join(" ")))
 }
 
-/// The most fields whose messages are passed on.
+/// The most fields whose messages are included.
 const MAX_FIELDS: usize = 4;
 
 fn collect(errors: &Map<String, Value>, path: &str, messages: &mut Vec<String>) {

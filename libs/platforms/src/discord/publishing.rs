@@ -1,4 +1,4 @@
-//! Posts of the bot, and what became of them.
+//! Posts of the bot, and the outcome of their calls.
 
 use std::time::Duration;
 
@@ -18,26 +18,26 @@ use crate::publish_request::PublishRequest;
 use crate::recognition::Found;
 use crate::transport_error::TransportError;
 
-/// A nonce "will be checked for uniqueness in the past few minutes": in two at least,
-/// for fewer are none of them. A message is no older than the call that made it.
+/// A nonce "will be checked for uniqueness in the past few minutes": at least two. A message is no
+/// older than the call that created it.
 const NONCE_IS_KNOWN: TimeDelta = TimeDelta::minutes(2);
 
 /// A repeat has arrived by the end of its step.
 const A_STEP: TimeDelta = TimeDelta::seconds(40);
 
-/// As long as it takes until a call that was cut off can no longer take effect: what
-/// [`Publish::settle_time`](crate::platform::Publish::settle_time) says unless told otherwise.
+/// How long a cut-off call may still take effect: the default of
+/// [`Publish::settle_time`](crate::platform::Publish::settle_time).
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
 
-/// The longest time for a look at what the channel shows. A repeat has to fit behind it.
+/// The timeout for reading the channel, after which a repeat has to fit into the step.
 const LOOKING: Duration = Duration::from_secs(15);
 
-/// The end of a step, in which it may be asked whether the bot is still there.
+/// The end of a step, in which the bot's membership may still be checked.
 const LAST: Duration = Duration::from_secs(39);
 
-const GONE: &str = "the bot is not in the server any more";
+const GONE: &str = "the bot is no longer in the server";
 
-/// The public call.
+/// Makes the publish call.
 pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
     let watch = Deadline::begin(job.now);
     let place = place(bot, server, job, &watch).await?;
@@ -47,9 +47,8 @@ pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &PublishRequest<'
     }
 }
 
-/// Where a post goes. Nothing is sent before Discord has said what its channel is: the
-/// same call does other things in other channels, and the bot is in other people's
-/// servers, too.
+/// The channel of a post. Nothing is sent before Discord has described its channel: the same call
+/// does other things in other channels, and the bot is in other servers, too.
 async fn place<'a>(
     bot: Bot<'_>,
     server: Server,
@@ -58,10 +57,10 @@ async fn place<'a>(
 ) -> Result<Place<'a>, AttemptError> {
     let refused = |reason: String| Err(AttemptError::Refused { reason });
     let Some(named) = server::named(job) else {
-        return refused(format!("option {CHANNEL}: choose one of the channels that are listed"));
+        return refused(format!("option {CHANNEL}: choose one of the listed channels"));
     };
     if let Some(name) = AUTHOR.iter().find(|it| job.options.get(it).is_some()) {
-        return refused(format!("option {name}: a bot posts under its own name; leave it out"));
+        return refused(format!("option {name}: a bot posts under its own name; leave this option out"));
     }
     match bot.channel(named).await {
         Ok(channel) => Place::of(job, server, channel),
@@ -90,8 +89,8 @@ async fn send(
     Ok(Published::new(sent.id.to_string(), at).with_url(Some(link(server, sent.channel_id, sent.id))))
 }
 
-/// What follows for a delivery. That something is not there, or closed, may be about the
-/// channel, or about the whole server.
+/// The error of a delivery. An object that does not exist or is forbidden may be the channel, or
+/// the whole server.
 async fn setback(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> AttemptError {
     if !is_of_place(&error) {
         return error.into();
@@ -99,7 +98,7 @@ async fn setback(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadlin
     let is_permission = error.has_code(MISSING_PERMISSIONS);
     let words = error.message;
     let closed = format!(
-        "{words}: let the bot see the channel, send messages and attach files there, or choose another channel"
+        "{words}: allow the bot to view the channel, send messages and attach files there, or choose another channel"
     );
     if is_permission {
         return AttemptError::Refused { reason: closed };
@@ -116,7 +115,7 @@ pub(super) fn is_of_place(error: &CallError) -> bool {
     error.kind == ErrorKind::Unauthorized
 }
 
-/// Whether the bot is still in its server; `None` where that cannot be said now.
+/// Whether the bot is still in its server; `None` if this is unknown now.
 async fn is_in(bot: Bot<'_>, server: Server, watch: &Deadline) -> Option<bool> {
     match watch.within(LAST, bot.guild(server.guild)).await? {
         Ok(_) => Some(true),
@@ -125,9 +124,9 @@ async fn is_in(bot: Bot<'_>, server: Server, watch: &Deadline) -> Option<bool> {
     }
 }
 
-/// The outcome of the public calls, the first of which began at `since`. First the channel is read. Where that does not
-/// decide, the same message is sent again, with its nonce: not before the first call can
-/// no longer be running, and only as long as Discord certainly knows the nonce.
+/// The outcome of the publish calls, the first of which began at `since`. First the channel is
+/// read. If that does not decide, the same message is sent again, with its nonce: not before the
+/// first call can no longer be running, and only as long as Discord certainly remembers the nonce.
 pub(super) async fn resolve(
     bot: Bot<'_>,
     server: Server,
@@ -143,7 +142,7 @@ pub(super) async fn resolve(
             Ok(place) => place,
             Err(_) => return Resolution::NotPublished,
         },
-        // What was posted there has gone with it.
+        // The posts of a deleted channel are deleted, too.
         Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::NotPublished,
         Err(error) => return in_doubt(bot, server, error, &watch).await,
     };
@@ -155,7 +154,7 @@ pub(super) async fn resolve(
         Ok(Found::Public(published)) => return Resolution::Found(published),
         Ok(Found::NotThere) => return Resolution::NotFound,
         Ok(Found::Recognised(_)) if has_nonce && is_known(job.now + A_STEP) => {
-            "a message like it is there; Discord is asked whether it is this one".to_owned()
+            "the channel has a message like this one; Discord is asked whether it is the same".to_owned()
         }
         Ok(Found::Recognised(published)) => return Resolution::Candidate(published),
         Ok(Found::Unclear { reason }) => reason,
@@ -172,7 +171,7 @@ pub(super) async fn resolve(
     }
 }
 
-/// A question that was not answered tells nothing.
+/// A failed look-up says nothing about the outcome.
 async fn in_doubt(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> Resolution {
     if is_of_place(&error) && is_in(bot, server, watch).await == Some(false) {
         return Resolution::Unauthorized { reason: GONE.to_owned() };

@@ -7,7 +7,6 @@ use super::webhook::{Given, Webhook};
 use crate::oauth2::Tokens;
 use crate::recording::Recording;
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         let body = &recording.body;
@@ -66,7 +65,8 @@ mod tests {
             let (body, headers, now) = (&recording.body, recording.headers(), noon());
             let error = OF_A_BOT.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
             if body["error"] == "invalid_grant" {
-                // Calls for tokens have this form, and `oauth2` reads it. Nothing else at Discord answers so.
+                // Token calls have this form, and `oauth2` parses it. No other response of Discord
+                // has it.
                 assert_eq!(error.kind, ErrorKind::Intermediary, "{name}");
                 continue;
             }

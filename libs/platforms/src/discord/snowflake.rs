@@ -1,24 +1,23 @@
-//! Discord's ids, which tell when they were given.
+//! Discord's ids, which contain their creation time.
 
 use std::fmt;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// The first second of 2015, from which ids count, in milliseconds since 1970.
+/// The start of 2015, from which ids count, in milliseconds since 1970.
 const EPOCH: i64 = 1_420_070_400_000;
 
 /// The lowest bits are counters; above them is the time in milliseconds.
 const COUNTERS: u32 = 22;
 
-/// An id of Discord's, which it writes as text.
+/// An id, which Discord writes as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Snowflake(u64);
 
-/// This is no id of Discord's.
 #[derive(Debug, thiserror::Error)]
-#[error("this is no id of Discord's")]
+#[error("not a Discord id")]
 pub(super) struct NoSnowflake;
 
 impl TryFrom<String> for Snowflake {
@@ -42,20 +41,19 @@ impl fmt::Display for Snowflake {
 }
 
 impl Snowflake {
-    /// Reads one as Discord writes it.
     pub(super) fn parse(written: &str) -> Option<Self> {
         let is_plain = written.bytes().all(|it| it.is_ascii_digit()) && !written.starts_with('0');
         written.parse().ok().filter(|_| is_plain).map(Self)
     }
 
-    /// Less than every id that is given from then on, and greater than those before
-    /// ("Generating a snowflake ID from a Timestamp").
+    /// Less than every id that is created from then on, and greater than those before ("Generating
+    /// a snowflake ID from a Timestamp").
     pub(super) fn at(time: DateTime<Utc>) -> Self {
         let since = u64::try_from(time.timestamp_millis() - EPOCH).unwrap_or_default();
         Self(since << COUNTERS)
     }
 
-    /// When it was given, by Discord's clock.
+    /// When the id was created, by Discord's clock.
     pub(super) fn time(self) -> Option<DateTime<Utc>> {
         DateTime::from_timestamp_millis(i64::try_from(self.0 >> COUNTERS).ok()? + EPOCH)
     }

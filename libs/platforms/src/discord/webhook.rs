@@ -1,5 +1,4 @@
-//! A webhook: its address as people paste it, what Discord says of it, and how it is
-//! kept.
+//! A webhook: its URL as users paste it, its description by Discord, and how it is stored.
 
 use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;
@@ -11,7 +10,7 @@ use url::{Host, Url};
 use super::snowflake::Snowflake;
 use crate::account::Credentials;
 
-/// Discord's hosts, also those of its test versions, whose apps copy addresses there.
+/// Discord's hosts, including those of its test versions, whose apps copy URLs with them.
 const HOSTS: [&str; 6] = [
     "discord.com",
     "discordapp.com",
@@ -21,11 +20,10 @@ const HOSTS: [&str; 6] = [
     "canary.discordapp.com",
 ];
 
-/// The lengths of tokens that are taken. They have 68 letters today, which is not
-/// promised.
+/// The accepted lengths of tokens. They have 68 letters today, which is not guaranteed.
 const TOKEN_LENGTHS: std::ops::RangeInclusive<usize> = 20..=200;
 
-/// What a webhook is called with. Both parts can stand in a path.
+/// The parts of a webhook's URL. Both are safe in a path.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) id: Snowflake,
@@ -33,8 +31,8 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Reads the address of a webhook; `None` when it is none of Discord's. It is
-    /// called at the address in the settings, wherever this one leads.
+    /// Parses the URL of a webhook; `None` if it is not one of Discord's. Calls always use the base
+    /// URL in the settings, not this host.
     pub(super) fn parse(typed: &str) -> Option<Self> {
         let url = Url::parse(typed.trim()).ok()?;
         let is_anonymous = url.username().is_empty() && url.password().is_none();
@@ -52,7 +50,7 @@ impl Key {
         Self::of(Snowflake::parse(id)?, token.into())
     }
 
-    /// The key of these parts, if they can be one.
+    /// `None` if these parts are not safe in a path.
     pub(super) fn of(id: Snowflake, token: SecretString) -> Option<Self> {
         let is_letter = |it: u8| it.is_ascii_alphanumeric() || it == b'_' || it == b'-';
         let written = token.expose_secret();
@@ -65,10 +63,10 @@ fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|it| (1..=2).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit()))
 }
 
-/// The type of webhooks that others post with. The others are Discord's own.
+/// The type of webhooks that users post with. The other types are Discord's own.
 const INCOMING: u8 = 1;
 
-/// A webhook, as Discord tells it.
+/// A webhook, as Discord describes it.
 #[derive(Deserialize)]
 pub(super) struct Webhook {
     pub(super) id: Snowflake,
@@ -80,14 +78,14 @@ pub(super) struct Webhook {
     guild_id: Option<Snowflake>,
 }
 
-/// A webhook that was made for us.
+/// A webhook that was created for us.
 pub(super) struct Given {
     pub(super) webhook: Webhook,
     pub(super) token: SecretString,
 }
 
 impl Given {
-    /// Reads what came along with tokens; `None` when nothing can be called with it.
+    /// Parses the webhook that came with tokens; `None` if it cannot be called.
     pub(super) fn read(told: &Value) -> Option<Self> {
         let webhook = Webhook::deserialize(told).ok()?;
         let key = Key::of(webhook.id, told["token"].as_str()?.into())?;
@@ -95,21 +93,20 @@ impl Given {
     }
 }
 
-/// What is kept of a webhook beside its token.
+/// What is stored of a webhook in addition to its token.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Kept {
     id: Snowflake,
-    /// The server, as people call it.
+    /// The webhook's server.
     pub(super) guild: Option<Snowflake>,
-    /// Whether it was made for us, so that it ends with the connection.
+    /// Whether it was created for us, so that it is deleted with the connection.
     pub(super) is_ours: bool,
 }
 
 impl Webhook {
-    /// The profile and the credentials of an account; `None` when no post can be made
-    /// with it.
+    /// The account info and the credentials of an account; `None` if the webhook cannot post.
     ///
-    /// The account is the channel: whoever connects it again gets another webhook.
+    /// The account is the channel: a user who connects it again gets another webhook.
     pub(super) fn account(self, token: SecretString, is_ours: bool) -> Option<(AccountInfo, Credentials)> {
         let channel = self.channel_id.filter(|_| self.kind == INCOMING)?;
         let name = self.name.filter(|it| !it.trim().is_empty());
@@ -128,13 +125,17 @@ impl Webhook {
     }
 }
 
-/// The key of these credentials, and what is kept beside it.
+/// The key in these credentials, and what is stored with it.
 pub(super) fn of(credentials: &Credentials) -> Result<(Key, Kept), AttemptError> {
     let read = || {
         let kept: Kept = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;
         Some((Key::of(kept.id, credentials.access_token.clone())?, kept))
     };
-    read().ok_or_else(|| AttemptError::Unauthorized { reason: "which webhook it is has been lost".to_owned() })
+    read().ok_or_else(|| AttemptError::Unauthorized {
+        reason: "the stored webhook of this connection cannot be read; \
+                                                               connect the channel again"
+            .to_owned(),
+    })
 }
 
 #[cfg(test)]
