@@ -1,13 +1,12 @@
-//! How a post is written: in blocks, as WordPress's own editor does it.
+//! The blocks of a post, as WordPress's own editor writes them.
 //!
-//! Nothing in a text is a command: neither HTML nor the shortcodes that a site's
-//! plugins know.
+//! A text contains no commands: neither HTML nor the shortcodes that a site's plugins know.
 
 use domain::media::{Attachment, FileType};
 use domain::rich_text::links;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The longest title that is made of a text, in graphemes.
+/// The longest title that is derived from a text, in graphemes.
 const MAX_TITLE: usize = 100;
 
 /// A file of the media library, in a post.
@@ -17,10 +16,10 @@ pub(super) struct Shown<'a> {
     pub(super) file: &'a Attachment,
 }
 
-/// The title of a post, as HTML, and the text that stands below it.
+/// The title of a post, as HTML, and the text below it.
 ///
-/// Without a title of its own, the first line is the title. It is left out of the
-/// text only where nothing is lost by that: a title is neither cut nor a link.
+/// Without the option, the first line is the title. It is removed from the text only if nothing is
+/// lost: a title is neither cut nor a link.
 pub(super) fn title_and_text<'a>(text: &'a str, title: Option<&str>) -> (String, &'a str) {
     if let Some(title) = title {
         return (escaped(title.trim()), text);
@@ -33,7 +32,7 @@ pub(super) fn title_and_text<'a>(text: &'a str, title: Option<&str>) -> (String,
     (escaped(&cut), if is_title_alone { rest } else { text })
 }
 
-/// A line, cut behind a word where it is long.
+/// A line, cut at the end of a word if it is long.
 fn cut(line: &str) -> String {
     let Some((end, _)) = line.grapheme_indices(true).nth(MAX_TITLE) else { return line.to_owned() };
     let start = &line[..end];
@@ -88,7 +87,7 @@ fn lines_escaped(text: &str) -> String {
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
 }
 
-/// A text that means nothing but itself, also in an attribute.
+/// A text without markup, also safe in an attribute.
 pub(super) fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -97,7 +96,7 @@ pub(super) fn escaped(text: &str) -> String {
             '<' => html.push_str("&lt;"),
             '>' => html.push_str("&gt;"),
             '"' => html.push_str("&quot;"),
-            // Begins a shortcode.
+            // It would begin a shortcode.
             '[' => html.push_str("&#91;"),
             '\r' => html.push_str("&#13;"),
             '\n' => html.push_str("&#10;"),

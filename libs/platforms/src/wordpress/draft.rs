@@ -1,7 +1,7 @@
-//! Preparing a post: a draft with all that it says and shows.
+//! Preparation: a draft with the full content of the post.
 //!
-//! It comes before its files, because the page of a file that belongs to no post is
-//! seen by everybody, and that of a draft's by nobody.
+//! The draft is created before its files, because the page of a file without a post is public, and
+//! that of a draft's file is not.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -22,18 +22,16 @@ use crate::platform::Step;
 use crate::publish_request::PublishRequest;
 use crate::transport_error::TransportError;
 
-/// The longest time for a step, in which a file is read and goes up: less than
+/// The timeout of a step, in which a file is read and uploaded: less than
 /// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const WITHIN: Duration = Duration::from_secs(36);
 
-/// What preparation has reached.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// The draft's id.
     pub(super) draft: Option<u64>,
-    /// The files that were uploaded so far, in the order of the post.
+    /// The files uploaded so far, in the order of the post.
     files: Vec<Uploaded>,
-    /// Whether the draft shows them.
+    /// Whether the draft shows the files.
     pub(super) is_whole: bool,
 }
 
@@ -43,7 +41,7 @@ struct Uploaded {
     url: String,
 }
 
-/// The slug of the draft of a post: nobody else's.
+/// The slug of a post's draft, which no other post has.
 pub(super) fn mark(job: &PublishRequest<'_>) -> String {
     let hash = Sha256::digest(job.reference.as_bytes());
     hash.iter().take(12).fold("sps-".to_owned(), |mut mark, byte| {
@@ -52,7 +50,6 @@ pub(super) fn mark(job: &PublishRequest<'_>) -> String {
     })
 }
 
-/// Prepares a post for one site.
 pub(super) struct Drafting<'a> {
     pub(super) api: &'a Api,
     pub(super) caller: Caller<'a>,
@@ -60,7 +57,7 @@ pub(super) struct Drafting<'a> {
 }
 
 impl Drafting<'_> {
-    /// The next step. Each may be taken again: what it is to make is looked for first.
+    /// Takes the next step. Each step may be repeated: it looks for its result first.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
         let job = self.job;
         let mut progress = Progress::of(job);
@@ -120,13 +117,13 @@ impl Drafting<'_> {
 
     async fn upload(&self, draft: u64, number: usize) -> Result<Uploaded, AttemptError> {
         let Self { api, caller, job } = *self;
-        let Some(file) = job.media.get(number) else { return Err(stale("there are other files than before")) };
+        let Some(file) = job.media.get(number) else { return Err(stale("the files of the post have changed")) };
         let place = format!("file {} of {}", number + 1, job.media.len());
         let in_place = |error: CallError| error.with_message(|why| format!("{place}: {why}"));
         let slug = format!("{}-{}", mark(job), number + 1);
         let uploaded = if let Some(medium) = api.medium(caller, &slug).await.map_err(in_place)? {
-            // An upload whose response was lost may have died while WordPress made the smaller pictures. Themes show the
-            // post without them, too.
+            // WordPress may have failed to create the smaller sizes during an upload whose response
+            // was lost. Themes show the post without them, too.
             let is_image = file.mime_type.file_type() == FileType::Image;
             if is_image { api.make_sizes(caller, medium.id).await.unwrap_or(medium) } else { medium }
         } else {
@@ -136,7 +133,7 @@ impl Drafting<'_> {
         Ok(Uploaded { id: uploaded.id, url: uploaded.source_url })
     }
 
-    /// What a draft says that shows its files.
+    /// The fields of a draft that shows its files.
     fn with_files(&self, progress: &Progress) -> Value {
         let job = self.job;
         let (_, text) = title_and_text(job.text, job.options.text("title"));
@@ -152,8 +149,8 @@ impl Drafting<'_> {
         fields
     }
 
-    /// Removes what was prepared for a post that will not be. Its files first: without
-    /// their post, their pages are seen. It is best effort.
+    /// Removes the draft of a post that will not be published. Its files go first: without their
+    /// post, their pages are public. Best effort.
     pub(super) async fn discard(&self, progress: &Progress) {
         let Self { api, caller, .. } = *self;
         let Some(draft) = progress.draft else { return };
@@ -164,13 +161,13 @@ impl Drafting<'_> {
         }
         if let Err(error) = api.delete(caller, "posts", draft).await {
             // Without the message, in which a site may repeat the password or the text.
-            tracing::info!(kind = ?error.kind, status = ?error.status, "a draft was left behind");
+            tracing::info!(kind = ?error.kind, status = ?error.status, "a draft could not be deleted");
         }
     }
 }
 
 impl Progress {
-    /// What a delivery has stored.
+    /// The stored state.
     pub(super) fn of(job: &PublishRequest<'_>) -> Self {
         job.progress()
     }
@@ -180,7 +177,6 @@ impl Progress {
     }
 }
 
-/// What was prepared is of no use.
 pub(super) fn stale(reason: &str) -> AttemptError {
     AttemptError::PreparationExpired { reason: reason.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! Publishing a draft, and finding out what became of the call.
+//! Publishing a draft, and looking up the outcome of the call.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
@@ -11,8 +11,8 @@ use super::{Grant, Wordpress};
 use crate::platform::{Publish, Step};
 use crate::publish_request::PublishRequest;
 
-/// How long a public call that was cut off may still take effect: servers and the
-/// proxies in front of them end a request after a minute at most.
+/// How long a cut-off publish call may still take effect: servers and the proxies in front of them
+/// end a request after a minute at most.
 const SETTLES: TimeDelta = TimeDelta::seconds(90);
 
 #[async_trait::async_trait]
@@ -23,14 +23,14 @@ impl Publish for Wordpress {
         Drafting { api: &self.api, caller, job }.step().await
     }
 
-    /// One call gives the draft its status and another slug. WordPress makes that of the
-    /// title where it is empty.
+    /// One call sets the draft's status and its slug. WordPress derives an empty slug from the
+    /// title.
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let grant = Grant::of(job.credentials)?;
         let caller = grant.caller(job.credentials, job.now);
         let progress = Progress::of(job);
         let Some(draft) = progress.draft.filter(|_| progress.is_whole) else {
-            return Err(stale("its draft is not whole"));
+            return Err(stale("its draft is incomplete"));
         };
         let fields = json!({ "status": status(job), "slug": job.options.text("slug").unwrap_or_default() });
         match self.api.publish(caller, draft, &fields).await.map_err(AttemptError::from) {
@@ -43,7 +43,7 @@ impl Publish for Wordpress {
         }
     }
 
-    /// Reads the post. The public call is the one that takes our mark from its slug.
+    /// Reads the post. Its slug is our mark until the publish call takes effect.
     async fn look_up(&self, job: &PublishRequest<'_>, _: DateTime<Utc>) -> Resolution {
         let grant = match Grant::of(job.credentials) {
             Ok(grant) => grant,
@@ -69,7 +69,7 @@ impl Publish for Wordpress {
         }
     }
 
-    /// False: a post is known by its id.
+    /// False: a post is found by its id.
     fn recognizes_own_posts(&self) -> bool {
         false
     }
@@ -79,16 +79,16 @@ impl Publish for Wordpress {
     }
 }
 
-/// What is to become of the draft.
+/// The status that the post is published with.
 fn status<'a>(job: &PublishRequest<'a>) -> &'a str {
     job.options.text("status").unwrap_or("publish")
 }
 
-/// A post whose draft has got its status. A site may give it another one, by a plugin.
+/// The published post. A plugin may give it another status.
 fn published(job: &PublishRequest<'_>, post: &Post) -> Result<Published, AttemptError> {
     let asked = status(job);
     if post.status != asked && post.status != "publish" {
-        let reason = format!("the site keeps it as {}, and not as {asked}: look there", post.status);
+        let reason = format!("the site stored it with the status {}, not {asked}: check the site", post.status);
         return Err(AttemptError::Refused { reason });
     }
     let at = post.date().filter(|_| asked == "publish").unwrap_or(job.now);
@@ -96,5 +96,5 @@ fn published(job: &PublishRequest<'_>, post: &Post) -> Result<Published, Attempt
 }
 
 fn deleted() -> Resolution {
-    Resolution::Refused { reason: "somebody deleted it on the site meanwhile".to_owned() }
+    Resolution::Refused { reason: "its draft was deleted on the site".to_owned() }
 }
