@@ -7,20 +7,20 @@ use super::{COMMUNITY, MADE_WITH_AI, PAID_PARTNERSHIP, POLL_DURATION, POLL_OPTIO
 use crate::kit::{CallError, Prepared};
 use crate::publish_request::PublishRequest;
 
-/// How long a poll is open whose post does not say it, in minutes. X wants to be told.
+/// The duration of a poll whose post states none, in minutes. X requires one.
 const A_DAY: i64 = 24 * 60;
 
 /// A file that a post can show.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Media {
     pub(super) id: String,
-    /// Its name in posts that show it.
+    /// Its key in posts that show it.
     pub(super) key: Option<String>,
 }
 
-/// The body of the publish call. It does not differ between attempts.
+/// It does not differ between attempts.
 pub(super) fn new_post(job: &PublishRequest<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {
-    // Always with a text: what is behind X's API rejects a post without one.
+    // Always with a text: the backend of X's API rejects a post without one.
     let mut post = json!({ "text": job.text });
     if !prepared.files.is_empty() {
         let ids: Vec<&str> = prepared.files.iter().map(|it| it.uploaded.id.as_str()).collect();
@@ -37,12 +37,18 @@ pub(super) fn new_post(job: &PublishRequest<'_>, prepared: &Prepared<'_, Media>)
         Some(other) => post["reply_settings"] = other.into(),
     }
     if let Some(url) = job.options.text(QUOTE_URL) {
-        let wrong = || CallError::invalid_post("option quote_url: give the link to a post");
+        let wrong = || {
+            CallError::invalid_post(
+                "option quote_url: this is not the link to a post; copy the link of \
+                                                the post on X",
+            )
+        };
         post["quote_tweet_id"] = quoted(url).ok_or_else(wrong)?.into();
     }
     if let Some(community) = job.options.text(COMMUNITY) {
         if !is_id(community) {
-            let message = "option community: give the number at the end of the community's address";
+            let message = "option community: this is not the number of a community; copy it from the end of the \
+                           community's URL";
             return Err(CallError::invalid_post(message));
         }
         post["community_id"] = community.into();
@@ -55,7 +61,7 @@ pub(super) fn new_post(job: &PublishRequest<'_>, prepared: &Prepared<'_, Media>)
     Ok(post)
 }
 
-/// The id of the post with this address: `…/{name}/status/{id}`.
+/// The id in the URL of a post: `…/{name}/status/{id}`.
 pub(super) fn quoted(url: &str) -> Option<&str> {
     let path = url.split(['?', '#']).next()?.trim_end_matches('/');
     let (before, id) = path.rsplit_once('/')?;

@@ -1,8 +1,9 @@
 //! Files, the publish call, and the look-up.
 //!
-//! Facts: pictures are sent with one call. Other files are announced with their size, sent in numbered parts, at most a
-//! thousand, and finalized; X processes them then, and says when to look again. A part may be sent again. What no post
-//! shows is forgotten after a day. Source: fact sheet, "Media".
+//! Facts: pictures are sent with one call. Other files are announced with their size, sent in
+//! numbered parts, at most a thousand, and finalized; X then processes them, and returns when to
+//! check again. A part may be sent again. A file that no post shows is forgotten after a day.
+//! Source: fact sheet, "Media".
 
 #[cfg(any(test, feature = "conformance"))]
 pub(crate) mod recordings;
@@ -33,19 +34,20 @@ use crate::response;
 /// Pictures outside these bounds are resized.
 pub(super) const BOUNDS: PictureBounds = PictureBounds::new(5_000_000, 8_192);
 
-/// The largest file has 489 parts. X's guide and the most used clients send as much; 5 MB were answered with 413.
+/// The largest file has 489 parts. X's guide and the most used clients use this size; 5 MB were
+/// refused with 413.
 const PART_BYTES: u64 = 1 << 20;
 
 /// For a picture, or a part.
 const FILE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Long, because finding out what it did costs money.
+/// Long, because finding out the outcome costs money.
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The longest pause between two status calls of a file, in seconds.
 const LONGEST_PAUSE: u32 = 60;
 
-/// A page of 100 long posts.
+/// Enough for a page of 100 long posts.
 const PAGE_BYTES: usize = 4 << 20;
 
 /// Fields of posts by their two names: since July 2026 X's description says "post", its guides say "tweet".
@@ -80,10 +82,9 @@ struct CreatedPost {
     id: String,
 }
 
-/// A page of an account's posts.
 #[derive(Deserialize)]
 struct Posts {
-    /// Absent where there are none.
+    /// Absent if there are none.
     #[serde(default)]
     data: Vec<AccountPost>,
     meta: Meta,
@@ -107,7 +108,7 @@ struct AccountPost {
     attachments: Attachments,
     #[serde(default)]
     entities: Entities,
-    /// The whole text of a long one.
+    /// The full text of a long post.
     note_tweet: Option<Note>,
     note_post: Option<Note>,
 }
@@ -125,7 +126,7 @@ struct Note {
     entities: Entities,
 }
 
-/// What [`PublishAdapter::compare`] needs of a post.
+/// The part of a post that [`PublishAdapter::compare`] needs.
 #[derive(Serialize, Deserialize)]
 struct Content {
     has_our_text: bool,
@@ -175,7 +176,7 @@ impl PublishAdapter for X {
         let form = Form::new().text("segment_index", &index.to_string());
         let form = form.file(("media", "media"), file.mime_type(), range.end - range.start, bytes);
         let call = self.upload_call(job, &[&state.id, "append"]).timeout(FILE_TIMEOUT).multipart(form);
-        // The description has a body, X's own playground has none.
+        // The description has a response body, X's own playground has none.
         call.done().await.map_err(|it| of_upload(it, job)).map(|()| String::new())
     }
 
@@ -185,7 +186,7 @@ impl PublishAdapter for X {
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Media>, CallError> {
-        // X wants a JSON object, although its description names no body.
+        // X requires a JSON object, although its description names no body.
         let call = self.upload_call(job, &[&state.id, "finalize"]).json(&json!({}));
         let media = self.media(job, call).await?;
         let mut state = state.clone();
@@ -206,13 +207,13 @@ impl PublishAdapter for X {
             UploadStep::Uploaded(uploaded(state))
         } else {
             let status = [("command", "STATUS"), ("media_id", &state.id)];
-            // A failure leads to what the failure of an upload leads to.
+            // An error means the same as an error of an upload.
             let call =
                 self.api(job.credentials).get(Auth::post(job), &["2", "media", "upload"]).effect(Effect::Private);
             let media = self.media(job, call.query(&status)).await?;
             // The status of an upload that was never finalized looks like that of a ready one.
             if media.processing_info.is_none() && state.extra["is_finalized"] != true {
-                let message = "X did not say whether the upload is complete";
+                let message = "X did not report whether the upload is complete";
                 return Err(CallError::new(ErrorKind::PreparationExpired, Effect::Private, message));
             }
             processed(state, media.processing_info)
@@ -277,9 +278,9 @@ impl PublishAdapter for X {
         Ok(PostPage { posts: posts.collect(), next: meta.next_token, is_sorted: true })
     }
 
-    /// No other post has a file that we uploaded. X does not accept the text of a post without files twice within a
-    /// while. So a listed post with our text is ours, or the owner of the account published the same text and X refused
-    /// ours.
+    /// No other post has a file that we uploaded. X does not accept the text of a post without
+    /// files twice within a short time. So a listed post with our text is ours, or the owner of the
+    /// account published the same text and X refused ours.
     fn compare(&self, _: &PublishRequest<'_>, prepared: &Prepared<'_, Media>, listed: &ListedPost) -> PostMatch {
         let Ok(Content { has_our_text, media_keys }) = Content::deserialize(&listed.content) else {
             return PostMatch::Doubtful;
@@ -298,7 +299,7 @@ impl PublishAdapter for X {
 }
 
 impl X {
-    /// A call about files: nothing is public, and it may be repeated.
+    /// A call about files: nothing becomes public, and it may be repeated.
     fn upload_call(&self, job: &PublishRequest<'_>, path: &[&str]) -> Call {
         let path = [&["2", "media", "upload"], path].concat();
         self.api(job.credentials).post(Auth::post(job), &path).effect(Effect::Private)
@@ -309,7 +310,8 @@ impl X {
         if is_id(&media.id) { Ok(media) } else { Err(CallError::unreadable(TITLE, Effect::Private)) }
     }
 
-    /// A page of the account's posts. With replies: X counts a text that begins with a mention as one.
+    /// A page of the account's posts. With replies: X counts a text that begins with a mention as
+    /// one.
     async fn posts(
         &self,
         job: &PublishRequest<'_>,
@@ -330,7 +332,7 @@ fn is_picture(file: &Attachment) -> bool {
     file.mime_type != MimeType::Gif && file.mime_type.file_type() == FileType::Image
 }
 
-/// Videos have none.
+/// Videos have no alternative text.
 fn alt_text<'a>(file: &'a File<'_>) -> Option<&'a AltText> {
     file.alt_text().filter(|_| !file.is_video())
 }
@@ -351,7 +353,7 @@ fn uploaded(state: &UploadState) -> Media {
     Media { id: state.id.clone(), key: state.extra["key"].as_str().map(str::to_owned) }
 }
 
-/// How far X is with a file. Without `processing_info` it is ready.
+/// The processing status of a file. Without `processing_info` it is ready.
 fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Media> {
     let Some(ProcessingInfo { state: progress, check_after_secs, error }) = info else {
         return UploadStep::Uploaded(uploaded(state));
@@ -360,7 +362,7 @@ fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Me
         "succeeded" => UploadStep::Uploaded(uploaded(state)),
         "failed" => {
             let why = error.and_then(|it| it.message.or(it.name)).unwrap_or_else(|| "no reason given".to_owned());
-            UploadStep::Refused(format!("X could not process it: {}", response::shown(&why)))
+            UploadStep::Refused(format!("X could not process the file: {}", response::shown(&why)))
         }
         _ => {
             let pause = check_after_secs.unwrap_or(5).clamp(1, LONGEST_PAUSE);
@@ -369,7 +371,7 @@ fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Me
     }
 }
 
-/// With 404, X does not know the upload any more, so the file is uploaded again.
+/// With 404, X no longer knows the upload, so the file is uploaded again.
 fn of_upload(error: CallError, job: &PublishRequest<'_>) -> CallError {
     let mut error = timed(error, job);
     if error.is_status(StatusCode::NOT_FOUND) {

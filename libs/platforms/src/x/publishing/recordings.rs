@@ -1,4 +1,4 @@
-//! The adapter reads what X answered, and what the tests of its clients contain.
+//! The adapter reads responses of X, and responses from the tests of its clients.
 
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
@@ -8,7 +8,6 @@ use super::{CreatedPost, Data, MediaResponse, UploadState, UploadStep, is_id, pr
 use crate::recording::Recording;
 use crate::x::{Member, profile_of};
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {
