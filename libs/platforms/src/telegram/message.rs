@@ -1,4 +1,4 @@
-//! What a post is sent as: one message, or several that show as an album.
+//! The message that a post becomes: one, or several that are shown as an album.
 
 use bytes::Bytes;
 use domain::delivery::AttemptError;
@@ -12,7 +12,7 @@ use crate::kit::{Call, CallError, Effect, ErrorKind};
 use crate::multipart::Form;
 use crate::publish_request::{FittedPicture, MediaReader, PublishRequest};
 
-/// A call that makes a post public.
+/// The publish call of a post.
 pub(super) struct Message<'a> {
     method: &'static str,
     fields: Map<String, Value>,
@@ -26,11 +26,11 @@ struct File<'a> {
     content: Content<'a>,
 }
 
-/// A file as it goes up.
+/// The content of a file to upload.
 enum Content<'a> {
-    /// As it was uploaded to us.
+    /// The file as the user uploaded it.
     Kept(&'a Attachment),
-    /// Made smaller.
+    /// A resized picture.
     Made(MimeType, Bytes),
 }
 
@@ -44,13 +44,13 @@ impl Content<'_> {
 }
 
 impl<'a> Message<'a> {
-    /// The name of the call.
+    /// The name of the API method.
     pub(super) const fn method(&self) -> &'static str {
         self.method
     }
 
-    /// The call with this message: a form where it has files. The future reads them while the call is sent, one after
-    /// the other: a file that is opened early may be closed by the store before its turn.
+    /// Adds this message to a call: as a form if it has files. The future reads them while the call
+    /// is sent, one after the other: the store may close a file that is opened before its turn.
     pub(super) fn onto(self, call: Call) -> (Call, BoxFuture<'a, ()>) {
         if self.files.is_empty() {
             return (call.json(&self.fields), std::future::ready(()).boxed());
@@ -84,7 +84,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What a post is sent as, to the chat with this number.
+/// The message for the chat with this id.
 pub(super) async fn of<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Message<'a>, CallError> {
     let mut fields = Map::new();
     fields.insert("chat_id".to_owned(), json!(chat));
@@ -132,7 +132,7 @@ pub(super) async fn of<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Messag
         several => {
             let entry = |(index, file): (usize, &Attachment)| {
                 let mut entry = json!({"type": kind(file), "media": format!("attach://f{index}")});
-                // Only the words of the first one are shown, below the album.
+                // Telegram shows only the first caption, below the album.
                 if index == 0 {
                     entry["caption"] = job.text.into();
                     if let Some(mode) = &mode {
@@ -148,7 +148,7 @@ pub(super) async fn of<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Messag
     Ok(Message { method, fields, files, reader: job.files })
 }
 
-/// What a file is to Telegram.
+/// Telegram's type of a file.
 fn kind(file: &Attachment) -> &'static str {
     match (file.mime_type, file.mime_type.file_type()) {
         (MimeType::Gif, _) => "animation",
@@ -169,12 +169,12 @@ async fn files<'a>(job: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallError>
     Ok(files)
 }
 
-/// A file as it goes up: as preparation had it made, where it is too large.
+/// The content of a file: the resized picture if it was too large.
 async fn content<'a>(job: &PublishRequest<'a>, file: &'a Attachment) -> Result<Content<'a>, CallError> {
     let unread = |it: AttemptError| CallError::new(ErrorKind::NotSent, Effect::Private, it.into_reason());
     if is_photo(file) && is_too_large(job, file).await.map_err(unread)? {
         let Some(FittedPicture::Picture(picture)) = job.files.fitted(file, BOUNDS).await? else {
-            let why = "a picture has to be made smaller again";
+            let why = "an image has to be resized again";
             return Err(CallError::new(ErrorKind::PreparationExpired, Effect::Private, why));
         };
         return Ok(Content::Made(picture.mime_type, picture.bytes));

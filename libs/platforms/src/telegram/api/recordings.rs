@@ -1,9 +1,8 @@
-//! The adapter reads what the tests of other clients contain.
+//! The adapter reads responses from the tests of other clients.
 
 use super::{ChatFacts, Me, Member, Response, Sent};
 use crate::recording::Recording;
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {
