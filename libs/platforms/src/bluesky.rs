@@ -209,7 +209,7 @@ impl Bluesky {
         Authorization { http: &self.http, nonces: &self.nonces, grant, now }
     }
 
-    async fn renewed(
+    async fn refresh_session(
         &self,
         session: &Session,
         token: &SecretString,
@@ -239,8 +239,8 @@ impl Bluesky {
 
     /// Looks up the post. An attempt with an earlier preparation had the same key and text.
     async fn look_up(&self, job: &PublishRequest<'_>, session: &Session) -> LookUp {
-        let made = Progress::of(job).post;
-        let text = made.as_ref().map_or_else(|| RichText::of(job.text).text, |it| it.text().to_owned());
+        let made = Progress::load(job).post;
+        let text = made.as_ref().map_or_else(|| RichText::new(job.text).text, |it| it.text().to_owned());
         let rkey = made.map_or_else(|| record_key(job.publish_at, job.reference), |it| it.rkey);
         record::look_up(&self.http, (&session.pds, session.did.as_str()), &rkey, &text).await
     }
@@ -257,22 +257,23 @@ impl Platform for Bluesky {
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
-        Session::of(credentials).ok().map(|it| host_and_port(&it.pds).to_owned())
+        Session::load(credentials).ok().map(|it| host_and_port(&it.pds).to_owned())
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        let session = Session::of(old)?;
+        let session = Session::load(old)?;
         let Some(token) = &old.refresh_token else {
             return Err(RefreshError::Gone("there is no refresh token".to_owned()));
         };
-        let renewed = self.renewed(&session, token, old, now);
-        let (renewed, moved) = futures::join!(renewed, Moved::of(&self.http, &self.directory, &session));
-        match (renewed, moved) {
+        let refresh_session = self.refresh_session(&session, token, old, now);
+        let (refresh_session, moved) =
+            futures::join!(refresh_session, Moved::find(&self.http, &self.directory, &session));
+        match (refresh_session, moved) {
             (Ok(new), Some(moved)) if moved.grant_goes_on => {
                 Ok(Credentials { extra: Some(Session { pds: moved.server, ..session }.store()), ..new })
             }
             (Ok(_) | Err(RefreshError::Gone(_)), Some(moved)) => Err(RefreshError::Gone(moved.words())),
-            (renewed, _) => renewed,
+            (refresh_session, _) => refresh_session,
         }
     }
 
@@ -282,7 +283,7 @@ impl Platform for Bluesky {
         credentials: &Credentials,
         _now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let Session { did, kind, .. } = Session::of(credentials)?;
+        let Session { did, kind, .. } = Session::load(credentials)?;
         // An account that cannot be looked up now is unchanged.
         let Ok(who) = self.directory.find(&Name::Did(did)).await else { return Ok(None) };
         let account = self.connect_flows().account(&who, kind, credentials.clone(), Vec::new()).await;
@@ -328,7 +329,7 @@ impl Connect for Bluesky {
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let session = Session::of(credentials)?;
+        let session = Session::load(credentials)?;
         // Either token ends the whole session; the refresh token lives longer.
         let token = credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token);
         let ended = match &session.kind {
@@ -345,7 +346,7 @@ impl Connect for Bluesky {
 #[async_trait::async_trait]
 impl Publish for Bluesky {
     async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let session = Session::of(job.credentials)?;
+        let session = Session::load(job.credentials)?;
         let uses_service = self.any_video || is_of_bluesky(&session.pds);
         let preparation = Preparation {
             directory: &self.directory,
@@ -356,8 +357,8 @@ impl Publish for Bluesky {
     }
 
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let session = Session::of(job.credentials)?;
-        let Some(post) = Progress::of(job).post else {
+        let session = Session::load(job.credentials)?;
+        let Some(post) = Progress::load(job).post else {
             return Err(AttemptError::PreparationExpired { reason: "what was prepared is gone".to_owned() });
         };
         if !job.doubted && post.is_late(job.now) {
@@ -381,7 +382,7 @@ impl Publish for Bluesky {
     }
 
     async fn look_up(&self, job: &PublishRequest<'_>, _since: DateTime<Utc>) -> Resolution {
-        let session = match Session::of(job.credentials) {
+        let session = match Session::load(job.credentials) {
             Ok(session) => session,
             Err(unreadable) => return Resolution::Pending { reason: unreadable.to_string() },
         };

@@ -189,11 +189,11 @@ impl Platform for Discord {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        if let Some(server) = Server::of(credentials) {
+        if let Some(server) = Server::load(credentials) {
             let guild = self.bot(now)?.guild(server.guild).await?;
             return Ok(Some(AccountDetails { profile: guild.profile(), rules: server_rules() }));
         }
-        let (key, kept) = webhook::of(credentials)?;
+        let (key, kept) = webhook::load(credentials)?;
         let found = self.api.webhook(&key, now).await?;
         let account = found.account(key.token, kept.is_ours);
         // A webhook that was moved to another channel is another account.
@@ -260,7 +260,7 @@ impl Connect for Discord {
 
     /// The channels in which the bot may post; empty for a webhook.
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        match Server::of(asked.credentials) {
+        match Server::load(asked.credentials) {
             Some(server) => Ok(server.choices(self.bot(now)?).await?),
             None => Ok(Vec::new()),
         }
@@ -269,10 +269,10 @@ impl Connect for Discord {
     /// Deletes a webhook that was made for us. A pasted webhook stays: it may have other uses. The
     /// bot leaves the server.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let left = if let Some(server) = Server::of(credentials) {
+        let left = if let Some(server) = Server::load(credentials) {
             self.bot(now)?.leave(server.guild).await
         } else {
-            let (key, kept) = webhook::of(credentials)?;
+            let (key, kept) = webhook::load(credentials)?;
             if !kept.is_ours {
                 return Ok(());
             }
@@ -289,15 +289,15 @@ impl Connect for Discord {
 #[async_trait::async_trait]
 impl Publish for Discord {
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        if let Some(server) = Server::of(job.credentials) {
+        if let Some(server) = Server::load(job.credentials) {
             return publishing::publish(self.bot(job.now)?, server, job).await;
         }
         if job.options.text(CHANNEL).is_some() {
             let reason = "option channel: the connected webhook posts in one channel only; leave this option out";
             return Err(AttemptError::Refused { reason: reason.to_owned() });
         }
-        let (key, kept) = webhook::of(job.credentials)?;
-        let sending = self.api.send(&key, message::of(job), WITHIN, job.now);
+        let (key, kept) = webhook::load(job.credentials)?;
+        let sending = self.api.send(&key, message::by_webhook(job), WITHIN, job.now);
         let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
         let sent = Deadline::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
         let link = kept.guild.map(|it| format!("https://discord.com/channels/{it}/{}/{}", sent.channel_id, sent.id));
@@ -305,9 +305,9 @@ impl Publish for Discord {
     }
 
     async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        match (Server::of(job.credentials), self.bot(job.now)) {
+        match (Server::load(job.credentials), self.bot(job.now)) {
             (Some(server), Ok(bot)) => publishing::resolve(bot, server, job, since).await,
-            (Some(_), Err(setback)) => Resolution::Pending { reason: setback.into_reason() },
+            (Some(_), Err(attempt_error)) => Resolution::Pending { reason: attempt_error.into_reason() },
             (None, _) => {
                 Resolution::Undeterminable { advice: "A webhook cannot read the messages of its channel.".to_owned() }
             }

@@ -337,7 +337,7 @@ impl PublishAdapter for LinkedIn {
         if !job.media.is_empty() {
             return Ok((json!({}), PROCESSING));
         }
-        let Some(article) = article::of(&self.api, job).await else { return Ok((json!({}), TimeDelta::zero())) };
+        let Some(article) = article::find(&self.api, job).await else { return Ok((json!({}), TimeDelta::zero())) };
         let processing = if article.thumbnail.is_some() { PROCESSING } else { TimeDelta::zero() };
         Ok((json!({ ARTICLE: article }), processing))
     }
@@ -347,7 +347,7 @@ impl PublishAdapter for LinkedIn {
         job: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Published, CallError> {
-        let post = post::of(job, prepared)?;
+        let post = post::body(job, prepared)?;
         match self.api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
             Ok(urn) => Ok(look_up::published(urn, job.now)),
             Err(error) => look_up::made_before(job, error).await.map_err(|it| timed(it, job)),

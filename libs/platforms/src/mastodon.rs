@@ -130,12 +130,12 @@ impl Platform for Mastodon {
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
-        Grant::of(credentials).ok().map(|it| it.server.name().to_owned())
+        Grant::load(credentials).ok().map(|it| it.server.name().to_owned())
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let gone = |reason: &str| RefreshError::Gone(reason.to_owned());
-        let grant = Grant::of(old).map_err(|it| gone(&it.to_string()))?;
+        let grant = Grant::load(old).map_err(|it| gone(&it.to_string()))?;
         let Some(refresh_token) = &old.refresh_token else { return Err(gone("there is no refresh token")) };
         match self.api.refresh(&grant, refresh_token).await {
             Ok(tokens) => Ok(tokens.renewed(old, now)),
@@ -150,7 +150,7 @@ impl Platform for Mastodon {
         credentials: &Credentials,
         _now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let grant = Grant::of(credentials)?;
+        let grant = Grant::load(credentials)?;
         let me = self.api.me(&grant.server, &credentials.access_token).await?;
         let mut shown = account::profile(&grant.server, &grant.server, me);
         // The domain of a server's accounts was looked up when the account was connected.

@@ -162,12 +162,12 @@ impl Platform for Matrix {
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
-        Grant::of(credentials).ok().map(|it| it.server.name())
+        Grant::load(credentials).ok().map(|it| it.server.name())
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let gone = |reason: String| RefreshError::Gone(reason);
-        let grant = Grant::of(old).map_err(|it| gone(it.into_reason()))?;
+        let grant = Grant::load(old).map_err(|it| gone(it.into_reason()))?;
         if let Session::OAuth(client) = &grant.session {
             return client.oauth(&self.api.http).refresh(old, now).await;
         }
@@ -185,7 +185,7 @@ impl Platform for Matrix {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let Grant { server, user, .. } = Grant::of(credentials)?;
+        let Grant { server, user, .. } = Grant::load(credentials)?;
         let device = Device { server: &server, token: &credentials.access_token, now };
         Ok(Some(self.about_user(device, &user).await?))
     }
@@ -220,7 +220,7 @@ impl Connect for Matrix {
 
     /// Rooms are the only option with choices.
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        let grant = Grant::of(asked.credentials)?;
+        let grant = Grant::load(asked.credentials)?;
         let device = Device { server: &grant.server, token: &asked.credentials.access_token, now };
         Ok(rooms::choices(&self.api, device, &grant.user).await?)
     }
@@ -229,7 +229,7 @@ impl Connect for Matrix {
     /// the user and stays. An access token that has expired, as most have by then, is refreshed
     /// first.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let grant = Grant::of(credentials)?;
+        let grant = Grant::load(credentials)?;
         match &grant.session {
             Session::Pasted => return Ok(()),
             Session::Login => {}

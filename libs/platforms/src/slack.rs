@@ -193,7 +193,7 @@ impl Connect for Slack {
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let tokens = self.oauth.complete(callback).await?;
-        of_a_workspace(&tokens)?;
+        check_workspace(&tokens)?;
         let bot = Bot { token: &tokens.access_token, now };
         let team = self.api.team(bot).await.map_err(|it| without_token(it, &tokens.access_token))?;
         Ok(vec![Account {
@@ -234,7 +234,7 @@ fn profile_of(team: Team) -> AccountInfo {
 }
 
 /// Refuses tokens that are not a bot's in one workspace.
-fn of_a_workspace(tokens: &Tokens) -> Result<(), ConnectError> {
+fn check_workspace(tokens: &Tokens) -> Result<(), ConnectError> {
     if tokens.text("token_type").as_deref() != Some("bot") {
         return Err(ConnectError::Refused("the app has no bot; give it bot token scopes".to_owned()));
     }
@@ -255,7 +255,7 @@ fn subdomain(url: &str) -> Option<String> {
 impl Publish for Slack {
     /// One file per step. An uploaded file is not visible until it is shared.
     async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let mut progress = Progress::of(job);
+        let mut progress = Progress::load(job);
         let Some(next) = job.media.get(progress.files.len()) else {
             return Ok(Step::Ready { progress: progress.store() });
         };
@@ -270,7 +270,7 @@ impl Publish for Slack {
         let is_described = next.mime_type.file_type() == FileType::Image && !progress.is_again;
         let alt_text = next.alt_text.as_ref().filter(|_| is_described).map(AltText::as_str);
         let file = (name.as_str(), next.mime_type, next.size_bytes);
-        let uploading = self.api.upload(Bot::of(job), file, alt_text, bytes, WITHIN);
+        let uploading = self.api.upload(Bot::new(job), file, alt_text, bytes, WITHIN);
         let late = || CallError::of_transport(TransportError::Late, Effect::Private, TITLE);
         let uploaded = Deadline::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
         progress.files.push(uploaded.map_err(|it| it.with_message(|why| format!("{place}: {why}")))?);
@@ -284,8 +284,8 @@ impl Publish for Slack {
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let channel = channel(job)?;
         let text = content::written(job.text)?;
-        let bot = Bot::of(job);
-        let Progress { files, .. } = Progress::of(job);
+        let bot = Bot::new(job);
+        let Progress { files, .. } = Progress::load(job);
         if files.len() != job.media.len() {
             return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         }
@@ -341,7 +341,7 @@ fn is_channel(named: &str) -> bool {
 }
 
 impl Progress {
-    fn of(job: &PublishRequest<'_>) -> Self {
+    fn load(job: &PublishRequest<'_>) -> Self {
         job.progress()
     }
 
@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channel_is_named_by_its_id() {
+    fn only_channel_ids_are_accepted() {
         for id in ["C0123456789", "G024BE91L"] {
             assert!(is_channel(id), "{id}");
         }
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_is_named_as_in_its_address() {
+    fn workspace_username_is_its_subdomain() {
         assert_eq!(subdomain("https://lighthouse.slack.com/").as_deref(), Some("lighthouse"));
         assert_eq!(subdomain("https://lighthouse.enterprise.slack.com/").as_deref(), Some("lighthouse"));
         assert_eq!(subdomain("no address"), None);

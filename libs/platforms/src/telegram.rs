@@ -127,9 +127,9 @@ impl Platform for Telegram {
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        let chat = Chat::of(old).map_err(|it| RefreshError::Gone(it.into_reason()))?;
+        let chat = Chat::load(old).map_err(|it| RefreshError::Gone(it.into_reason()))?;
         match self.api.current_id(Bot { token: &old.access_token, now }, chat.id).await {
-            Ok(id) => Ok(Chat { id }.kept_with(old.clone())),
+            Ok(id) => Ok(Chat { id }.store_with(old.clone())),
             Err(error) if error.kind == ErrorKind::Unauthorized => Err(RefreshError::Gone(error.message)),
             Err(error) => Err(RefreshError::Unreachable(error.message)),
         }
@@ -141,7 +141,7 @@ impl Platform for Telegram {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let chat = Chat::of(credentials)?.id.to_string();
+        let chat = Chat::load(credentials)?.id.to_string();
         let found = self.api.chat(Bot { token: &credentials.access_token, now }, &chat).await?;
         // A group that moved is still the connected account.
         let account_id = profile.account_id.clone();
@@ -213,10 +213,10 @@ impl Publish for Telegram {
     }
 
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let chat = Chat::of(job.credentials)?.id;
+        let chat = Chat::load(job.credentials)?.id;
         let sending = async {
-            let message = message::of(job, chat).await?;
-            self.api.send(Bot::of(job), message, WITHIN).await
+            let message = message::build(job, chat).await?;
+            self.api.send(Bot::new(job), message, WITHIN).await
         };
         let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
         let id = Deadline::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;

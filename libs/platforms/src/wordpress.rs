@@ -150,7 +150,7 @@ impl From<UnreadableGrant> for AttemptError {
 }
 
 impl Grant {
-    fn of(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
+    fn load(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
         let stored = credentials.extra.as_ref().ok_or(UnreadableGrant)?;
         serde_json::from_str(stored.expose_secret()).map_err(|_| UnreadableGrant)
     }
@@ -173,7 +173,7 @@ impl Platform for Wordpress {
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
-        Grant::of(credentials).ok().map(|it| it.root.host().to_owned())
+        Grant::load(credentials).ok().map(|it| it.root.host().to_owned())
     }
 
     async fn about(
@@ -182,7 +182,7 @@ impl Platform for Wordpress {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let grant = Grant::of(credentials)?;
+        let grant = Grant::load(credentials)?;
         let who = connect::who(&self.api, grant.caller(credentials, now)).await?;
         Ok(Some(AccountDetails { profile: who.profile(&grant.root), rules: connect::rules() }))
     }

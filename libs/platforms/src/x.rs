@@ -255,7 +255,7 @@ impl Platform for X {
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        self.oauth(OwnApp::of(old).as_ref()).refresh(old, now).await
+        self.oauth(OwnApp::load(old).as_ref()).refresh(old, now).await
     }
 
     async fn about(
@@ -299,7 +299,7 @@ impl Connect for X {
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        self.oauth(OwnApp::of(credentials).as_ref()).revoke(credentials, now).await
+        self.oauth(OwnApp::load(credentials).as_ref()).revoke(credentials, now).await
     }
 }
 

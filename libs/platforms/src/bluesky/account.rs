@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_cut_between_characters() {
+    fn name_is_cut_between_characters() {
         assert_eq!(start_of("Alice", 640), "Alice");
         assert_eq!(start_of(&"a".repeat(700), 640).len(), 640);
         assert_eq!(start_of("aé", 2), "a");

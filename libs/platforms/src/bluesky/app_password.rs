@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_gone_when_its_server_says_so() {
+    fn refused_refresh_token_ends_the_session() {
         let refusal = |status: u16, body: String| {
             let status = StatusCode::from_u16(status).unwrap();
             not_refreshed(&Reply { status, headers: HeaderMap::new(), body: body.into_bytes() })

@@ -32,7 +32,7 @@ pub(super) struct ProtectedResource {
 
 impl AuthorizationServer {
     /// Finds the authorization server of this PDS.
-    pub(super) async fn of_pds(http: &HttpClients, pds: &Url) -> Result<Self, ConnectError> {
+    pub(super) async fn for_pds(http: &HttpClients, pds: &Url) -> Result<Self, ConnectError> {
         let resource: ProtectedResource = document(http, pds, "/.well-known/oauth-protected-resource").await?;
         match resource.authorization_servers.as_slice() {
             [server] if resource.resource.origin() == pds.origin() => Self::at(http, server).await,

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blob_is_written_as_it_was_read_and_nothing_beside_it() {
+    fn blob_is_written_with_its_known_fields_only() {
         let said = written("bafkreibme22gw2h7y2h7tg2fhqotaqjucnbc24deqo72b6mkl2egezxhvy", "image/png");
         let mut more = said.clone();
         more["note"] = "x".repeat(100_000).into();
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_blob_is_not_taken() {
+    fn invalid_blob_is_rejected() {
         for said in [
             written(&"a".repeat(129), "image/png"),
             written("a/b", "image/png"),

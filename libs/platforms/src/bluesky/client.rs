@@ -77,7 +77,7 @@ impl Client {
     }
 
     /// A client that has a document.
-    pub(super) fn of(here: &CallbackUrls, key: NamedKey, extent: Extent) -> Self {
+    pub(super) fn new(here: &CallbackUrls, key: NamedKey, extent: Extent) -> Self {
         Self { id: extent.document(here), extent, key: Some(key) }
     }
 
@@ -87,7 +87,7 @@ impl Client {
 
     /// The form fields by which the client authenticates itself to the server with this issuer (RFC
     /// 7523).
-    pub(super) fn said_to(
+    pub(super) fn assertion_fields(
         &self,
         issuer: &str,
         now: DateTime<Utc>,
@@ -168,7 +168,7 @@ mod tests {
     use crate::bluesky::signing_key::SigningKey;
 
     #[test]
-    fn at_loopback_the_redirect_names_the_address_and_the_id_says_everything() {
+    fn loopback_client_has_its_scope_in_the_id() {
         let here = CallbackUrls::of("http://localhost:8080", "bluesky");
         assert!(is_at_loopback(&here));
         assert!(is_at_loopback(&CallbackUrls::of("http://127.0.0.1:8080", "bluesky")));
@@ -180,13 +180,13 @@ mod tests {
         let client = Client::at_loopback(&redirect_uri, Extent::Posts);
         assert!(client.id.starts_with("http://localhost?redirect_uri=http%3A%2F%2F127.0.0.1%3A8080%2Fconnect"));
         assert!(client.id.contains("&scope=atproto%20repo%3A"), "{}", client.id);
-        assert_eq!(client.said_to("https://pds.example", noon()).unwrap().len(), 1);
+        assert_eq!(client.assertion_fields("https://pds.example", noon()).unwrap().len(), 1);
         let everything = Client::at_loopback(&redirect_uri, Extent::Everything);
         assert!(everything.id.ends_with("&scope=atproto%20transition%3Ageneric"), "{}", everything.id);
     }
 
     #[test]
-    fn there_is_a_document_for_each_extent_and_no_other() {
+    fn client_document_exists_for_each_extent_only() {
         let here = CallbackUrls::of("https://social.example", "bluesky");
         for extent in [Extent::Posts, Extent::Everything] {
             let here = CallbackUrls { client_document: extent.document(&here), ..here.clone() };
@@ -199,11 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_it_signs_and_shows_only_public_halves() {
+    fn client_document_shows_only_public_keys() {
         let here = CallbackUrls::of("https://social.example", "bluesky");
         let key = || NamedKey { kid: "k1".to_owned(), key: SigningKey::generate().unwrap() };
 
-        let form = Client::of(&here, key(), Extent::Posts).said_to("https://pds.example", noon()).unwrap();
+        let form = Client::new(&here, key(), Extent::Posts).assertion_fields("https://pds.example", noon()).unwrap();
         let document = document(&here, "Ours", &[key()]).unwrap();
 
         assert_eq!(

@@ -72,7 +72,7 @@ mod tests {
     use crate::vault::MemoryVault;
 
     #[tokio::test]
-    async fn a_key_is_made_once_and_signs_until_there_is_a_newer_one() {
+    async fn newest_key_signs_and_is_created_once() {
         let vault = MemoryVault::default();
         let first = newest(&vault).await.unwrap();
         assert_eq!(newest(&vault).await.unwrap().kid, first.kid);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_read_is_not_replaced() {
+    async fn unreadable_key_is_not_replaced() {
         let vault = MemoryVault::default();
         vault.keep(NAME, "rubbish".into(), None, Retention::Always).await.unwrap();
         assert_eq!(newest(&vault).await.unwrap_err(), DependencyError);

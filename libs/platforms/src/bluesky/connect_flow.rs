@@ -85,23 +85,23 @@ impl ConnectFlows<'_> {
             (Typed::Server(_), Some(_)) => Err(handle("An app password needs your handle, such as alice.bsky.social.")),
             (Typed::Name(name), None) => {
                 let who = self.directory.find(&name).await?;
-                let server = AuthorizationServer::of_pds(self.http, &who.pds).await?;
-                self.depart(server, Some(who), Some(name.as_str()), request, now).await
+                let server = AuthorizationServer::for_pds(self.http, &who.pds).await?;
+                self.redirect(server, Some(who), Some(name.as_str()), request, now).await
             }
             (Typed::Server(url), None) => {
                 // The URL is of a PDS, or of a server that only issues tokens for such servers.
-                let server = match AuthorizationServer::of_pds(self.http, &url).await {
+                let server = match AuthorizationServer::for_pds(self.http, &url).await {
                     Ok(server) => server,
                     Err(refusal @ ConnectError::Field { .. }) => return Err(refusal),
                     Err(_) => AuthorizationServer::at(self.http, &url).await?,
                 };
-                self.depart(server, None, None, request, now).await
+                self.redirect(server, None, None, request, now).await
             }
         }
     }
 
     /// Redirects the user to the server's own page.
-    async fn depart(
+    async fn redirect(
         &self,
         server: AuthorizationServer,
         who: Option<Identity>,
@@ -131,7 +131,7 @@ impl ConnectFlows<'_> {
         if client::is_at_loopback(here) {
             return Ok(Client::at_loopback(&client::redirect_uri(here), extent));
         }
-        Ok(Client::of(here, client_key::newest(self.vault.as_ref()).await?, extent))
+        Ok(Client::new(here, client_key::newest(self.vault.as_ref()).await?, extent))
     }
 
     /// Completes the connect flow after the redirect back.
@@ -205,7 +205,7 @@ impl ConnectFlows<'_> {
     /// directory has to name that server; otherwise any server could issue tokens for any account.
     async fn vouched(&self, did: Did, server: &AuthorizationServer) -> Result<Identity, ConnectError> {
         let who = self.directory.find(&Name::Did(did)).await?;
-        let theirs = AuthorizationServer::of_pds(self.http, &who.pds).await?;
+        let theirs = AuthorizationServer::for_pds(self.http, &who.pds).await?;
         if theirs.issuer != server.issuer {
             return Err(ConnectError::Refused("this server is not responsible for that account".to_owned()));
         }

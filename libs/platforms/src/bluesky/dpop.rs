@@ -64,7 +64,7 @@ impl Prover<'_> {
                 None => request,
             }))
         };
-        let first = request(self.nonces.of(&url).as_deref())?.ok_or(DependencyError)?;
+        let first = request(self.nonces.get(&url).as_deref())?.ok_or(DependencyError)?;
         let reply = Reply::to(first).await?;
         let nonce = self.nonces.learn(&url, &reply.headers);
         if !wants_another_nonce(&reply) || nonce.is_none() {
@@ -111,7 +111,7 @@ fn wants_another_nonce(reply: &Reply) -> bool {
 pub(super) struct Nonces(Mutex<BTreeMap<String, String>>);
 
 impl Nonces {
-    fn of(&self, url: &Url) -> Option<String> {
+    fn get(&self, url: &Url) -> Option<String> {
         self.0.lock().ok()?.get(&server(url)).cloned()
     }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_for_one_request_with_one_token() {
+    fn proof_is_bound_to_one_request_and_token() {
         let key = SigningKey::generate().unwrap();
         let token = SecretString::from("access");
         let nonces = Nonces::default();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn each_server_has_its_own_nonce_and_not_too_many_are_kept() {
+    fn nonces_are_kept_per_server_and_bounded() {
         let nonces = Nonces::default();
         let url = |host: usize| Url::parse(&format!("https://s{host}.example/x")).unwrap();
         let headers =
@@ -179,8 +179,8 @@ mod tests {
 
         nonces.learn(&url(1), &headers("one"));
         nonces.learn(&url(2), &headers("two"));
-        assert_eq!((nonces.of(&url(1)).as_deref(), nonces.of(&url(2)).as_deref()), (Some("one"), Some("two")));
-        assert_eq!(nonces.of(&url(3)), None);
+        assert_eq!((nonces.get(&url(1)).as_deref(), nonces.get(&url(2)).as_deref()), (Some("one"), Some("two")));
+        assert_eq!(nonces.get(&url(3)), None);
 
         for host in 0..2 * MAX_SERVERS {
             nonces.learn(&url(host), &headers("many"));

@@ -24,7 +24,7 @@ pub(super) struct File {
 }
 
 /// Combines a quote and other media; `None` if there is neither.
-pub(super) fn of(quoted: Option<Value>, media: Option<Value>) -> Option<Value> {
+pub(super) fn combine(quoted: Option<Value>, media: Option<Value>) -> Option<Value> {
     let Some(quoted) = quoted else { return media };
     let quote = json!({"$type": "app.bsky.embed.record", "record": quoted});
     let Some(media) = media else { return Some(quote) };

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_an_intermediary_ends_neither_a_grant_nor_a_post() {
+    fn page_of_an_intermediary_ends_neither_grant_nor_post() {
         for status in [400, 401, 403, 404, 405, 408, 413, 500, 502] {
             for body in [PAGE, r#"{"message":"Forbidden"}"#, r#"{"error":"Not a name"}"#] {
                 let publish = answered(&PDS, Effect::Public, status, body).into();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_waited_out_until_it_starts_over() {
+    fn rate_limit_retries_at_its_reset() {
         let retry_at = |pairs: &[(&'static str, String)]| {
             let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
             let headers = pairs.collect();
@@ -208,11 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn the_video_service_never_ends_a_connection() {
+    fn video_service_never_ends_a_connection() {
         for errors in [&VIDEO, &VIDEO_JOB, &VIDEO_PARTS] {
             for (status, error) in [(401, "invalid_token"), (403, "Any"), (429, "Any"), (500, "Any"), (503, "Any")] {
-                let setback = named(errors, Effect::Private, status, error);
-                assert!(matches!(setback, AttemptError::RetryLater { .. }), "{status} {error}: {setback:?}");
+                let attempt_error = named(errors, Effect::Private, status, error);
+                assert!(
+                    matches!(attempt_error, AttemptError::RetryLater { .. }),
+                    "{status} {error}: {attempt_error:?}"
+                );
             }
         }
         for (errors, status, error, kind) in [

@@ -29,7 +29,7 @@ pub(super) struct RichText {
 }
 
 impl RichText {
-    pub(super) fn of(written: &str) -> Self {
+    pub(super) fn new(written: &str) -> Self {
         let Shown { text, links } = Shown::of(written);
         let links = links.into_iter().map(|it| Facet { range: it.range, leads_to: LeadsTo::Link(it.uri) });
         let mut facets: Vec<Facet> = links.collect();
@@ -85,7 +85,7 @@ mod tests {
 
     /// Each facet with the text that it covers.
     fn on(text: &str) -> Vec<(String, LeadsTo)> {
-        let RichText { text, facets } = RichText::of(text);
+        let RichText { text, facets } = RichText::new(text);
         facets.into_iter().map(|it| (text[it.range].to_owned(), it.leads_to)).collect()
     }
 
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn links_mentions_and_tags_are_found_in_order() {
         let text = "Hi @alice.bsky.social, see https://example.com/a and example.org #news of $abc";
-        assert_eq!(RichText::of(text).text, text.replace("https://", ""));
+        assert_eq!(RichText::new(text).text, text.replace("https://", ""));
         assert_eq!(
             on(text),
             [
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_are_bytes_in_every_script() {
+    fn facet_offsets_are_bytes() {
         for before in [
             "Привет, ",
             "你好 ",
@@ -137,7 +137,7 @@ mod tests {
             "हिन्दी ",
         ] {
             let text = format!("{before}https://example.com/ä @bob.example.com #тег 😀 #日本語");
-            assert_eq!(RichText::of(&text).facets[0].range.start, before.len(), "{before:?}");
+            assert_eq!(RichText::new(&text).facets[0].range.start, before.len(), "{before:?}");
             assert_eq!(
                 on(&text),
                 [
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_to_two_places() {
+    fn facets_do_not_overlap() {
         let link = link("https://example.com/@bob.example.com#tag");
         assert_eq!(on("https://example.com/@bob.example.com#tag"), [at("example.com/@bob.example...", link.clone())]);
         assert_eq!(on("#https://example.com/@bob.example.com#tag"), [at("example.com/@bob.example...", link)]);
@@ -161,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn somebody_unknown_is_not_mentioned() {
-        let found = RichText::of("@bob.example.com @eve.example.com").facets;
+    fn unknown_handle_has_no_facet() {
+        let found = RichText::new("@bob.example.com @eve.example.com").facets;
         let did: Did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz".parse().unwrap();
         let people = HashMap::from([("bob.example.com".parse().unwrap(), did)]);
 
@@ -185,7 +185,7 @@ mod tests {
             text in "(\\PC|https://|\\$AB|example\\.com|@|#|\\(|\\)|[ \n\u{3000}]|alice\\.bsky\\.social|👩‍👧|é|。){0,40}"
         ) {
             let mut end = 0;
-            let RichText { text, facets } = RichText::of(&text);
+            let RichText { text, facets } = RichText::new(&text);
             for facet in facets {
                 prop_assert!(end <= facet.range.start && facet.range.start < facet.range.end);
                 end = facet.range.end;
@@ -201,9 +201,9 @@ mod tests {
         }
 
         #[test]
-        fn what_stands_before_moves_offsets_and_changes_nothing_else(before in "\\PC{0,20}") {
-            prop_assume!(RichText::of(&before).facets.is_empty());
-            let RichText { text, facets } = RichText::of(&format!("{before} #tag"));
+        fn preceding_text_only_shifts_facet_offsets(before in "\\PC{0,20}") {
+            prop_assume!(RichText::new(&before).facets.is_empty());
+            let RichText { text, facets } = RichText::new(&format!("{before} #tag"));
             prop_assert_eq!(&facets.last().unwrap().range, &(before.len() + 1..text.len()));
         }
     }

@@ -200,13 +200,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_address_is_told_from_a_silent_one() {
+    fn refused_address_and_silent_server_are_distinguished() {
         assert_eq!(not_heard(Silence::Refused(Refusal::NotPublic)), Unknown::NotCalled(Refusal::NotPublic));
         assert_eq!(not_heard(Silence::TooSlow), Unknown::Unreachable);
     }
 
     #[test]
-    fn the_server_is_the_service_that_says_so() {
+    fn server_is_the_pds_service_of_the_document() {
         let server = |service: Value| {
             let document =
                 json!({"@context": "x", "id": "did:plc:a", "alsoKnownAs": ["at://alice.test"], "service": service});

@@ -13,7 +13,7 @@ use crate::link_card::LinkCard;
 const THUMB_WITHIN: Duration = Duration::from_secs(10);
 
 /// The embed for a link; `None` if its page has no card.
-pub(super) async fn of(pds: &Pds<'_>, link: &str) -> Option<Value> {
+pub(super) async fn fetch(pds: &Pds<'_>, link: &str) -> Option<Value> {
     let card = LinkCard::of(pds.http, link).await?;
     let mut external =
         json!({"uri": link, "title": card.title, "description": card.description.as_deref().unwrap_or_default()});

@@ -26,7 +26,7 @@ pub(super) struct Moved {
 
 impl Moved {
     /// `None` if the account has not moved since it was connected, or cannot be looked up.
-    pub(super) async fn of(http: &HttpClients, directory: &Directory, session: &Session) -> Option<Self> {
+    pub(super) async fn find(http: &HttpClients, directory: &Directory, session: &Session) -> Option<Self> {
         timeout(LOOK_UP, Self::look_up(http, directory, session)).await.ok().flatten()
     }
 
@@ -39,7 +39,7 @@ impl Moved {
             Kind::AppPassword => false,
             Kind::Oauth(grant) => {
                 // A server that does not respond is asked again at the next refresh.
-                AuthorizationServer::of_pds(http, &server).await.ok()?.issuer == grant.server.issuer
+                AuthorizationServer::for_pds(http, &server).await.ok()?.issuer == grant.server.issuer
             }
         };
         Some(Self { server, grant_goes_on })

@@ -200,7 +200,7 @@ impl Authorization<'_> {
         let prover = Prover { key, token: None, nonces: self.nonces, now: self.now };
         let shape = |request: RequestBuilder| {
             // Signed again each time: servers do not accept the same signature twice.
-            let ours = client.said_to(&server.issuer, self.now).ok()?;
+            let ours = client.assertion_fields(&server.issuer, self.now).ok()?;
             let ours = ours.iter().map(|(name, value)| (*name, value.as_str()));
             Some(request.timeout(within).form(&form.iter().copied().chain(ours).collect::<Vec<_>>()))
         };
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_tokens_are_read_however_little_else_is_said() {
+    fn new_tokens_are_read_with_missing_fields() {
         let did: Did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz".parse().unwrap();
         let expires_at = |expires_in: Value| {
             let tokens: NewTokens = from_value(json!({"access_token": "a", "expires_in": expires_in})).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_another_kind_are_read_to_be_given_back() {
+    fn tokens_of_another_type_are_read_and_revocable() {
         let tokens = |said: Value| from_value::<Tokens>(said).unwrap();
         assert!(!tokens(json!({"access_token": "a"})).are_ours());
         assert!(!tokens(json!({"access_token": "a", "token_type": "Bearer", "scope": "atproto"})).are_ours());

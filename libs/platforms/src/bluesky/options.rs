@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_names_no_post_is_refused_with_what_it_should_look_like() {
+    fn invalid_quote_url_is_refused_with_an_example() {
         let faults_of = |quoted: &str| {
             let given: Options = [(QUOTE.to_owned(), OptionValue::from(quoted))].into_iter().collect();
             let mut faults = ValidationErrors::new();

@@ -48,7 +48,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn of(job: &PublishRequest<'_>) -> Self {
+    pub(super) fn load(job: &PublishRequest<'_>) -> Self {
         job.progress()
     }
 
@@ -77,7 +77,7 @@ impl Preparation<'_> {
     }
 
     async fn next(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let mut progress = Progress::of(job);
+        let mut progress = Progress::load(job);
         if let Some(next) = job.media.get(progress.files.len()) {
             let at = if embed::is_video(next.mime_type) {
                 self.video(job, next, &mut progress).await?
@@ -160,15 +160,15 @@ impl Preparation<'_> {
 
     /// Builds the record.
     async fn post(&self, job: &PublishRequest<'_>, files: &[File]) -> Result<Post, AttemptError> {
-        let text = RichText::of(job.text);
+        let text = RichText::new(job.text);
         let people = people::mentioned(self.directory, job, &text).await?;
-        let quoted = quote::of(self.directory, &self.pds, job, &text).await?;
+        let quoted = quote::resolve(self.directory, &self.pds, job, &text).await?;
         let media = if files.is_empty() {
             self.card(job, &text, quoted.is_some()).await
         } else {
             Some(embed::files(job.media, files))
         };
-        let embed = embed::of(quoted, media);
+        let embed = embed::combine(quoted, media);
         let facets = facets::written(&text.facets, &people);
         let record = record::written(job, &text.text, facets, embed);
         Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
@@ -180,7 +180,7 @@ impl Preparation<'_> {
             return None;
         }
         let link = text.links().find(|it| !(has_quote && PostAddress::parse(it).is_some()))?;
-        link_card::of(&self.pds, link).await
+        link_card::fetch(&self.pds, link).await
     }
 }
 
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_step_that_takes_too_long_is_tried_again() {
+    async fn slow_step_is_retried() {
         let late = in_time(Duration::from_millis(1), std::future::pending::<Result<(), AttemptError>>()).await;
         assert!(
             matches!(&late, Err(AttemptError::RetryLater { retry_at: None, reason }) if reason.contains("too long")),

@@ -79,7 +79,7 @@ fn forbids_quotes(gate: &Value) -> bool {
 
 /// The record's reference to the post that it quotes. A post that the option names has to exist. A
 /// link in the text stays a link if the post does not exist or cannot be looked up in time.
-pub(super) async fn of(
+pub(super) async fn resolve(
     directory: &Directory,
     pds: &Pds<'_>,
     job: &PublishRequest<'_>,
@@ -113,15 +113,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_post_that_a_text_leads_to_is_the_quote() {
-        let first = |text: &str| PostAddress::first_of(&RichText::of(text)).map(|it| it.rkey);
+    fn first_linked_post_is_the_quote() {
+        let first = |text: &str| PostAddress::first_of(&RichText::new(text)).map(|it| it.rkey);
         assert_eq!(first("https://example.com, bsky.app/profile/alice.test/post/3kone."), Some("3kone".to_owned()));
         assert_eq!(first("(at://alice.test/app.bsky.feed.post/3ktwo)"), Some("3ktwo".to_owned()));
         assert_eq!(first("https://bsky.app/profile/alice.test"), None);
     }
 
     #[test]
-    fn a_gate_forbids_quotes_by_its_rule_and_not_by_being_there() {
+    fn only_the_disable_rule_of_a_gate_forbids_quotes() {
         assert!(forbids_quotes(&json!({"embeddingRules": [{"$type": "app.bsky.feed.postgate#disableRule"}]})));
         assert!(!forbids_quotes(&json!({"embeddingRules": []})));
         assert!(!forbids_quotes(&json!({"detachedEmbeddingUris": []})));

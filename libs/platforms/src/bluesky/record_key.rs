@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_written_as_the_specification_writes_it() {
+    fn record_key_matches_the_specification() {
         assert_eq!(letters(0), "2222222222222");
         assert_eq!(letters(u64::MAX >> 1), "bzzzzzzzzzzzz");
         // An example of the specification, from 2023-10-31.
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_has_the_same_key_and_another_post_another_one() {
+    fn record_key_is_equal_for_repeats_only() {
         let key = record_key(noon(), "1-2-3");
         assert_eq!(key, record_key(noon(), "1-2-3"));
         assert_ne!(key, record_key(noon(), "1-2-4"));

@@ -63,12 +63,12 @@ mod tests {
     use crate::kit::{Effect, ErrorKind};
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("bluesky"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_their_names_say() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("bluesky").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let (headers, now) = (recording.headers(), noon());
             let error = PDS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);

@@ -50,7 +50,7 @@ pub(super) struct Grant {
 pub(super) struct Unreadable;
 
 impl Session {
-    pub(super) fn of(credentials: &Credentials) -> Result<Self, Unreadable> {
+    pub(super) fn load(credentials: &Credentials) -> Result<Self, Unreadable> {
         let extra = credentials.extra.as_ref().ok_or(Unreadable)?;
         serde_json::from_str(extra.expose_secret()).map_err(|_| Unreadable)
     }

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_signed_is_verified_with_the_public_half() {
+    fn signature_verifies_with_the_public_key() {
         let key = SigningKey::generate().unwrap();
 
         let token = key.sign(&json!({"alg": "ES256"}), &json!({"jti": "1"})).unwrap();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_reads_back_and_prints_nothing() {
+    fn key_is_restored_and_hidden_from_debug() {
         let key = SigningKey::generate().unwrap();
 
         let stored = serde_json::to_string(&key).unwrap();

@@ -36,7 +36,7 @@ struct Stand {
 }
 
 impl Stand {
-    async fn of(server: Router) -> Self {
+    async fn new(server: Router) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -115,8 +115,8 @@ fn file(mime_type: MimeType) -> Attachment {
 }
 
 #[tokio::test]
-async fn somebody_who_cannot_be_looked_up_makes_no_post_late() {
-    let stand = Stand::of(Router::new()).await;
+async fn failed_mention_look_up_does_not_delay_the_post() {
+    let stand = Stand::new(Router::new()).await;
     let early = stand.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(40)).await.unwrap_err();
     assert!(matches!(&early, AttemptError::RetryLater { reason, .. } if reason.contains("@alice.test")), "{early:?}");
 
@@ -127,25 +127,25 @@ async fn somebody_who_cannot_be_looked_up_makes_no_post_late() {
 }
 
 #[tokio::test]
-async fn a_picture_that_is_refused_is_named_by_its_place() {
-    let stand = Stand::of(Router::new()).await;
+async fn refused_picture_is_named_by_its_position() {
+    let stand = Stand::new(Router::new()).await;
     let step = stand.step("", &[file(MimeType::Png)], &Files::default(), TimeDelta::minutes(2)).await;
     let refused = "file 1 of 1 (image/png): one byte is no picture".to_owned();
     assert_eq!(step, Err(AttemptError::Refused { reason: refused }));
 }
 
 #[tokio::test]
-async fn a_file_is_not_sent_to_a_server_that_is_not_there() {
+async fn unreachable_server_receives_no_file() {
     let answered = || async { (StatusCode::SERVICE_UNAVAILABLE, r#"{"error":"NotEnoughResources"}"#) };
     let server = Router::new().route("/xrpc/com.atproto.server.getSession", get(answered));
     let files = Files::default();
-    let setback = Stand::of(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
-    assert!(matches!(setback, Err(AttemptError::RetryLater { .. })), "{setback:?}");
+    let attempt_error = Stand::new(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
+    assert!(matches!(attempt_error, Err(AttemptError::RetryLater { .. })), "{attempt_error:?}");
     assert_eq!(files.0.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
-async fn a_server_names_a_post_as_it_was_put() {
+async fn published_post_has_the_uri_of_its_record() {
     for (said, is_taken) in [
         (format!("at://{DID}/app.bsky.feed.post/3kabc"), true),
         (format!("at://{DID}/app.bsky.feed.post/another"), false),
@@ -153,7 +153,7 @@ async fn a_server_names_a_post_as_it_was_put() {
     ] {
         let answer = json!({"uri": said}).to_string();
         let server = Router::new().route("/xrpc/com.atproto.repo.putRecord", post(|| async { answer }));
-        let stand = Stand::of(server).await;
+        let stand = Stand::new(server).await;
         let post: record::Post = from_value(json!({"rkey": "3kabc", "record": {}})).unwrap();
 
         match record::put(&stand.pds(), &post).await {
@@ -165,10 +165,10 @@ async fn a_server_names_a_post_as_it_was_put() {
 }
 
 #[tokio::test]
-async fn a_page_in_front_of_a_server_does_not_call_a_password_wrong() {
+async fn page_of_an_intermediary_does_not_reject_a_password() {
     for (body, is_wrong) in [(r#"{"error":"AuthenticationRequired"}"#, true), ("<html>Members only</html>", false)] {
         let answered = move || async move { (StatusCode::UNAUTHORIZED, body) };
-        let stand = Stand::of(Router::new().route("/xrpc/com.atproto.server.createSession", post(answered))).await;
+        let stand = Stand::new(Router::new().route("/xrpc/com.atproto.server.createSession", post(answered))).await;
         let did = DID.parse().unwrap();
         let signed_in = app_password::sign_in(&stand.http, &stand.session.pds, &did, &"abcd".into()).await;
         match signed_in {
@@ -194,9 +194,9 @@ fn grant(stand: &Stand, page: &str) -> Grant {
 }
 
 #[tokio::test]
-async fn nobody_is_sent_where_we_would_not_go() {
+async fn page_on_a_forbidden_address_is_refused() {
     let pushed = || async { r#"{"request_uri":"urn:one"}"# };
-    let stand = Stand::of(Router::new().route("/par", post(pushed))).await;
+    let stand = Stand::new(Router::new().route("/par", post(pushed))).await;
     let here = CallbackUrls::of("http://127.0.0.1:8080", NAME);
     let request = AuthorizationRequest { state: "state".into(), urls: here, challenge: Pkce::random().challenge };
     for (page, is_taken) in [

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_is_read_as_people_write_it() {
+    fn handle_is_parsed_in_any_form() {
         for raw in [
             "alice.bsky.social",
             " @Alice.bsky.social ",
@@ -75,14 +75,14 @@ mod tests {
     }
 
     #[test]
-    fn a_did_and_a_server_do_too() {
+    fn did_and_server_url_are_accepted() {
         let did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
         assert_eq!(Typed::parse(did), Some(Typed::Name(Name::Did(did.parse().unwrap()))));
         assert_eq!(Typed::parse("https://bsky.social"), Some(Typed::Server("https://bsky.social/".parse().unwrap())));
     }
 
     #[test]
-    fn anything_else_is_not_a_name() {
+    fn other_text_is_not_a_name() {
         for raw in ["", "alice", "@", "alice@example.com", "alice.bsky.social/x", "https://example.com/a/b", "did:plc:"]
         {
             assert_eq!(Typed::parse(raw), None, "{raw:?}");

@@ -62,7 +62,7 @@ async fn whole(
     let request = request.query(&[("did", service.pds.session.did.as_str()), ("name", name)]);
     let body = reqwest::Body::wrap_stream(open(job, file).await?);
     let reply = Reply::to(with_file(with(request, token), file).body(body)).await?;
-    match VideoJob::of(&reply, job.now) {
+    match VideoJob::from_reply(&reply, job.now) {
         Some(begun) if reply.status.is_success() || reply.status == StatusCode::CONFLICT => Ok(begun),
         _ => Err(reply.failure(&VIDEO, Effect::Private, job.now).into()),
     }

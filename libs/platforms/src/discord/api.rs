@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::errors::OF_A_WEBHOOK;
+use super::errors::WEBHOOK_ERRORS;
 use super::message::Message;
 use super::snowflake::Snowflake;
 use super::webhook::{Key, Webhook};
@@ -29,7 +29,7 @@ pub(super) struct Sent {
 
 impl Api {
     pub(super) fn new(http: HttpClients, base_url: Url, user_agent: HeaderValue) -> Self {
-        Self(ApiClient::known(http, base_url, &OF_A_WEBHOOK).with_header(header::USER_AGENT, user_agent))
+        Self(ApiClient::known(http, base_url, &WEBHOOK_ERRORS).with_header(header::USER_AGENT, user_agent))
     }
 
     pub(super) async fn webhook(&self, key: &Key, now: DateTime<Utc>) -> Result<Webhook, CallError> {

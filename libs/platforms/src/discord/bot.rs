@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::api::{self, Sent};
-use super::errors::OF_A_BOT;
+use super::errors::BOT_ERRORS;
 use super::message::Message;
 use super::snowflake::Snowflake;
 use crate::app::{AppCredentials, AppSource};
@@ -141,7 +141,7 @@ pub(super) struct ListedFile {
 
 impl BotAccount {
     pub(super) fn new(http: HttpClients, base_url: Url, user_agent: HeaderValue, app: Arc<dyn AppSource>) -> Self {
-        let client = ApiClient::known(http, base_url, &OF_A_BOT).with_header(header::USER_AGENT, user_agent);
+        let client = ApiClient::known(http, base_url, &BOT_ERRORS).with_header(header::USER_AGENT, user_agent);
         Self { client, app }
     }
 

@@ -17,7 +17,7 @@ const TAG_REQUIRED: &str = "the forum requires a tag for each post, and this ser
                             another channel";
 
 /// For calls of a bot. A message that it sent can be looked up.
-pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
+pub(super) const BOT_ERRORS: ErrorTable = ErrorTable {
     title: TITLE,
     code_at: &["/code"],
     message_at: &["/message"],
@@ -43,7 +43,7 @@ pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
 };
 
 /// For calls of a webhook, which cannot look up anything.
-pub(super) const OF_A_WEBHOOK: ErrorTable = ErrorTable { can_look_up: false, ..OF_A_BOT };
+pub(super) const WEBHOOK_ERRORS: ErrorTable = ErrorTable { can_look_up: false, ..BOT_ERRORS };
 
 /// The message, including the messages about single fields: `Invalid Form Body: content: Must be
 /// 2000 or fewer in length.`
@@ -94,14 +94,14 @@ mod tests {
     use super::*;
     use crate::kit::Effect;
 
-    fn setback(status: u16, body: &str) -> AttemptError {
+    fn attempt_error(status: u16, body: &str) -> AttemptError {
         let status = StatusCode::from_u16(status).unwrap();
-        OF_A_WEBHOOK.classify(Effect::Public, status, &HeaderMap::new(), body.as_bytes(), noon()).into()
+        WEBHOOK_ERRORS.classify(Effect::Public, status, &HeaderMap::new(), body.as_bytes(), noon()).into()
     }
 
     #[test]
     fn error_table_classifies_documented_codes() {
-        let of = |status, code: u32| setback(status, &format!(r#"{{"message": "No", "code": {code}}}"#));
+        let of = |status, code: u32| attempt_error(status, &format!(r#"{{"message": "No", "code": {code}}}"#));
         for (status, code) in [(404, 10_015), (401, 50_027), (403, 50_013), (403, 50_001), (404, 10_003), (404, 0)] {
             assert_eq!(of(status, code), AttemptError::Unauthorized { reason: "No".to_owned() }, "{code}");
         }
@@ -130,11 +130,11 @@ mod tests {
     #[test]
     fn limit_lasts_as_long_as_the_response_says_to_the_millisecond() {
         let body = r#"{"message": "You are being rate limited.", "retry_after": 64.57, "global": false}"#;
-        let AttemptError::RetryLater { retry_at: Some(at), .. } = setback(429, body) else { panic!() };
+        let AttemptError::RetryLater { retry_at: Some(at), .. } = attempt_error(429, body) else { panic!() };
         assert_eq!(at, noon() + TimeDelta::milliseconds(64_570));
         for nonsense in ["-1", "1e300"] {
             let body = format!(r#"{{"message": "Later", "retry_after": {nonsense}, "global": true}}"#);
-            assert!(matches!(setback(429, &body), AttemptError::RetryLater { retry_at: None, .. }), "{nonsense}");
+            assert!(matches!(attempt_error(429, &body), AttemptError::RetryLater { retry_at: None, .. }), "{nonsense}");
         }
     }
 
@@ -144,7 +144,7 @@ mod tests {
             "attachments": {"0": {"description": {"_errors": [{"code": "X", "message": "Must be shorter."}]}}},
             "content": {"_errors": [{"code": "BASE_TYPE_MAX_LENGTH", "message": "Must be 2000 or fewer in length."}]},
             "_errors": [{"message": "And so on."}], "odd": 7, "more": {"_errors": [{}, 3, {"message": "One."}]}}}"#;
-        let AttemptError::Refused { reason } = setback(400, body) else { panic!() };
+        let AttemptError::Refused { reason } = attempt_error(400, body) else { panic!() };
         assert!(reason.starts_with("Invalid Form Body: "), "{reason}");
         for said in
             ["attachments.0.description: Must be shorter.", "content: Must be 2000 or fewer in length.", " And so on."]
@@ -156,6 +156,6 @@ mod tests {
             r#"{"a":"#.repeat(100),
             "}".repeat(100)
         );
-        assert_eq!(setback(400, &deep), AttemptError::Refused { reason: "Deep".to_owned() });
+        assert_eq!(attempt_error(400, &deep), AttemptError::Refused { reason: "Deep".to_owned() });
     }
 }

@@ -53,7 +53,7 @@ impl<'a> Message<'a> {
 }
 
 /// The message of a webhook.
-pub(super) fn of<'a>(job: &PublishRequest<'a>) -> Message<'a> {
+pub(super) fn by_webhook<'a>(job: &PublishRequest<'a>) -> Message<'a> {
     let mut message = content(job, |_, attachment| attachment.media_id.to_string());
     for name in ["thread_name", "username", "avatar_url"] {
         if let Some(value) = job.options.text(name) {

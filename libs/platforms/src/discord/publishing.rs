@@ -43,7 +43,7 @@ pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &PublishRequest<'
     let place = place(bot, server, job, &watch).await?;
     match send(bot, server, &place, job, &watch).await {
         Ok(published) => Ok(published),
-        Err(error) => Err(setback(bot, server, error, &watch).await),
+        Err(error) => Err(attempt_error(bot, server, error, &watch).await),
     }
 }
 
@@ -63,8 +63,8 @@ async fn place<'a>(
         return refused(format!("option {name}: a bot posts under its own name; leave this option out"));
     }
     match bot.channel(named).await {
-        Ok(channel) => Place::of(job, server, channel),
-        Err(error) => Err(setback(bot, server, error, watch).await),
+        Ok(channel) => Place::new(job, server, channel),
+        Err(error) => Err(attempt_error(bot, server, error, watch).await),
     }
 }
 
@@ -91,7 +91,7 @@ async fn send(
 
 /// The error of a delivery. An object that does not exist or is forbidden may be the channel, or
 /// the whole server.
-async fn setback(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> AttemptError {
+async fn attempt_error(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> AttemptError {
     if !is_of_place(&error) {
         return error.into();
     }
@@ -138,13 +138,13 @@ pub(super) async fn resolve(
     // Without a channel, the call was never made.
     let Some(named) = server::named(job) else { return Resolution::NotPublished };
     let place = match bot.channel(named).await {
-        Ok(channel) => match Place::of(job, server, channel) {
+        Ok(channel) => match Place::new(job, server, channel) {
             Ok(place) => place,
             Err(_) => return Resolution::NotPublished,
         },
         // The posts of a deleted channel are deleted, too.
         Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::NotPublished,
-        Err(error) => return in_doubt(bot, server, error, &watch).await,
+        Err(error) => return failed_look_up(bot, server, error, &watch).await,
     };
     let looked = watch.within(LOOKING, look_up(bot, server, &place, job, since)).await;
     let late = || Err(CallError::of_transport(TransportError::Late, Effect::Read, TITLE));
@@ -158,7 +158,7 @@ pub(super) async fn resolve(
         }
         Ok(Found::Recognised(published)) => return Resolution::Candidate(published),
         Ok(Found::Unclear { reason }) => reason,
-        Err(error) if is_of_place(&error) => return in_doubt(bot, server, error, &watch).await,
+        Err(error) if is_of_place(&error) => return failed_look_up(bot, server, error, &watch).await,
         Err(error) => error.message,
     };
     let is_settled = job.settled_at(SETTLES) <= job.now;
@@ -172,7 +172,7 @@ pub(super) async fn resolve(
 }
 
 /// A failed look-up says nothing about the outcome.
-async fn in_doubt(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> Resolution {
+async fn failed_look_up(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> Resolution {
     if is_of_place(&error) && is_in(bot, server, watch).await == Some(false) {
         return Resolution::Unauthorized { reason: GONE.to_owned() };
     }

@@ -50,20 +50,20 @@ mod tests {
     use chrono::TimeDelta;
     use domain::testing::noon;
 
-    use super::super::errors::OF_A_BOT;
+    use super::super::errors::BOT_ERRORS;
     use super::*;
     use crate::kit::{Effect, ErrorKind};
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("discord"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_the_documentation_says() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("discord").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let (body, headers, now) = (&recording.body, recording.headers(), noon());
-            let error = OF_A_BOT.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
+            let error = BOT_ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
             if body["error"] == "invalid_grant" {
                 // Token calls have this form, and `oauth2` parses it. No other response of Discord
                 // has it.

@@ -29,7 +29,7 @@ pub(super) struct Server {
 
 impl Server {
     /// The server of these credentials; `None` for a webhook.
-    pub(super) fn of(credentials: &Credentials) -> Option<Self> {
+    pub(super) fn load(credentials: &Credentials) -> Option<Self> {
         serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()
     }
 
@@ -52,13 +52,14 @@ impl Server {
         let categories: BTreeMap<_, _> = channels.iter().map(|it| (it.id, it)).collect();
         let category = |it: &Channel| categories.get(&it.parent_id?).copied();
         let may_post = |it: &&Channel| {
-            Kind::of(it.kind).is_some() && may(self.permissions(&guild, &member, it), VIEW_CHANNEL | SEND_MESSAGES)
+            Kind::from_type(it.kind).is_some()
+                && may(self.permissions(&guild, &member, it), VIEW_CHANNEL | SEND_MESSAGES)
         };
         let mut open: Vec<_> = channels.iter().filter(may_post).collect();
         open.sort_by_key(|it| (category(it).map(|it| (it.position, it.id)), it.position, it.id));
         let label = |it: &Channel| {
             let name = it.name.as_deref().unwrap_or_default();
-            let forum = if Kind::of(it.kind) == Some(Kind::Forum) { " (forum)" } else { "" };
+            let forum = if Kind::from_type(it.kind) == Some(Kind::Forum) { " (forum)" } else { "" };
             let category = category(it).and_then(|it| it.name.as_deref());
             category.map_or_else(|| format!("#{name}{forum}"), |category| format!("#{name}{forum} – {category}"))
         };
@@ -141,7 +142,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn of(kind: u8) -> Option<Self> {
+    fn from_type(kind: u8) -> Option<Self> {
         match kind {
             0 | 5 => Some(Self::Messages),
             15 | 16 => Some(Self::Forum),
@@ -165,13 +166,13 @@ pub(super) fn named(job: &PublishRequest<'_>) -> Option<Snowflake> {
 impl<'a> Place<'a> {
     /// Checks that the post can be published in the channel: the channel has to be in the connected
     /// server, because the bot is in others as well.
-    pub(super) fn of(job: &PublishRequest<'a>, server: Server, channel: Channel) -> Result<Self, AttemptError> {
+    pub(super) fn new(job: &PublishRequest<'a>, server: Server, channel: Channel) -> Result<Self, AttemptError> {
         let refused = |reason: &str| Err(AttemptError::Refused { reason: reason.to_owned() });
         let title = job.options.text("thread_name");
         if channel.guild_id != Some(server.guild) {
             return refused("option channel: this channel is in another server; choose one of the listed channels");
         }
-        match (Kind::of(channel.kind), title) {
+        match (Kind::from_type(channel.kind), title) {
             (None, _) => refused("option channel: this kind of channel does not accept posts; choose another channel"),
             (Some(Kind::Messages), Some(_)) => refused(
                 "option thread_name: only posts in forum and media channels have a title; leave this option \
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_bot_may_is_computed_as_documented() {
+    fn bot_permissions_match_the_documentation() {
         let server = Server { guild: id("1"), bot: id("5") };
         let both = VIEW_CHANNEL | SEND_MESSAGES;
         let of = |it: &str, deny: u128, allow: u128| json!({"id": it, "type": 0, "deny": deny.to_string(), "allow": allow.to_string()});
@@ -230,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_kept_without_a_secret_and_is_no_webhook() {
+    fn server_is_stored_without_a_secret() {
         let server = Server { guild: id("1"), bot: id("5") };
         let credentials = server.credentials();
-        let read = Server::of(&credentials).unwrap();
+        let read = Server::load(&credentials).unwrap();
         assert_eq!((read.guild, read.bot), (server.guild, server.bot));
         assert!(server.credentials().share_a_token(&credentials), "whoever connects it has the same");
         let other = Server { guild: id("2"), ..server };
         assert!(!other.credentials().share_a_token(&credentials));
-        assert!(super::super::webhook::of(&credentials).is_err());
+        assert!(super::super::webhook::load(&credentials).is_err());
     }
 }

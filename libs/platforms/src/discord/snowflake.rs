@@ -65,7 +65,7 @@ mod tests {
 
     /// The example of the documentation.
     #[test]
-    fn an_id_tells_when_it_was_given() {
+    fn id_contains_its_creation_time() {
         let id = Snowflake::parse("175928847299117063").unwrap();
         let at = id.time().unwrap();
         assert_eq!(at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true), "2016-04-30T11:18:25.796Z");

@@ -47,11 +47,11 @@ impl Key {
             _ => path,
         };
         let (id, token) = path.strip_prefix("webhooks/")?.split_once('/')?;
-        Self::of(Snowflake::parse(id)?, token.into())
+        Self::from_parts(Snowflake::parse(id)?, token.into())
     }
 
     /// `None` if these parts are not safe in a path.
-    pub(super) fn of(id: Snowflake, token: SecretString) -> Option<Self> {
+    pub(super) fn from_parts(id: Snowflake, token: SecretString) -> Option<Self> {
         let is_letter = |it: u8| it.is_ascii_alphanumeric() || it == b'_' || it == b'-';
         let written = token.expose_secret();
         let is_token = TOKEN_LENGTHS.contains(&written.len()) && written.bytes().all(is_letter);
@@ -88,7 +88,7 @@ impl Given {
     /// Parses the webhook that came with tokens; `None` if it cannot be called.
     pub(super) fn read(told: &Value) -> Option<Self> {
         let webhook = Webhook::deserialize(told).ok()?;
-        let key = Key::of(webhook.id, told["token"].as_str()?.into())?;
+        let key = Key::from_parts(webhook.id, told["token"].as_str()?.into())?;
         Some(Self { webhook, token: key.token })
     }
 }
@@ -126,10 +126,10 @@ impl Webhook {
 }
 
 /// The key in these credentials, and what is stored with it.
-pub(super) fn of(credentials: &Credentials) -> Result<(Key, Kept), AttemptError> {
+pub(super) fn load(credentials: &Credentials) -> Result<(Key, Kept), AttemptError> {
     let read = || {
         let kept: Kept = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;
-        Some((Key::of(kept.id, credentials.access_token.clone())?, kept))
+        Some((Key::from_parts(kept.id, credentials.access_token.clone())?, kept))
     };
     read().ok_or_else(|| AttemptError::Unauthorized {
         reason: "the stored webhook of this connection cannot be read; \
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_read_as_discords_apps_copy_it() {
+    fn webhook_url_is_parsed_as_discord_copies_it() {
         for address in [
             "https://discord.com/api/webhooks/347114750880120863/{}",
             " https://discordapp.com/api/webhooks/347114750880120863/{}\n",
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_address_is_taken() {
+    fn other_urls_are_not_webhooks() {
         for address in [
             "discord.com/api/webhooks/347114750880120863/{}",
             "http://discord.com/api/webhooks/347114750880120863/{}",
@@ -193,13 +193,13 @@ mod tests {
         }
     }
 
-    fn told(webhook: &str) -> Option<(AccountInfo, Credentials)> {
+    fn account_from(webhook: &str) -> Option<(AccountInfo, Credentials)> {
         serde_json::from_str::<Webhook>(webhook).unwrap().account(TOKEN.into(), true)
     }
 
     #[test]
-    fn an_account_is_the_channel_and_is_kept_with_its_webhook() {
-        let (profile, credentials) = told(
+    fn account_is_the_channel_of_its_webhook() {
+        let (profile, credentials) = account_from(
             r#"{"id": "7", "type": 1, "name": "Keeper", "avatar": "a_1f", "channel_id": "8", "guild_id": "9", "x": 1}"#,
         )
         .unwrap();
@@ -207,14 +207,14 @@ mod tests {
         assert_eq!(profile.avatar.as_deref(), Some("https://cdn.discordapp.com/avatars/7/a_1f.png"));
         assert_eq!(profile.profile_url.as_deref(), Some("https://discord.com/channels/9/8"));
 
-        let (key, kept) = of(&credentials).unwrap();
+        let (key, kept) = load(&credentials).unwrap();
         assert_eq!((key.id, key.token.expose_secret()), (id("7"), TOKEN));
         assert_eq!((kept.guild, kept.is_ours), (Some(id("9")), true));
-        assert!(of(&Credentials { extra: None, ..credentials }).is_err());
+        assert!(load(&Credentials { extra: None, ..credentials }).is_err());
     }
 
     #[test]
-    fn a_webhook_that_was_made_for_us_comes_with_its_token() {
+    fn webhook_made_for_us_has_its_token() {
         let read = |token: &str| Given::read(&json!({"id": "7", "type": 1, "channel_id": "8", "token": token}));
         assert_eq!(read(TOKEN).unwrap().token.expose_secret(), TOKEN);
         assert!(read("../../users/@me").is_none(), "it would lead elsewhere");
@@ -223,13 +223,17 @@ mod tests {
     }
 
     #[test]
-    fn what_discord_leaves_out_is_left_out() {
-        let (profile, _) =
-            told(r#"{"id": "7", "type": 1, "name": null, "avatar": "../x", "channel_id": "8", "guild_id": null}"#)
-                .unwrap();
+    fn missing_webhook_fields_are_none() {
+        let (profile, _) = account_from(
+            r#"{"id": "7", "type": 1, "name": null, "avatar": "../x", "channel_id": "8", "guild_id": null}"#,
+        )
+        .unwrap();
         assert_eq!((profile.username.as_deref(), profile.display_name), (Some("channel 8"), None));
         assert_eq!((profile.avatar, profile.profile_url), (None, None));
-        assert!(told(r#"{"id": "7", "type": 2, "name": "News", "channel_id": "8"}"#).is_none(), "it follows another");
-        assert!(told(r#"{"id": "7", "type": 1, "name": "News", "channel_id": null}"#).is_none());
+        assert!(
+            account_from(r#"{"id": "7", "type": 2, "name": "News", "channel_id": "8"}"#).is_none(),
+            "it follows another"
+        );
+        assert!(account_from(r#"{"id": "7", "type": 1, "name": "News", "channel_id": null}"#).is_none());
     }
 }

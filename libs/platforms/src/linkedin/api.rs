@@ -107,7 +107,7 @@ impl Api {
 
     /// Makes a post public; returns its URN.
     pub(super) async fn create_post(&self, auth: Auth<'_>, author: &str, body: &Value) -> Result<String, CallError> {
-        let call = self.rest(auth, Method::POST, "posts").errors(errors::of(author));
+        let call = self.rest(auth, Method::POST, "posts").errors(errors::for_author(author));
         let response = call.effect(Effect::Public).json(body).timeout(PUBLISH).response().await?;
         // The body is empty; only this header names the post.
         created(&response.headers).ok_or_else(|| self.client.unreadable(Effect::Public))
@@ -123,7 +123,7 @@ impl Api {
         let body = json!({ "actor": actor, "object": post, "message": { "text": text } });
         let call = self.rest(auth, Method::POST, &format!("socialActions/{}/comments", encoded(post)));
         let commented = call.effect(Effect::Public).json(&body).timeout(PUBLISH).done().await;
-        commented.map_err(errors::of_follow_up)
+        commented.map_err(errors::for_follow_up)
     }
 
     /// Uploads a picture for posts of this owner; returns its URN.
@@ -138,21 +138,21 @@ impl Api {
         let call = self.private(auth, owner, "images?action=initializeUpload").json(&body);
         let Action { value: ImageUpload { upload_url, image } } = call.read().await?;
         let upload = self.client.upload_to(auth, Method::PUT, upload_url).octets(contents.0, contents.1);
-        upload.errors(&errors::OF_UPLOAD_URLS).timeout(timeout).done().await?;
+        upload.errors(&errors::UPLOAD_URL_ERRORS).timeout(timeout).done().await?;
         self.urn(image)
     }
 
     /// Uploads a part of a video; returns its tag. The URL needs no token.
     pub(super) async fn upload_part(&self, auth: Auth<'_>, url: Url, contents: Contents) -> Result<String, CallError> {
         let upload = self.client.upload_to(auth.without_token(), Method::PUT, url).octets(contents.0, contents.1);
-        let response = upload.errors(&errors::OF_UPLOAD_URLS).timeout(PART).response().await?;
+        let response = upload.errors(&errors::UPLOAD_URL_ERRORS).timeout(PART).response().await?;
         let tag = response.headers.get(ETAG).and_then(|it| it.to_str().ok()).unwrap_or_default().trim_matches('"');
         if tag.is_empty() { Err(self.unreadable(Effect::Private)) } else { Ok(tag.to_owned()) }
     }
 
     /// An upload call for posts of this owner.
     pub(super) fn private(&self, auth: Auth<'_>, owner: &str, path: &str) -> Call {
-        self.rest(auth, Method::POST, path).errors(errors::of(owner)).effect(Effect::Private)
+        self.rest(auth, Method::POST, path).errors(errors::for_author(owner)).effect(Effect::Private)
     }
 
     /// A finder call, which returns a list.
@@ -165,7 +165,7 @@ impl Api {
     }
 
     pub(super) fn video(&self, auth: Auth<'_>, owner: &str, urn: &str) -> Call {
-        self.get(auth, &format!("videos/{}", encoded(urn))).errors(errors::of(owner))
+        self.get(auth, &format!("videos/{}", encoded(urn))).errors(errors::for_author(owner))
     }
 
     /// The versioned API. URNs are encoded by `encoded`: colons as well, which the URL standard

@@ -34,7 +34,7 @@ pub(super) struct Article {
 
 /// The card of a post: of the link that its option names, or of the first link in its text, if the
 /// linked page has a title.
-pub(super) async fn of(api: &Api, job: &PublishRequest<'_>) -> Option<Article> {
+pub(super) async fn find(api: &Api, job: &PublishRequest<'_>) -> Option<Article> {
     let named = job.options.text(LINK).map(str::to_owned);
     let is_named = named.is_some();
     let first = || Shown::of(job.text).links.into_iter().next().map(|it| it.uri);

@@ -51,12 +51,12 @@ pub(super) static ERRORS: ErrorTable = ErrorTable { rules: &rules(NOT_READABLE, 
 
 /// For pages, whose posts can be listed. A 403 means that the member has lost the role for the
 /// page, while the token is still valid for the member and other pages.
-pub(super) static OF_PAGES: ErrorTable = ErrorTable { rules: &rules(NO_ROLE, NO_ROLE), ..BASE };
+pub(super) static PAGE_ERRORS: ErrorTable = ErrorTable { rules: &rules(NO_ROLE, NO_ROLE), ..BASE };
 
 /// For members, whose posts cannot be listed. A 403 that names what is not permitted is about the
 /// scopes of the token. Any other 403 may pass (gitroomhq/postiz-app repeats the call); LinkedIn
 /// reports a lost token with 401.
-static OF_MEMBERS: ErrorTable = ErrorTable {
+static MEMBER_ERRORS: ErrorTable = ErrorTable {
     rules: &rules(
         denied(ErrorKind::Unauthorized, NO_PERMISSION_TO_POST),
         denied(ErrorKind::Unavailable, DENIED_FOR_MEMBER),
@@ -67,15 +67,15 @@ static OF_MEMBERS: ErrorTable = ErrorTable {
 
 /// For upload URLs: these statuses mean that the URL expired, whichever host sends them. The token
 /// may still be valid.
-pub(super) static OF_UPLOAD_URLS: ErrorTable = ErrorTable {
+pub(super) static UPLOAD_URL_ERRORS: ErrorTable = ErrorTable {
     is_own_without_code: |status, _, _| matches!(status.as_u16(), 401 | 403 | 404 | 410),
     rules: &[expired(401), expired(403), expired(404), expired(410), EXPIRED_UPLOAD_URL],
     ..BASE
 };
 
 /// The error table of calls for this author.
-pub(super) fn of(author: &str) -> &'static ErrorTable {
-    if author.starts_with(PAGE_PREFIX) { &OF_PAGES } else { &OF_MEMBERS }
+pub(super) fn for_author(author: &str) -> &'static ErrorTable {
+    if author.starts_with(PAGE_PREFIX) { &PAGE_ERRORS } else { &MEMBER_ERRORS }
 }
 
 const EXPIRED_UPLOAD_URL: ErrorRule = ErrorRule::codes(&["EXPIRED_UPLOAD_URL"]).kind(ErrorKind::PreparationExpired);
@@ -150,7 +150,7 @@ pub(super) fn timed(mut error: CallError, job: &PublishRequest<'_>) -> CallError
 }
 
 /// For a video: a file that LinkedIn does not know has to be uploaded again.
-pub(super) fn of_video(mut error: CallError) -> CallError {
+pub(super) fn for_video(mut error: CallError) -> CallError {
     if error.is_status(StatusCode::NOT_FOUND) {
         (error.kind, error.effect) = (ErrorKind::PreparationExpired, Effect::Private);
     }
@@ -158,7 +158,7 @@ pub(super) fn of_video(mut error: CallError) -> CallError {
 }
 
 /// For a follow-up: a post that is not found is not replicated everywhere yet.
-pub(super) fn of_follow_up(mut error: CallError) -> CallError {
+pub(super) fn for_follow_up(mut error: CallError) -> CallError {
     if error.is_status(StatusCode::NOT_FOUND) {
         error.kind = ErrorKind::Unavailable;
     }
@@ -189,7 +189,7 @@ mod tests {
 
     fn error(author: &str, status: u16, body: &Value) -> CallError {
         let status = StatusCode::from_u16(status).unwrap();
-        of(author).classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon())
+        for_author(author).classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon())
     }
 
     fn coded(status: u16, code: &str, message: &str) -> CallError {
@@ -241,10 +241,10 @@ mod tests {
     }
 
     #[test]
-    fn upload_url_that_lets_nobody_in_has_expired() {
+    fn denied_upload_url_has_expired() {
         let kind = |status: u16, body: &str| {
             let status = StatusCode::from_u16(status).unwrap();
-            OF_UPLOAD_URLS.classify(Effect::Private, status, &HeaderMap::new(), body.as_bytes(), noon()).kind
+            UPLOAD_URL_ERRORS.classify(Effect::Private, status, &HeaderMap::new(), body.as_bytes(), noon()).kind
         };
         for status in [401, 403, 404, 410] {
             assert_eq!(
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_names_the_post_that_is_there() {
+    fn duplicate_error_names_the_existing_post() {
         let details = json!({"inputErrors": [{"code": "DUPLICATE_POST"}]});
         let message = "Content is a duplicate of urn:li:share:7431329065766260736";
         let body = json!({"status": 422, "message": message, "errorDetails": details});
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn day_of_quotas_begins_at_midnight() {
+    fn daily_quota_resets_at_midnight_utc() {
         assert_eq!(midnight_after(noon()), noon() + TimeDelta::hours(12));
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn written(text: &str) -> String {
         if at < mentioned_to {
             continue;
         }
-        if let Some(mention) = of_organization(&text[at..]) {
+        if let Some(mention) = organization_mention(&text[at..]) {
             written.push_str(mention);
             mentioned_to = at + mention.len();
             continue;
@@ -40,7 +40,7 @@ pub(super) fn written(text: &str) -> String {
 
 /// The mention at the start of a text: `@[Name](urn:li:organization:1)`. The name has to be exactly
 /// that of the organization; otherwise LinkedIn shows plain text.
-fn of_organization(text: &str) -> Option<&str> {
+fn organization_mention(text: &str) -> Option<&str> {
     let (name, behind) = text.strip_prefix("@[")?.split_once("](urn:li:organization:")?;
     let (id, behind) = behind.split_once(')')?;
     let is_id = (1..=20).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_means_something_is_written_with_a_backslash_and_hashtags_are_kept() {
+    fn reserved_characters_are_escaped_and_hashtags_kept() {
         for (text, expected) in [
             ("plain & simple", "plain & simple"),
             ("a (b) [c] {d} <e> f|g~ *h* _i_ \\", r"a \(b\) \[c\] \{d\} \<e\> f\|g\~ \*h\* \_i\_ \\"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_read_back_is_compared_as_it_is_read() {
+    fn little_text_round_trips_to_plain_text() {
         for (little, expected) in [
             (r"\(a\) \\ \#", r"(a) \ #"),
             (r"{hashtag|\#|lamp} and #lamp", "#lamp and #lamp"),
@@ -129,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_as_it_was(text in "(\\PC|[\\\\|{}@\\[\\]()<>#*_~a1 \n]){0,60}") {
+        fn little_text_reads_as_written(text in "(\\PC|[\\\\|{}@\\[\\]()<>#*_~a1 \n]){0,60}") {
             prop_assert_eq!(plain(&written(&text)), text);
         }
     }

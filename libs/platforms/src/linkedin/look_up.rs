@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api::{Api, encoded};
-use super::errors::{OF_PAGES, duplicate_of};
+use super::errors::{PAGE_ERRORS, duplicate_of};
 use super::{link, little_text};
 use crate::kit::{Auth, CallError, Effect, ErrorKind, ListedPost, PostPage, Prepared};
 use crate::publish_request::PublishRequest;
@@ -72,7 +72,7 @@ pub(super) async fn page(api: &Api, job: &PublishRequest<'_>, start: Option<&str
     let author = encoded(&job.profile.account_id);
     let start: usize = start.and_then(|it| it.parse().ok()).unwrap_or_default();
     let path = format!("posts?author={author}&q=author&count={PAGE}&start={start}&sortBy=CREATED");
-    let Elements { elements } = api.find(Auth::post(job), &path).errors(&OF_PAGES).read().await?;
+    let Elements { elements } = api.find(Auth::post(job), &path).errors(&PAGE_ERRORS).read().await?;
     let next = (!elements.is_empty()).then(|| (start + elements.len()).to_string());
     Ok(PostPage { posts: elements.into_iter().map(Post::listed).collect(), next, is_sorted: true })
 }

@@ -6,7 +6,7 @@ use crate::kit::{CallError, Prepared, PreparedFile};
 use crate::publish_request::PublishRequest;
 
 /// The body of a post, with its uploaded files. It is equal in every attempt.
-pub(super) fn of(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
+pub(super) fn body(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
     let mut post = json!({
         "author": job.profile.account_id,
         "commentary": little_text::written(job.text),

@@ -33,7 +33,7 @@ pub(super) async fn once(
         let reason = "the same post is sent once more as soon as the first call can no longer take effect";
         return Resolution::Pending { reason: reason.to_owned() };
     }
-    let Ok(post) = post::of(job, prepared) else { return Resolution::NotPublished };
+    let Ok(post) = post::body(job, prepared) else { return Resolution::NotPublished };
     if certain_at + REPEATED_WITHIN <= job.now {
         return Resolution::Undeterminable { advice };
     }

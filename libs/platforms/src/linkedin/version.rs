@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_ends_after_a_year_and_says_so_two_months_before() {
+    fn version_ends_after_a_year_and_warns_two_months_before() {
         for (name, quiet, soon) in [("202608", "2027-06-15", "2027-06-16"), ("202512", "2026-10-15", "2026-10-16")] {
             let version = Version::try_from(name.to_owned()).unwrap();
             assert!(!version.ends_soon(on(quiet)) && version.ends_soon(on(soon)), "{name}");
@@ -93,7 +93,7 @@ mod tests {
 
     /// Fails two months before the adapter has to move to a later version.
     #[test]
-    fn the_default_lives_for_a_while_yet() {
+    fn default_version_is_valid_for_two_months() {
         assert!(
             !Version::default().ends_soon(Clock::default().now()),
             "{DEFAULT} ends soon: read what has changed since"

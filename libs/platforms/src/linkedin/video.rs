@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::api::{Action, Api};
-use super::errors::of_video;
+use super::errors::for_video;
 use crate::kit::{Auth, CallError, Effect, ErrorKind, File, Part, UploadState, UploadStep};
 use crate::publish_request::PublishRequest;
 use crate::response;
@@ -37,7 +37,7 @@ struct Upload {
 }
 
 impl Upload {
-    fn of(state: &UploadState) -> Self {
+    fn load(state: &UploadState) -> Self {
         serde_json::from_value(state.extra.clone()).unwrap_or_default()
     }
 
@@ -103,7 +103,7 @@ pub(super) async fn send(
     state: &UploadState,
     part: Part,
 ) -> Result<String, CallError> {
-    let url = usize::try_from(part.index).ok().and_then(|it| Upload::of(state).urls.into_iter().nth(it));
+    let url = usize::try_from(part.index).ok().and_then(|it| Upload::load(state).urls.into_iter().nth(it));
     let url = url.ok_or_else(|| expired("the upload URL of a part is no longer stored"))?;
     api.upload_part(Auth::post(job), url, (part.range.end - part.range.start, part.bytes)).await
 }
@@ -115,14 +115,14 @@ pub(super) async fn finish(
     job: &PublishRequest<'_>,
     state: &UploadState,
 ) -> Result<UploadStep<String>, CallError> {
-    let upload = Upload::of(state);
+    let upload = Upload::load(state);
     let body = json!({ "finalizeUploadRequest": {
         "video": state.id,
         "uploadToken": upload.token,
         "uploadedPartIds": state.part_tags,
     } });
     let call = api.private(Auth::post(job), &job.profile.account_id, "videos?action=finalizeUpload").json(&body);
-    if let Err(error) = call.done().await.map_err(of_video)
+    if let Err(error) = call.done().await.map_err(for_video)
         && (error.kind != ErrorKind::InvalidPost || read(api, job, state).await?.status == WAITING_UPLOAD)
     {
         return Err(error);
@@ -139,7 +139,7 @@ pub(super) async fn status(
 ) -> Result<UploadStep<String>, CallError> {
     let status = read(api, job, state).await?;
     // If a repeated call was refused, the time of the first one is not stored.
-    let mut upload = Upload::of(state);
+    let mut upload = Upload::load(state);
     let finalized_at = *upload.finalized_at.get_or_insert(job.now);
     let is_late = finalized_at + STATUS_LAG <= job.now;
     Ok(match status.status.as_str() {
@@ -154,7 +154,7 @@ pub(super) async fn status(
 }
 
 async fn read(api: &Api, job: &PublishRequest<'_>, state: &UploadState) -> Result<Status, CallError> {
-    api.video(Auth::post(job), &job.profile.account_id, &state.id).read().await.map_err(of_video)
+    api.video(Auth::post(job), &job.profile.account_id, &state.id).read().await.map_err(for_video)
 }
 
 /// The upload has to start again.
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_cut_the_whole_file_and_nothing_else() {
+    fn parts_cover_exactly_the_file() {
         let part_bytes = |parts: &[(u64, u64)], size| {
             let upload_url = Url::parse("https://www.linkedin.com/dms-uploads/1").unwrap();
             let part = |&(first_byte, last_byte): &(u64, u64)| Instruction {

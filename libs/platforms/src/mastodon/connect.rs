@@ -76,7 +76,7 @@ impl Connect for Mastodon {
     }
 
     async fn revoke(&self, credentials: &Credentials, _now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let grant = Grant::of(credentials)?;
+        let grant = Grant::load(credentials)?;
         Ok(self.api.revoke(&grant, &credentials.access_token).await?)
     }
 }

@@ -31,13 +31,13 @@ fn normalized(text: &str) -> String {
 /// A text reduced to what every server leaves unchanged: no white space, no hosts of mentions, no
 /// difference of case. Servers add paragraphs and breaks, shorten mentions and write names as their
 /// owners write them.
-pub(super) fn of_text(text: &str) -> String {
+pub(super) fn reduce_text(text: &str) -> String {
     without_hosts(text).chars().filter(|it| !it.is_whitespace()).flat_map(char::to_lowercase).collect()
 }
 
-/// Like [`of_text`], for the HTML that a server made of a text.
-pub(super) fn of_html(html: &str) -> String {
-    of_text(&plain(html))
+/// Like [`reduce_text`], for the HTML that a server made of a text.
+pub(super) fn reduce_html(html: &str) -> String {
+    reduce_text(&plain(html))
 }
 
 /// The text of HTML, with entities decoded. A tag that begins a line or paragraph leaves a line
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_recognised_in_the_html_of_it() {
+    fn text_is_recognized_in_its_html() {
         for (text, html) in [
             ("Hello", "<p>Hello</p>"),
             ("a <b> & \"c\"\nd\n\n\ne's ", "<p>a &lt;b&gt; &amp; &quot;c&quot;<br />d</p><p>e&#39;s</p>"),
@@ -131,12 +131,12 @@ mod tests {
             ("Ελληνικά 👨‍👩‍👧‍👦 日本語", "<p>Ελληνικά 👨‍👩‍👧‍👦 日本語</p>"),
             ("", ""),
         ] {
-            assert_eq!(of_html(html), of_text(text), "{text}");
+            assert_eq!(reduce_html(html), reduce_text(text), "{text}");
         }
     }
 
     #[test]
-    fn a_source_is_compared_letter_by_letter() {
+    fn source_is_compared_by_its_letters() {
         for (source, ours, likeness) in [
             ("Hello", "Hello", PostMatch::Same),
             ("Hello\nworld", "  Hello\r\nworld \n", PostMatch::Same),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn another_text_is_another() {
+    fn different_texts_do_not_match() {
         for (text, html) in [
             ("Hello", "<p>Hello!</p>"),
             ("Hello", "<p>Hell</p>"),
@@ -165,14 +165,14 @@ mod tests {
             ("@bob@example.social", "<p>@rob</p>"),
             ("https://example.com/1", "<p>https://example.com/2</p>"),
         ] {
-            assert_ne!(of_html(html), of_text(text), "{text}");
+            assert_ne!(reduce_html(html), reduce_text(text), "{text}");
         }
     }
 
     #[test]
-    fn html_that_is_cut_off_does_no_harm() {
+    fn truncated_html_is_parsed() {
         for html in ["<p", "<", "&", "&#", "&#x110000;", "&é;", "a<b", "@", "@@", "@a@", "<>", "</>"] {
-            let _ = of_html(html);
+            let _ = reduce_html(html);
         }
     }
 }

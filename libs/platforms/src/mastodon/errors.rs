@@ -116,8 +116,8 @@ mod tests {
         json!({"error": message}).to_string()
     }
 
-    fn outcome(setback: &AttemptError) -> &'static str {
-        match setback {
+    fn outcome(attempt_error: &AttemptError) -> &'static str {
+        match attempt_error {
             AttemptError::Refused { .. } => "refused",
             AttemptError::RetryLater { .. } => "retry",
             AttemptError::Unauthorized { .. } => "unauthorized",
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_an_intermediary_ends_neither_a_grant_nor_a_post() {
+    fn page_of_an_intermediary_ends_neither_grant_nor_post() {
         for status in [400, 401, 403, 404, 408, 413, 422, 500, 502, 503, 504, 524] {
             for body in [PAGE, "Forbidden", r#"{"blocked":true}"#] {
                 let publish = answered(Effect::Public, status, body);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_refuses_without_a_body_is_believed_where_no_proxy_does_so() {
+    fn refusal_without_a_body_counts_unless_a_proxy_sends_it() {
         assert_eq!(answered(Effect::Public, 401, "").kind, ErrorKind::Unauthorized);
         assert_eq!(answered(Effect::Public, 422, "").kind, ErrorKind::InvalidPost);
         for status in [400, 403, 404, 413] {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_call_is_known_by_its_status_alone() {
+    fn missing_call_is_detected_by_status() {
         for body in ["", PAGE, &error("Record not found")] {
             let missing = answered(Effect::Read, 404, body);
             assert!(has_no_such_call(&missing) && !may_pass(&missing), "{body}");
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_ends_by_the_word_of_its_server() {
+    fn only_its_own_server_ends_a_grant() {
         for (status, code, software, ends) in [
             (400, "invalid_grant", Software::Mastodon, true),
             (401, "invalid_client", Software::Mastodon, true),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn only_words_about_scopes_say_that_the_grant_does_not_cover_a_call() {
+    fn only_scope_errors_are_beyond_the_scopes() {
         for (status, message, is_beyond) in [
             (403, "This action is outside the authorized scopes", true),
             (403, "Insufficient permissions: read:statuses.", true),

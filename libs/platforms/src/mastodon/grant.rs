@@ -87,7 +87,7 @@ impl From<UnreadableGrant> for AttemptError {
 }
 
 impl Grant {
-    pub(super) fn of(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
+    pub(super) fn load(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
         let stored = credentials.extra.as_ref().ok_or(UnreadableGrant)?;
         serde_json::from_str(stored.expose_secret()).map_err(|_| UnreadableGrant)
     }

@@ -27,7 +27,7 @@ impl Instance {
     pub(super) fn read(answer: Value) -> Option<Self> {
         let version = answer.get("version")?.as_str()?;
         let source_url = answer.get("source_url").and_then(Value::as_str).unwrap_or_default();
-        let software = Software::of(version, source_url);
+        let software = Software::detect(version, source_url);
         Some(Self { answer, software })
     }
 
@@ -69,13 +69,13 @@ impl Instance {
         rules.push(Rule::max_alt_text(count(description), Counting::code_points()));
         let least = self.media("description_minimum");
         rules.extend(least.map(|it| Rule::min_alt_text(count(it), Counting::code_points())));
-        rules.extend(self.of_files().map(Rule::OfFiles));
+        rules.extend(self.file_rules().map(Rule::OfFiles));
         Rules::of(software.title(version).unwrap_or(host), rules)
     }
 
     /// The rules about properties of files. Mastodon states them since 3.4.2; the defaults are from
     /// before.
-    fn of_files(&self) -> impl Iterator<Item = FileRule> {
+    fn file_rules(&self) -> impl Iterator<Item = FileRule> {
         let limit = |name, before| match self.software {
             // GoToSocial states the greatest possible numbers, and Pixelfed those of Mastodon.
             // Neither enforces them.
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn mastodon_as_it_is_installed_says_what_is_assumed_of_it() {
+    fn stock_rules_match_an_installed_mastodon() {
         let told = rules(json!({
             "domain": "mastodon.social", "version": "4.5.2",
             "source_url": "https://github.com/mastodon/mastodon",
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_say_it_has_the_alternative_texts_of_its_version() {
+    fn unstated_alt_text_limit_depends_on_the_version() {
         for (version, longest) in [
             ("4.8.0-alpha.3+pr-41085-a68fedb", 10_000),
             ("4.7.0", 10_000),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_counted_as_the_version_of_mastodon_counts_it() {
+    fn text_is_counted_as_its_mastodon_version_does() {
         let current = Counting::graphemes().url(23).short_mentions().with_warnings();
         let told = rules(json!({"version": "4.6.1+glitch"}));
         assert_eq!(told.rules[0], Rule::max_text(500, current));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn pleroma_says_it_in_names_of_its_own() {
+    fn limits_are_read_by_their_pleroma_names() {
         let told = rules(json!({
             "version": "2.7.2 (compatible; Pleroma 2.5.5)", "max_toot_chars": 5000, "upload_limit": 16_000_000,
         }));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_name_what_was_met() {
+    fn validation_messages_name_the_server() {
         for (version, title) in [
             ("4.5.2", "Mastodon"),
             ("2.7.2 (compatible; Akkoma 3.10.4-0-g)", "Akkoma"),
@@ -303,21 +303,21 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_nothing_is_none() {
+    fn limit_of_zero_is_ignored() {
         let configuration = json!({"statuses": {"max_characters": 0}, "media_attachments": {"image_size_limit": 0}});
         let silent = rules(json!({"version": "4.5.2"}));
         assert_eq!(rules(json!({"version": "4.5.2", "configuration": configuration})), silent);
     }
 
     #[test]
-    fn what_does_not_say_what_it_runs_is_no_instance() {
+    fn response_without_a_version_is_no_instance() {
         for answer in [json!({}), json!([]), json!("4.5.2"), json!({"version": 4})] {
             assert!(Instance::read(answer).is_none());
         }
     }
 
     #[test]
-    fn figures_that_are_none_are_as_if_they_were_not_there() {
+    fn invalid_numbers_are_ignored() {
         let told = rules(json!({
             "version": "4.5.2",
             "configuration": {"statuses": {"max_characters": "many"}, "media_attachments": {"supported_mime_types": []}},

@@ -71,7 +71,7 @@ impl Statuses<'_> {
             Some(source) => content::likeness_of_source(&source, self.job.text),
             // Servers rewrite the HTML that they show, so a difference does not prove that it is
             // another status.
-            None if content::of_html(status.content()) == content::of_text(self.job.text) => PostMatch::Same,
+            None if content::reduce_html(status.content()) == content::reduce_text(self.job.text) => PostMatch::Same,
             None => PostMatch::Doubtful,
         })
     }

@@ -74,7 +74,7 @@ impl Preparation<'_> {
     /// Takes one step: uploads a file, checks a file that is being processed, or reads the listing.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
         let job = self.job;
-        let progress = Progress::of(job).unwrap_or_default();
+        let progress = Progress::load(job).unwrap_or_default();
         match (&progress.processing, job.media.get(progress.media.len())) {
             (_, None) if progress.before.is_some() => Ok(Step::Ready { progress: progress.store() }),
             (_, None) => self.look_back(progress).await,
@@ -111,9 +111,9 @@ impl Preparation<'_> {
                 Ok(progress.again(job.now + PROCESSING_WAIT))
             }
             Err(error) if failed_on_a_file(&error) => {
-                Err(AttemptError::Refused { reason: of_file(job, &progress, &error.message) })
+                Err(AttemptError::Refused { reason: message_for_file(job, &progress, &error.message) })
             }
-            Err(error) => Err(in_words_of_file(error, job, &progress)),
+            Err(error) => Err(error_for_file(error, job, &progress)),
         }
     }
 
@@ -138,14 +138,14 @@ impl Preparation<'_> {
                 Ok(progress.again(job.now))
             }
             Ok(Medium::Unknown) => Err(AttemptError::PreparationExpired {
-                reason: of_file(
+                reason: message_for_file(
                     job,
                     &progress,
                     "the file is no longer on the \
                                                                                         server",
                 ),
             }),
-            Err(error) => Err(in_words_of_file(error, job, &progress)),
+            Err(error) => Err(error_for_file(error, job, &progress)),
         }
     }
 
@@ -201,7 +201,7 @@ impl Preparation<'_> {
 
 impl Progress {
     /// The stored state; `None` if a version with another form wrote it.
-    pub(super) fn of(job: &PublishRequest<'_>) -> Option<Self> {
+    pub(super) fn load(job: &PublishRequest<'_>) -> Option<Self> {
         job.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
     }
 
@@ -234,13 +234,13 @@ fn wait(looks: u32) -> TimeDelta {
     TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
 }
 
-fn of_file(job: &PublishRequest<'_>, progress: &Progress, reason: &str) -> String {
+fn message_for_file(job: &PublishRequest<'_>, progress: &Progress, reason: &str) -> String {
     format!("file {} of {}: {reason}", progress.media.len() + 1, job.media.len())
 }
 
-fn in_words_of_file(error: CallError, job: &PublishRequest<'_>, progress: &Progress) -> AttemptError {
+fn error_for_file(error: CallError, job: &PublishRequest<'_>, progress: &Progress) -> AttemptError {
     match error.into() {
-        AttemptError::Refused { reason } => AttemptError::Refused { reason: of_file(job, progress, &reason) },
+        AttemptError::Refused { reason } => AttemptError::Refused { reason: message_for_file(job, progress, &reason) },
         other => other,
     }
 }

@@ -46,7 +46,7 @@ const LOOKING: Duration = Duration::from_secs(20);
 impl Publish for Mastodon {
     /// A file is not public until a status shows it.
     async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
+        let grant = Grant::load(job.credentials)?;
         let preparation = Preparation { api: &self.api, grant: &grant, job };
         let step = Deadline::begin(job.now).within(STEP_LIMIT, preparation.step()).await;
         step.unwrap_or_else(|| {
@@ -56,8 +56,8 @@ impl Publish for Mastodon {
 
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let watch = Deadline::begin(job.now);
-        let grant = Grant::of(job.credentials)?;
-        let progress = Progress::of(job).unwrap_or_default();
+        let grant = Grant::load(job.credentials)?;
+        let progress = Progress::load(job).unwrap_or_default();
         if progress.media.len() != job.media.len() {
             return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         }
@@ -84,12 +84,12 @@ impl Publish for Mastodon {
     /// first call can no longer be running, because not every server notices the same key in two
     /// concurrent calls.
     async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let grant = match Grant::of(job.credentials) {
+        let grant = match Grant::load(job.credentials) {
             Ok(grant) => grant,
             Err(unreadable) => return Resolution::Unauthorized { reason: unreadable.to_string() },
         };
         let watch = Deadline::begin(job.now);
-        let Some(progress) = Progress::of(job) else {
+        let Some(progress) = Progress::load(job) else {
             return Resolution::Pending { reason: "the stored preparation cannot be read".to_owned() };
         };
         if progress.media.len() != job.media.len() {
@@ -191,11 +191,13 @@ impl Mastodon {
                 Ok(Medium::Ready(_)) => {}
                 Ok(Medium::Processing) => return busy(refused.message),
                 Ok(Medium::Unknown) => is_unknown = true,
-                Err(of_file) if is_final(&of_file) => {}
-                Err(of_file) if of_file.kind == ErrorKind::Unauthorized => return Err(of_file.into()),
+                Err(message_for_file) if is_final(&message_for_file) => {}
+                Err(message_for_file) if message_for_file.kind == ErrorKind::Unauthorized => {
+                    return Err(message_for_file.into());
+                }
                 // It is unknown whether the file is the cause. The next attempt will be refused
                 // again, and the files checked once more.
-                Err(of_file) => return busy(of_file.message),
+                Err(message_for_file) => return busy(message_for_file.message),
             }
         }
         if is_unknown {

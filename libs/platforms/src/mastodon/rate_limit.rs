@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_the_header_names_the_same_instant() {
+    fn reset_header_is_parsed_in_every_form() {
         let in_a_minute = noon() + TimeDelta::seconds(60);
         for reset in [
             in_a_minute.to_rfc3339_opts(chrono::SecondsFormat::Micros, true),
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_none() {
+    fn invalid_reset_header_is_none() {
         for reset in ["", "soon", "99999999999999999999", "9223372036854775807", "2026-13-01T00:00:00Z"] {
             assert_eq!(ends(&[("x-ratelimit-reset", reset)]), None, "{reset}");
         }

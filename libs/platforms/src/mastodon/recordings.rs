@@ -46,12 +46,12 @@ mod tests {
     use crate::kit::{Effect, ErrorKind};
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("mastodon"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_they_say_in_any_language() {
+    fn recorded_errors_are_classified_in_any_language() {
         let now: DateTime<Utc> = domain::testing::noon();
         for (name, recording) in Recording::all("mastodon").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let error =

@@ -43,13 +43,13 @@ impl Typed {
         if typed.contains("://") {
             let url = Url::parse(typed).ok()?;
             let page = url.path_segments().and_then(|mut it| it.next()).and_then(|it| it.strip_prefix('@'));
-            return Some(Self { server: Server::of(&url)?, username: page.and_then(username) });
+            return Some(Self { server: Server::from_url(&url)?, username: page.and_then(username) });
         }
         let (host, page) = typed.split_once('/').unwrap_or((typed, ""));
         let (user, host) = host.rsplit_once('@').unwrap_or(("", host));
         let username = username(user.trim_start_matches('@'))
             .or_else(|| page.strip_prefix('@').and_then(|it| username(it.trim_end_matches('/'))));
-        Some(Self { server: Server::of(&Url::parse(&format!("https://{host}")).ok()?)?, username })
+        Some(Self { server: Server::from_url(&Url::parse(&format!("https://{host}")).ok()?)?, username })
     }
 }
 
@@ -66,7 +66,7 @@ fn username(raw: &str) -> Option<String> {
 }
 
 impl Server {
-    pub(super) fn of(url: &Url) -> Option<Self> {
+    pub(super) fn from_url(url: &Url) -> Option<Self> {
         let is_web = matches!(url.scheme(), "http" | "https");
         let is_anonymous = url.username().is_empty() && url.password().is_none();
         let has_host = url.host_str().is_some_and(|it| !it.is_empty());
@@ -78,7 +78,7 @@ impl Server {
 
     /// The server of a URL as text.
     pub(super) fn named(issuer: &str) -> Option<Self> {
-        Self::of(&Url::parse(issuer).ok()?)
+        Self::from_url(&Url::parse(issuer).ok()?)
     }
 
     /// The server that this one names by a domain or a URL.
@@ -106,7 +106,7 @@ impl Server {
     /// The path and query of a URL on this server; `None` if the URL is on another one.
     pub(super) fn path_of(&self, address: &str) -> Option<String> {
         let url = Url::parse(address).ok()?;
-        let is_here = Self::of(&url)? == *self;
+        let is_here = Self::from_url(&url)? == *self;
         is_here.then(|| url[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_found_in_what_people_type() {
+    fn server_is_parsed_from_typed_text() {
         for (typed, origin, name) in [
             ("mastodon.social", "https://mastodon.social", "mastodon.social"),
             ("  Mastodon.Social ", "https://mastodon.social", "mastodon.social"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_account_is_found_in_a_handle_and_in_the_address_of_its_page() {
+    fn username_is_parsed_from_handle_or_profile_url() {
         for (typed, username) in [
             ("@keeper@harbour.example", Some("keeper")),
             ("keeper@harbour.example", Some("keeper")),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_names_its_domain_by_name_or_address() {
+    fn server_domain_is_a_name_or_a_url() {
         let server = Server::named("https://social.harbour.example").unwrap();
         for (said, name) in [
             ("harbour.example", Some("harbour.example")),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_server_is_asked_for_again() {
+    fn invalid_server_name_is_a_field_error() {
         let long = format!("{}.example", "a".repeat(MAX_TYPED));
         for typed in ["", " ", "@", "@keeper@", "two words", "ftp://mastodon.social", "https://", &long, "a:b", "/x"] {
             let Err(ConnectError::Field { name: "server", message }) = Typed::parse(typed) else { panic!("{typed}") };
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_of_the_same_server_have_a_path_there() {
+    fn path_is_none_for_another_server() {
         let server = Server::named("https://harbour.example").unwrap();
 
         assert_eq!(server.path_of("https://harbour.example/oauth/token?x=1#y").as_deref(), Some("/oauth/token?x=1"));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_stored_as_its_origin() {
+    fn server_is_stored_as_its_origin() {
         let server = Server::named("https://harbour.example:8443").unwrap();
         let stored = serde_json::to_string(&server).unwrap();
 

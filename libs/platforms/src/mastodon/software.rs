@@ -21,7 +21,7 @@ pub(super) enum Software {
 impl Software {
     /// Detected by fields of the instance: its `version`, which begins with the version of Mastodon
     /// whose API it follows, except on `GoToSocial`, and its `source_url`.
-    pub(super) fn of(version: &str, source_url: &str) -> Self {
+    pub(super) fn detect(version: &str, source_url: &str) -> Self {
         let version = version.to_ascii_lowercase();
         let says = |name: &str| version.contains(name) || source_url.to_ascii_lowercase().contains(name);
         match version.split_once("(compatible;") {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn software_is_known_by_its_version() {
+    fn software_is_detected_by_its_version() {
         for (version, source_url, software) in [
             ("4.5.2", "https://github.com/mastodon/mastodon", Software::Mastodon),
             ("4.5.0+glitch", "https://github.com/glitch-soc/mastodon", Software::Mastodon),
@@ -218,7 +218,7 @@ mod tests {
             ("2024.1.0.1", "", Software::Other),
             ("takahe/0.9", "", Software::Other),
         ] {
-            assert_eq!(Software::of(version, source_url), software, "{version}");
+            assert_eq!(Software::detect(version, source_url), software, "{version}");
         }
     }
 
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_narrowest_scopes_that_a_server_has_are_asked_for() {
+    fn narrowest_supported_scopes_are_requested() {
         let supported = ["profile", "read", "write:media"].map(str::to_owned);
 
         let modern = Software::Mastodon.scopes(Some(&supported));

@@ -56,7 +56,7 @@ pub(super) struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    pub(super) fn of(grant: &'a Grant, job: &'a PublishRequest<'_>) -> Self {
+    pub(super) fn new(grant: &'a Grant, job: &'a PublishRequest<'_>) -> Self {
         Self { server: &grant.server, token: &job.credentials.access_token, now: job.now }
     }
 }

@@ -273,7 +273,7 @@ async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Resu
     let (Some(found_at), Some(itself)) = (origin, itself) else {
         return Err(wrong(field, "Type the URL of your homeserver, such as https://matrix.example.org."));
     };
-    let server = said_to_be(api, &found_at).await.unwrap_or(itself);
+    let server = named_by(api, &found_at).await.unwrap_or(itself);
     let name = server.name();
     match api.is_homeserver(&server, now).await {
         Ok(true) => Ok(Home { server, found_at }),
@@ -290,7 +290,7 @@ fn advice(field: &str) -> &'static str {
 
 /// The homeserver that an origin names. An unreadable response names none, and the origin itself is
 /// checked next.
-async fn said_to_be(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
+async fn named_by(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
     let mut url = origin.url(&[".well-known", "matrix", "client"]);
     for _ in 0..=MAX_MOVES {
         match api.well_known(url).await? {

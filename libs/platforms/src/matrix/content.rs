@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_with_links_is_marked_up_and_looks_the_same() {
+    fn html_of_a_text_with_links_looks_the_same() {
         assert_eq!(html("no <b>link</b> & nothing"), None);
         let html = html("  a < b\nhttps://example.org/?a=1&b=2 \"and\" example.net.").unwrap();
         let expected = "\u{a0} a &lt; b<br><a href=\"https://example.org/?a=1&amp;b=2\">\
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_loses_its_html_first() {
+    fn too_large_message_drops_its_html_first() {
         let mut content = json!({});
         say(&mut content, &format!("https://example.org {}", "x".repeat(40_000)));
         fits(&mut content).unwrap();

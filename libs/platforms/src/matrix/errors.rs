@@ -80,14 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn old_servers_say_in_the_body_when_calls_are_accepted_again() {
+    fn retry_time_is_read_from_the_body_of_old_servers() {
         let before = Utc::now();
         let limited = answered(429, &json!({ "errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 2000 }));
         assert!(limited.retry_at.is_some_and(|it| before + TimeDelta::seconds(2) <= it));
     }
 
     #[test]
-    fn only_the_servers_word_ends_a_grant() {
+    fn only_the_homeserver_ends_a_grant() {
         assert!(matches!(not_renewed(refused(401, "M_UNKNOWN_TOKEN")), RefreshError::Gone(_)));
         for error in [refused(401, "M_USER_LOCKED"), refused(500, "M_UNKNOWN"), answered(401, &json!({}))] {
             assert!(matches!(not_renewed(error), RefreshError::Unreachable(_)));

@@ -29,7 +29,7 @@ pub(super) enum Session {
 }
 
 impl Grant {
-    pub(super) fn of(credentials: &Credentials) -> Result<Self, AttemptError> {
+    pub(super) fn load(credentials: &Credentials) -> Result<Self, AttemptError> {
         let kept = credentials.extra.as_ref().and_then(Self::read);
         kept.ok_or_else(|| AttemptError::Unauthorized {
             reason: "the stored homeserver of this account cannot be \

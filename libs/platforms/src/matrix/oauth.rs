@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn authorization_server_elsewhere_is_not_used() {
+    fn authorization_server_of_another_host_is_refused() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = HttpClients::new(AddressPolicy::PublicOnly);
         let user = UserId::parse("@alice:example.org").unwrap();

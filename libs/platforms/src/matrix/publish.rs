@@ -64,13 +64,13 @@ struct Stopped {
 impl Publish for Matrix {
     /// One file per step. An uploaded file is not visible before a message shows it.
     async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
-        let mut progress = Progress::of(job);
+        let grant = Grant::load(job.credentials)?;
+        let mut progress = Progress::load(job);
         let at = progress.files.len();
         let Some(next) = job.media.get(at) else { return Ok(Step::Ready { progress: progress.store() }) };
         let uploading = async {
             let bytes = job.files.open(next).await?;
-            self.api.upload(Device::of(&grant, job), &content::name(at, next), next, bytes, WITHIN).await
+            self.api.upload(Device::new(&grant, job), &content::name(at, next), next, bytes, WITHIN).await
         };
         let late = || CallError::of_transport(TransportError::Late, Effect::Private, ERRORS.title);
         let uploaded = Deadline::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
@@ -84,8 +84,8 @@ impl Publish for Matrix {
     }
 
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
-        let Some(passage) = Passage::of(job, &grant)? else {
+        let grant = Grant::load(job.credentials)?;
+        let Some(passage) = Passage::new(job, &grant)? else {
             return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         };
         let nothing: Vec<_> = passage.messages.iter().map(|_| None).collect();
@@ -94,7 +94,7 @@ impl Publish for Matrix {
                 let reason = "the room is encrypted, and this service cannot encrypt messages: choose another room";
                 return Err(AttemptError::Refused { reason: reason.to_owned() });
             }
-            self.send(&passage, nothing).await.map_err(|it| it.setback(passage.messages.len()))
+            self.send(&passage, nothing).await.map_err(|it| it.into_attempt_error(passage.messages.len()))
         };
         let late = || Err(CallError::of_transport(TransportError::Late, Effect::Public, ERRORS.title).into());
         let first = Deadline::begin(job.now).within(WITHIN, sending).await.unwrap_or_else(late)?;
@@ -107,12 +107,12 @@ impl Publish for Matrix {
     /// because then a message that is still in transit is the same as the repeated one; otherwise
     /// once nothing can be in transit any more.
     async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let grant = match Grant::of(job.credentials) {
+        let grant = match Grant::load(job.credentials) {
             Ok(grant) => grant,
             Err(lost) => return Resolution::Unauthorized { reason: lost.into_reason() },
         };
         // Messages that cannot be built were never sent.
-        let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::NotPublished };
+        let Ok(Some(passage)) = Passage::new(job, &grant) else { return Resolution::NotPublished };
         let asking = self.settle(&passage, job, since);
         let late = || Resolution::Pending { reason: TransportError::Late.words(ERRORS.title) };
         Deadline::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
@@ -208,7 +208,7 @@ impl Matrix {
 
 impl Stopped {
     /// The error of a post with this many messages.
-    fn setback(self, all: usize) -> AttemptError {
+    fn into_attempt_error(self, all: usize) -> AttemptError {
         let Self { error, there } = self;
         if there == 0 {
             return error.into();
@@ -221,13 +221,13 @@ impl Stopped {
 
 impl<'a> Passage<'a> {
     /// `None` if files are not uploaded yet.
-    fn of(job: &'a PublishRequest<'_>, grant: &'a Grant) -> Result<Option<Self>, AttemptError> {
-        let Progress { files } = Progress::of(job);
+    fn new(job: &'a PublishRequest<'_>, grant: &'a Grant) -> Result<Option<Self>, AttemptError> {
+        let Progress { files } = Progress::load(job);
         if files.len() != job.media.len() {
             return Ok(None);
         }
         let (room, messages) = (room(job)?, content::messages(job, &files)?);
-        Ok(Some(Self { device: Device::of(grant, job), grant, room, messages }))
+        Ok(Some(Self { device: Device::new(grant, job), grant, room, messages }))
     }
 
     /// A post whose first message is in the room.
@@ -251,7 +251,7 @@ fn is_room(named: &str) -> bool {
 }
 
 impl Progress {
-    fn of(job: &PublishRequest<'_>) -> Self {
+    fn load(job: &PublishRequest<'_>) -> Self {
         job.progress()
     }
 
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_is_named_by_its_id() {
+    fn only_room_ids_are_accepted() {
         for id in ["!abc:example.org", "!LxgUEkfHYacpQ3JQWFIRXLmd6VfQaAV0pLDTBjV4wbM"] {
             assert!(is_room(id), "{id}");
         }

@@ -87,13 +87,13 @@ impl Room {
         Ok(Some(Self { state }))
     }
 
-    fn of(&self, kind: &str) -> &Value {
+    fn content(&self, kind: &str) -> &Value {
         self.state.get(kind).unwrap_or(&Value::Null)
     }
 
     /// The content of the room's create event.
     fn creation(&self) -> &Value {
-        let it = self.of(CREATE);
+        let it = self.content(CREATE);
         if it["type"] == CREATE { &it["content"] } else { it }
     }
 
@@ -106,9 +106,9 @@ impl Room {
     /// domain, the creators of a room have unlimited power. The default level for messages is 0.
     fn lets_send(&self, id: &str, user: &UserId) -> bool {
         let user = user.as_str();
-        let levels = self.of("m.room.power_levels");
+        let levels = self.content("m.room.power_levels");
         let mut further = self.creation()["additional_creators"].as_array().into_iter().flatten();
-        let made_by = self.of(CREATE)["sender"] == user || further.any(|it| it == user);
+        let made_by = self.content(CREATE)["sender"] == user || further.any(|it| it == user);
         if made_by && !id.contains(':') {
             return true;
         }
@@ -119,8 +119,8 @@ impl Room {
 
     fn label(&self) -> Option<String> {
         let text = |it: &Value| it.as_str().map(str::to_owned).filter(|it| !it.trim().is_empty());
-        let name = text(&self.of("m.room.name")["name"]);
-        let alias = text(&self.of("m.room.canonical_alias")["alias"]);
+        let name = text(&self.content("m.room.name")["name"]);
+        let alias = text(&self.content("m.room.canonical_alias")["alias"]);
         match (name, alias) {
             (Some(name), Some(alias)) => Some(format!("{name} ({alias})")),
             (name, alias) => name.or(alias),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn space_and_upgraded_room_take_no_messages() {
+    fn space_and_upgraded_room_are_not_listed() {
         for state in [
             json!({ "tombstone": {} }),
             json!({ "create": { "type": "m.space" } }),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_named_as_people_know_it() {
+    fn room_is_listed_by_its_name_or_alias() {
         let (name, alias) = (json!({ "name": "Harbour" }), json!({ "alias": "#harbour:example.org" }));
         for (state, label) in [
             (json!({ "name": name, "canonical_alias": alias }), Some("Harbour (#harbour:example.org)")),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn list_ends_when_time_is_up_and_has_what_was_seen() {
+    async fn list_ends_at_the_timeout_with_the_rooms_so_far() {
         let (tell, told) = tokio::sync::oneshot::channel();
         let seen = stream::once(async move {
             tell.send(()).unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_room_that_fails_hides_no_other() {
+    async fn failed_room_does_not_hide_others() {
         let failed = |kind| ("!a:b".to_owned(), Err(CallError::new(kind, Effect::Read, "no")));
         let open = || ("!b:b".to_owned(), Ok(Some(room(&json!({})))));
         let list = async |rooms: Vec<_>| listed(stream::iter(rooms), 0, pending(), &user()).await.map(|it| it.len());

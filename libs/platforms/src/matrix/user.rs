@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_is_named_with_their_domain() {
+    fn user_id_needs_a_domain() {
         for (id, domain) in [
             ("@alice:example.org", "example.org"),
             ("@Old Name:example.org", ""),
@@ -196,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_is_asked_without_the_port_of_its_other_server() {
+    fn origin_of_a_domain_has_no_port() {
         let user = UserId::parse("@alice:example.org:8448").unwrap();
         assert_eq!(user.origin().unwrap().to_string(), "https://example.org/");
         assert_eq!(user.itself().unwrap().to_string(), "https://example.org:8448/");
     }
 
     #[test]
-    fn a_homeserver_is_named_by_its_address_or_its_domain() {
+    fn homeserver_is_parsed_from_url_or_domain() {
         for (typed, read) in [
             ("Example.org", "https://example.org/"),
             ("example.org:8443", "https://example.org:8443/"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_an_address_leads_nowhere_else() {
+    fn path_segments_are_encoded_in_urls() {
         let server = Homeserver::parse("https://example.org/matrix/").unwrap();
         let url = server.url(&["_matrix", "client", "v3", "rooms", "!a/../b?c#d%:e", "send"]);
         assert_eq!(url.as_str(), "https://example.org/matrix/_matrix/client/v3/rooms/!a%2F..%2Fb%3Fc%23d%25:e/send");

@@ -61,7 +61,7 @@ pub(super) struct Bot<'a> {
 }
 
 impl<'a> Bot<'a> {
-    pub(super) fn of(job: &'a PublishRequest<'_>) -> Self {
+    pub(super) fn new(job: &'a PublishRequest<'_>) -> Self {
         Self { token: &job.credentials.access_token, now: job.now }
     }
 

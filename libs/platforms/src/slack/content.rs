@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_is_a_command() {
+    fn text_contains_no_commands() {
         for (text, expected) in [
             ("<!channel> & <@U1>", "&lt;!channel&gt; &amp; &lt;@U1&gt;"),
             ("&amp;", "&amp;amp;"),
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_as_long_as_it_is_written() {
+    fn text_length_counts_entities() {
         assert!(written(&"x".repeat(4_000)).is_ok());
         assert!(written(&"<".repeat(1_000)).is_ok());
         for long in ["x".repeat(4_001), "<".repeat(1_001)] {

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::kit::Effect;
 
-    fn setback(effect: Effect, status: u16, code: &str) -> AttemptError {
+    fn attempt_error(effect: Effect, status: u16, code: &str) -> AttemptError {
         let body = json!({"ok": false, "error": code}).to_string();
         let status = StatusCode::from_u16(status).unwrap();
         ERRORS.classify(effect, status, &HeaderMap::new(), body.as_bytes(), noon()).into()
@@ -125,22 +125,22 @@ mod tests {
             (&["not_in_channel", "is_archived", "msg_too_long", "restricted_action", "invalid_blocks"], "Refused"),
         ] {
             for code in codes {
-                let said = format!("{:?}", setback(Effect::Public, 200, code));
+                let said = format!("{:?}", attempt_error(Effect::Public, 200, code));
                 assert!(said.starts_with(outcome), "{code}: {said}");
             }
         }
         for code in INTERNAL {
-            assert!(matches!(setback(Effect::Private, 200, code), AttemptError::RetryLater { .. }), "{code}");
+            assert!(matches!(attempt_error(Effect::Private, 200, code), AttemptError::RetryLater { .. }), "{code}");
         }
         for code in ["service_unavailable", "invalid_auth"] {
-            let outage = setback(Effect::Public, 503, code);
+            let outage = attempt_error(Effect::Public, 503, code);
             assert!(matches!(outage, AttemptError::Unknown { may_still_run: true, .. }), "{code}: {outage:?}");
         }
     }
 
     #[test]
     fn user_message_says_what_to_do() {
-        let message = |code: &str| setback(Effect::Public, 200, code).into_reason();
+        let message = |code: &str| attempt_error(Effect::Public, 200, code).into_reason();
         assert!(message("not_in_channel").contains("invite it with /invite"));
         assert_eq!(message("invalid_blocks"), "Slack gave no reason (invalid_blocks)");
         assert_eq!(message("xoxb-secret <b>"), "Slack gave no reason (an unknown error)");

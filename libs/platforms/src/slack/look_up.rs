@@ -22,25 +22,25 @@ const MAX_PAGES: usize = 5;
 pub(super) async fn resolve(api: &Api, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a channel or one of its files, the call was never made.
     let Ok(channel) = channel(job) else { return Resolution::NotPublished };
-    let progress = Progress::of(job);
+    let progress = Progress::load(job);
     if progress.files.len() != job.media.len() {
         return Resolution::NotPublished;
     }
     match progress.files.first() {
-        Some(file) => of_files(api, job, channel, (file, &progress)).await,
-        None => of_message(api, job, channel, since).await,
+        Some(file) => look_up_files(api, job, channel, (file, &progress)).await,
+        None => look_up_message(api, job, channel, since).await,
     }
 }
 
 /// Slack does not know files that were uploaded but not shared. A file that is known but not in the
 /// channel will still appear, or is lost.
-async fn of_files(
+async fn look_up_files(
     api: &Api,
     job: &PublishRequest<'_>,
     channel: &str,
     (first, progress): (&str, &Progress),
 ) -> Resolution {
-    match api.sharing(Bot::of(job), first, channel).await {
+    match api.sharing(Bot::new(job), first, channel).await {
         Ok(Sharing::Shared { ts }) => {
             let at = at(&ts).unwrap_or(job.now);
             Resolution::Found(Published::new(first.to_owned(), at).with_url(link(job, channel, &ts)))
@@ -64,7 +64,7 @@ async fn of_files(
 /// another call. The first file is deleted last, because look-ups ask for it.
 async fn withdrawn(api: &Api, job: &PublishRequest<'_>, progress: &Progress) -> Resolution {
     for file in progress.files.iter().rev() {
-        match api.delete(Bot::of(job), file).await {
+        match api.delete(Bot::new(job), file).await {
             Ok(()) => {}
             Err(error) if is_of_no_file(&error) => {}
             Err(error) => return error.with_message(|it| format!("{}: {it}", super::NOT_SHOWN_YET)).resolution(),
@@ -80,11 +80,11 @@ async fn withdrawn(api: &Api, job: &PublishRequest<'_>, progress: &Progress) -> 
 }
 
 /// Reads the messages of the channel around the time of the calls.
-async fn of_message(api: &Api, job: &PublishRequest<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
+async fn look_up_message(api: &Api, job: &PublishRequest<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
     let around = (since - CLOCKS_DIFFER, job.called_at + CLOCKS_DIFFER);
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
-        let page = match api.history(Bot::of(job), channel, around, cursor.as_deref()).await {
+        let page = match api.history(Bot::new(job), channel, around, cursor.as_deref()).await {
             Ok(page) => page,
             Err(error) => return error.resolution(),
         };

@@ -78,7 +78,7 @@ pub(super) struct Bot<'a> {
 }
 
 impl<'a> Bot<'a> {
-    pub(super) fn of(job: &PublishRequest<'a>) -> Self {
+    pub(super) fn new(job: &PublishRequest<'a>) -> Self {
         Self { token: &job.credentials.access_token, now: job.now }
     }
 }
@@ -189,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    fn setback(status: u16, description: &str) -> AttemptError {
+    fn attempt_error(status: u16, description: &str) -> AttemptError {
         let body = json!({"ok": false, "error_code": status, "description": description});
         let status = StatusCode::from_u16(status).unwrap();
         ERRORS.classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon()).into()
@@ -206,7 +206,7 @@ mod tests {
             (400, "Bad Request: CHAT_WRITE_FORBIDDEN"),
             (400, "Bad Request: group chat was upgraded to a supergroup chat"),
         ] {
-            assert!(matches!(setback(status, description), AttemptError::Unauthorized { .. }), "{description}");
+            assert!(matches!(attempt_error(status, description), AttemptError::Unauthorized { .. }), "{description}");
         }
         for (status, description) in [
             (400, "Bad Request: message is too long"),
@@ -215,12 +215,12 @@ mod tests {
             (400, "Bad Request: not enough rights to send videos to the chat"),
             (413, "Request Entity Too Large"),
         ] {
-            assert!(matches!(setback(status, description), AttemptError::Refused { .. }), "{description}");
+            assert!(matches!(attempt_error(status, description), AttemptError::Refused { .. }), "{description}");
         }
         let album = "Bad Request: failed to send message #2 with the error message \"CHAT_WRITE_FORBIDDEN\"";
-        assert!(matches!(setback(400, album), AttemptError::Unknown { may_still_run: false, .. }));
+        assert!(matches!(attempt_error(400, album), AttemptError::Unknown { may_still_run: false, .. }));
         assert!(matches!(
-            setback(500, "Internal Server Error: restart"),
+            attempt_error(500, "Internal Server Error: restart"),
             AttemptError::Unknown { may_still_run: true, .. }
         ));
     }

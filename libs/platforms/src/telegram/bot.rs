@@ -39,7 +39,7 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    pub(super) fn of(credentials: &Credentials) -> Result<Self, AttemptError> {
+    pub(super) fn load(credentials: &Credentials) -> Result<Self, AttemptError> {
         let kept = credentials.extra.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
         kept.ok_or_else(|| AttemptError::Unauthorized {
             reason: "the stored chat of this connection cannot be read; \
@@ -48,7 +48,7 @@ impl Chat {
         })
     }
 
-    pub(super) fn kept_with(self, credentials: Credentials) -> Credentials {
+    pub(super) fn store_with(self, credentials: Credentials) -> Credentials {
         Credentials { extra: Some(json!(self).to_string().into()), ..credentials }
     }
 }
@@ -109,7 +109,7 @@ pub(super) async fn connect(
     if let Some(why) = must_not_post(&found, &member) {
         return Err(wrong(CHAT, why));
     }
-    Ok((profile_of(found), Chat { id }.kept_with(Credentials::new(token))))
+    Ok((profile_of(found), Chat { id }.store_with(Credentials::new(token))))
 }
 
 /// The statuses of calls whose chat does not exist, or is closed to the bot.

@@ -85,7 +85,7 @@ impl<'a> Message<'a> {
 }
 
 /// The message for the chat with this id.
-pub(super) async fn of<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Message<'a>, CallError> {
+pub(super) async fn build<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Message<'a>, CallError> {
     let mut fields = Map::new();
     fields.insert("chat_id".to_owned(), json!(chat));
     let mut set = |name: &str, value: Option<Value>| {

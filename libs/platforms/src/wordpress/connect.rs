@@ -258,7 +258,7 @@ impl Connect for Wordpress {
 
     /// Deletes the application password. One that no longer exists counts as deleted.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let grant = Grant::of(credentials)?;
+        let grant = Grant::load(credentials)?;
         match self.end(&grant, grant.caller(credentials, now)).await {
             Ok(true) => Ok(()),
             Ok(false) => {

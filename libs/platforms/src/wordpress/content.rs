@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_is_the_title_where_nothing_is_lost_by_it() {
+    fn first_line_is_the_title_if_nothing_is_lost() {
         let long = "word ".repeat(40);
         let cut = format!("{}…", "word ".repeat(20).trim_end());
         for (text, title, below) in [
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_written_in_paragraphs_with_links_and_nothing_else() {
+    fn text_becomes_paragraphs_with_links() {
         let text = " one\r\ntwo (https://example.com/?a=1&b=2)\n\n\n[gallery] <b>\"x\"</b>\n";
         let written = blocks(text, std::iter::empty());
         assert_eq!(
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_described_in_the_words_that_were_given() {
+    fn picture_has_its_alternative_text() {
         let file = Attachment { alt_text: Some(AltText::parse("\"Zoë\" &\r\ncrew").unwrap()), ..an_attachment(1) };
         let written = blocks("", std::iter::once(Shown { id: 7, url: "https://example.com/a.png", file: &file }));
         assert_eq!(

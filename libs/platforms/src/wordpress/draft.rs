@@ -60,7 +60,7 @@ impl Drafting<'_> {
     /// Takes the next step. Each step may be repeated: it looks for its result first.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
         let job = self.job;
-        let mut progress = Progress::of(job);
+        let mut progress = Progress::load(job);
         let taken = Deadline::begin(job.now).within(WITHIN, self.further(&mut progress)).await;
         let late = || Err(CallError::of_transport(TransportError::Late, Effect::Private, ERRORS.title).into());
         match taken.unwrap_or_else(late) {
@@ -70,7 +70,7 @@ impl Drafting<'_> {
                 self.discard(&progress).await;
                 Err(refused)
             }
-            Err(setback) => Err(setback),
+            Err(attempt_error) => Err(attempt_error),
         }
     }
 
@@ -168,7 +168,7 @@ impl Drafting<'_> {
 
 impl Progress {
     /// The stored state.
-    pub(super) fn of(job: &PublishRequest<'_>) -> Self {
+    pub(super) fn load(job: &PublishRequest<'_>) -> Self {
         job.progress()
     }
 

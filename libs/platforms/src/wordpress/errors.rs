@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_that_are_not_listed_tell_of_the_password() {
+    fn unlisted_drafts_mean_a_lost_password() {
         let of = |details: &Value| {
             let data = json!({ "status": 400, "params": { "status": "Status is forbidden." }, "details": details });
             answered(400, &json!({ "code": "rest_invalid_param", "message": "Invalid", "data": data })).kind
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn json_of_others_says_nothing_of_the_account() {
+    fn json_of_an_intermediary_does_not_end_the_connection() {
         for body in [json!({ "code": 401, "message": "Unauthorized" }), json!({ "code": "blocked", "message": "No." })]
         {
             let error = answered(401, &body);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn user_reads_words_and_no_tags() {
+    fn user_message_has_no_html_tags() {
         let body = json!({
             "code": "rest_no_route", "message": "<p>No <a href='x'>route</a> &amp; more.</p>", "data": { "status": 404 },
         });

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_found_in_what_is_printed_around_it() {
+    fn json_is_found_inside_other_output() {
         for (body, json) in [
             ("{\"id\":7}", "{\"id\":7}"),
             ("\u{feff} \r\n[ {\"id\":7}]\n", "[ {\"id\":7}]"),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_brackets_of_other_text_are_tried() {
+    fn number_of_tried_brackets_is_bounded() {
         let behind = |count: usize| format!("{}{{\"id\":7}}", "{\"a\" x".repeat(count));
         assert_eq!(within(&behind(MAX_TRIES - 1)), "{\"id\":7}");
         assert_eq!(within(&behind(MAX_TRIES)), "");

@@ -18,7 +18,7 @@ const SETTLES: TimeDelta = TimeDelta::seconds(90);
 #[async_trait::async_trait]
 impl Publish for Wordpress {
     async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
+        let grant = Grant::load(job.credentials)?;
         let caller = grant.caller(job.credentials, job.now);
         Drafting { api: &self.api, caller, job }.step().await
     }
@@ -26,9 +26,9 @@ impl Publish for Wordpress {
     /// One call sets the draft's status and its slug. WordPress derives an empty slug from the
     /// title.
     async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
+        let grant = Grant::load(job.credentials)?;
         let caller = grant.caller(job.credentials, job.now);
-        let progress = Progress::of(job);
+        let progress = Progress::load(job);
         let Some(draft) = progress.draft.filter(|_| progress.is_whole) else {
             return Err(stale("its draft is incomplete"));
         };
@@ -39,18 +39,18 @@ impl Publish for Wordpress {
                 Drafting { api: &self.api, caller, job }.discard(&progress).await;
                 Err(refused)
             }
-            Err(setback) => Err(setback),
+            Err(attempt_error) => Err(attempt_error),
         }
     }
 
     /// Reads the post. Its slug is our mark until the publish call takes effect.
     async fn look_up(&self, job: &PublishRequest<'_>, _: DateTime<Utc>) -> Resolution {
-        let grant = match Grant::of(job.credentials) {
+        let grant = match Grant::load(job.credentials) {
             Ok(grant) => grant,
             Err(unreadable) => return Resolution::Unauthorized { reason: unreadable.to_string() },
         };
         // Without a draft, the call was never made.
-        let progress = Progress::of(job);
+        let progress = Progress::load(job);
         let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return Resolution::NotPublished };
         let post = match self.api.post(grant.caller(job.credentials, job.now), draft).await {
             Ok(post) => post,
@@ -65,7 +65,7 @@ impl Publish for Wordpress {
         }
         match published(job, &post) {
             Ok(published) => Resolution::Found(published),
-            Err(setback) => Resolution::Refused { reason: setback.into_reason() },
+            Err(attempt_error) => Resolution::Refused { reason: attempt_error.into_reason() },
         }
     }
 

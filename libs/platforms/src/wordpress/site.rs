@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_site_is_found_in_what_people_type() {
+    fn site_is_parsed_from_typed_text() {
         for (typed, address) in [
             ("blog.example.com", "https://blog.example.com/"),
             (" Example.com/blog ", "https://example.com/blog/"),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_have_addresses_with_and_without_permalinks() {
+    fn api_urls_work_with_and_without_permalinks() {
         let route = |root: &str| String::from(Root::at(Url::parse(root).unwrap()).route("wp/v2/posts/7"));
         for (root, address) in [
             ("https://example.com/wp-json/", "https://example.com/wp-json/wp/v2/posts/7"),

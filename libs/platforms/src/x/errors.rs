@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_that_is_used_up_says_when_it_begins_anew() {
+    fn rate_limit_has_its_reset_time() {
         let retry_at = |pairs: &[(&'static str, &str)]| {
             let headers = pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
             classify(&ERRORS, 429, &headers, "{}").retry_at

@@ -86,7 +86,7 @@ impl OwnApp {
     }
 
     /// The app that an account was connected with; `None` if it is the operator's.
-    pub(super) fn of(credentials: &Credentials) -> Option<Self> {
+    pub(super) fn load(credentials: &Credentials) -> Option<Self> {
         credentials.extra.as_ref().map(Self::read)
     }
 

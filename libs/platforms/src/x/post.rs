@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_post_is_found_by_its_address() {
+    fn post_id_is_parsed_from_its_url() {
         for url in [
             "https://x.com/XDevelopers/status/1460323737035677698",
             "https://twitter.com/a/status/1460323737035677698/?s=20",

@@ -177,7 +177,7 @@ impl PublishAdapter for X {
         let form = form.file(("media", "media"), file.mime_type(), range.end - range.start, bytes);
         let call = self.upload_call(job, &[&state.id, "append"]).timeout(FILE_TIMEOUT).multipart(form);
         // The description has a response body, X's own playground has none.
-        call.done().await.map_err(|it| of_upload(it, job)).map(|()| String::new())
+        call.done().await.map_err(|it| upload_error(it, job)).map(|()| String::new())
     }
 
     async fn finish_upload(
@@ -221,7 +221,7 @@ impl PublishAdapter for X {
         if let (UploadStep::Uploaded(media), Some(words)) = (&step, alt_text(file)) {
             let body = json!({ "id": media.id, "metadata": { "alt_text": { "text": words.as_str() } } });
             let call = self.api(job.credentials).post(Auth::post(job), &["2", "media", "metadata"]);
-            call.effect(Effect::Private).json(&body).done().await.map_err(|it| of_upload(it, job))?;
+            call.effect(Effect::Private).json(&body).done().await.map_err(|it| upload_error(it, job))?;
         }
         Ok(step)
     }
@@ -306,7 +306,7 @@ impl X {
     }
 
     async fn media(&self, job: &PublishRequest<'_>, call: Call) -> Result<MediaResponse, CallError> {
-        let Data { data: media } = call.read::<Data<MediaResponse>>().await.map_err(|it| of_upload(it, job))?;
+        let Data { data: media } = call.read::<Data<MediaResponse>>().await.map_err(|it| upload_error(it, job))?;
         if is_id(&media.id) { Ok(media) } else { Err(CallError::unreadable(TITLE, Effect::Private)) }
     }
 
@@ -372,7 +372,7 @@ fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Me
 }
 
 /// With 404, X no longer knows the upload, so the file is uploaded again.
-fn of_upload(error: CallError, job: &PublishRequest<'_>) -> CallError {
+fn upload_error(error: CallError, job: &PublishRequest<'_>) -> CallError {
     let mut error = timed(error, job);
     if error.is_status(StatusCode::NOT_FOUND) {
         error.kind = ErrorKind::PreparationExpired;

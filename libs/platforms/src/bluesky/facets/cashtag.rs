@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cashtag_is_a_short_name_behind_its_sign() {
+    fn cashtag_is_a_dollar_sign_and_a_short_symbol() {
         let of = |it: &'static str| (it, it.to_ascii_uppercase());
         for (text, found) in [
             ("$AAPL", vec![of("$AAPL")]),

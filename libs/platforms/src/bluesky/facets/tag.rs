@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_a_word_behind_its_mark() {
+    fn tag_is_a_hash_sign_and_a_word() {
         assert_eq!(tags("#one #two_three, #four!"), ["one", "two_three", "four"]);
         assert_eq!(tags("＃日本語。 #тег… #وسم؟"), ["日本語", "тег", "وسم"]);
         assert_eq!(tags("#C++ #2026goals #🎉"), ["C++", "2026goals", "🎉"]);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_no_tag() {
+    fn too_long_word_is_no_tag() {
         assert_eq!(tags(&format!("#{}", "a".repeat(64))).len(), 1);
         assert_eq!(tags(&format!("#{}", "a".repeat(65))).len(), 0);
         // One grapheme of many bytes.

@@ -63,7 +63,7 @@ impl VideoJob {
     }
 
     /// The job that a response names.
-    pub(super) fn of(reply: &Reply, now: DateTime<Utc>) -> Option<Self> {
+    pub(super) fn from_reply(reply: &Reply, now: DateTime<Utc>) -> Option<Self> {
         Self::named(status(reply)?.job_id, now)
     }
 

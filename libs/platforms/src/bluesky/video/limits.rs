@@ -96,23 +96,26 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_waited_for_and_an_unconfirmed_address_is_told() {
+    fn daily_limit_retries_and_unconfirmed_email_is_refused() {
         assert_eq!(checked(json!({"canUpload": true})), Ok(()));
         assert_eq!(checked(json!({"canUpload": true, "remainingDailyVideos": 1, "remainingDailyBytes": 1000})), Ok(()));
         for used_up in [
             json!({"canUpload": false, "remainingDailyVideos": 0, "message": "User has exceeded daily upload videos limit"}),
             json!({"canUpload": true, "remainingDailyVideos": 3, "remainingDailyBytes": 999}),
         ] {
-            let setback = checked(used_up).unwrap_err();
-            let AttemptError::RetryLater { retry_at, reason } = setback else { panic!("{setback:?}") };
+            let attempt_error = checked(used_up).unwrap_err();
+            let AttemptError::RetryLater { retry_at, reason } = attempt_error else { panic!("{attempt_error:?}") };
             assert_eq!(retry_at, Some(noon() + TimeDelta::hours(1)));
             assert!(reason.ends_with(". The limit resets within a day"), "{reason}");
         }
         let unconfirmed = json!({
             "canUpload": false, "error": "unconfirmed_email", "message": "Confirm your email address to upload videos",
         });
-        let setback = checked(unconfirmed).unwrap_err();
-        assert!(matches!(&setback, AttemptError::Refused { reason } if reason.contains("settings")), "{setback:?}");
+        let attempt_error = checked(unconfirmed).unwrap_err();
+        assert!(
+            matches!(&attempt_error, AttemptError::Refused { reason } if reason.contains("settings")),
+            "{attempt_error:?}"
+        );
         let unclear = checked(json!({"canUpload": false, "error": "paused"})).unwrap_err();
         assert!(matches!(unclear, AttemptError::RetryLater { retry_at: None, .. }), "{unclear:?}");
     }

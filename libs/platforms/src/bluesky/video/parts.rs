@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_cuts_the_whole_file_and_nothing_else() {
+    fn plan_covers_exactly_the_file() {
         let plan = |part_size_bytes, part_count| Plan { job_id: "j".to_owned(), part_size_bytes, part_count };
         assert!(plan(8, 3).fits(20) && plan(20, 1).fits(20) && plan(8, 3).fits(24));
         assert!(!plan(8, 2).fits(20) && !plan(8, 4).fits(20) && !plan(0, 3).fits(20) && !plan(1, 20_000).fits(20_000));

@@ -163,7 +163,7 @@ impl Api {
         let status = response.status();
         if status.is_redirection() {
             let location = response.headers().get(http::header::LOCATION).and_then(|it| it.to_str().ok());
-            let other = location.and_then(|it| url.join(it).ok()).and_then(|it| Server::of(&it));
+            let other = location.and_then(|it| url.join(it).ok()).and_then(|it| Server::from_url(&it));
             return Ok(other.filter(|it| it != server).map_or(Public::Nothing, Public::Moved));
         }
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_says_where_its_oauth_is_and_not_elsewhere() {
+    fn oauth_endpoints_on_another_server_are_refused() {
         let server = Server::named("https://harbour.example").unwrap();
 
         let found = metadata("https://harbour.example/oauth/token").endpoints(&server).unwrap();

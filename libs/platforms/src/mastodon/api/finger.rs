@@ -83,7 +83,7 @@ impl Api {
         for _ in 0..=REDIRECTS {
             let response = self.send(&url, Method::GET, |it| it.timeout(SHORT)).await.ok()?;
             if !response.status().is_redirection() {
-                return Some((Server::of(&url)?, response));
+                return Some((Server::from_url(&url)?, response));
             }
             url = url.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()?;
         }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_of_web_finger_is_found_in_host_meta() {
+    fn webfinger_template_is_found_in_host_meta() {
         let address = Some("https://social.example/.well-known/webfinger?resource={uri}&x=1".to_owned());
         for xml in [
             r#"<?xml version="1.0"?><XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">

@@ -77,12 +77,12 @@ mod tests {
     use crate::matrix::errors::is_gone;
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("matrix"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_the_specification_says() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("matrix").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let (headers, now) = (recording.headers(), noon());
             let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);

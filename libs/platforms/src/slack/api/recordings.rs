@@ -61,12 +61,12 @@ mod tests {
     use crate::kit::ErrorKind;
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("slack"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_slack_says() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("slack").into_iter().filter(|(_, it)| is_error(it)) {
             let (headers, now) = (recording.headers(), noon());
             let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);

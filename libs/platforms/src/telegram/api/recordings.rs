@@ -45,12 +45,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("telegram"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_telegram_says() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("telegram").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let (headers, now) = (recording.headers(), noon());
             let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
