@@ -201,8 +201,14 @@ impl Bluesky {
         ConnectFlows { http, nonces, directory, vault, appview, any_video: *any_video }
     }
 
-    fn pds<'a>(&'a self, session: &'a Session, job: &'a PublishRequest<'_>) -> Pds<'a> {
-        Pds { http: &self.http, nonces: &self.nonces, session, token: &job.credentials.access_token, now: job.now }
+    fn pds<'a>(&'a self, session: &'a Session, request: &'a PublishRequest<'_>) -> Pds<'a> {
+        Pds {
+            http: &self.http,
+            nonces: &self.nonces,
+            session,
+            token: &request.credentials.access_token,
+            now: request.now,
+        }
     }
 
     fn authorization<'a>(&'a self, grant: &'a Grant, now: DateTime<Utc>) -> Authorization<'a> {
@@ -238,10 +244,10 @@ impl Bluesky {
     }
 
     /// Looks up the post. An attempt with an earlier preparation had the same key and text.
-    async fn look_up(&self, job: &PublishRequest<'_>, session: &Session) -> LookUp {
-        let made = Progress::load(job).post;
-        let text = made.as_ref().map_or_else(|| RichText::new(job.text).text, |it| it.text().to_owned());
-        let rkey = made.map_or_else(|| record_key(job.publish_at, job.reference), |it| it.rkey);
+    async fn look_up(&self, request: &PublishRequest<'_>, session: &Session) -> LookUp {
+        let made = Progress::load(request).post;
+        let text = made.as_ref().map_or_else(|| RichText::new(request.text).text, |it| it.text().to_owned());
+        let rkey = made.map_or_else(|| record_key(request.publish_at, request.reference), |it| it.rkey);
         record::look_up(&self.http, (&session.pds, session.did.as_str()), &rkey, &text).await
     }
 }
@@ -345,33 +351,33 @@ impl Connect for Bluesky {
 
 #[async_trait::async_trait]
 impl Publish for Bluesky {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let session = Session::load(job.credentials)?;
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let session = Session::load(request.credentials)?;
         let uses_service = self.any_video || is_of_bluesky(&session.pds);
         let preparation = Preparation {
             directory: &self.directory,
-            pds: self.pds(&session, job),
+            pds: self.pds(&session, request),
             video_service: uses_service.then_some(&self.video_service),
         };
-        preparation.step(job).await
+        preparation.step(request).await
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let session = Session::load(job.credentials)?;
-        let Some(post) = Progress::load(job).post else {
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let session = Session::load(request.credentials)?;
+        let Some(post) = Progress::load(request).post else {
             return Err(AttemptError::PreparationExpired { reason: "what was prepared is gone".to_owned() });
         };
-        if !job.doubted && post.is_late(job.now) {
+        if !request.doubted && post.is_late(request.now) {
             return Err(AttemptError::PreparationExpired {
                 reason: "the post is late and receives the current time".to_owned(),
             });
         }
-        let published = |uri| Ok(public_at(uri, job.now));
-        match record::put(&self.pds(&session, job), &post).await? {
+        let published = |uri| Ok(public_at(uri, request.now));
+        match record::put(&self.pds(&session, request), &post).await? {
             Stored::At(uri) => published(uri),
             // Probably our own record with other content: an earlier attempt took effect, the post
             // was prepared again, and the page that it links had changed in between.
-            Stored::Taken => match self.look_up(job, &session).await {
+            Stored::Taken => match self.look_up(request, &session).await {
                 LookUp::Ours(uri) => published(uri),
                 LookUp::Another => Err(AttemptError::Refused { reason: TAKEN.to_owned() }),
                 LookUp::Nothing | LookUp::Unclear(_) => {
@@ -381,13 +387,13 @@ impl Publish for Bluesky {
         }
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, _since: DateTime<Utc>) -> Resolution {
-        let session = match Session::load(job.credentials) {
+    async fn look_up(&self, request: &PublishRequest<'_>, _since: DateTime<Utc>) -> Resolution {
+        let session = match Session::load(request.credentials) {
             Ok(session) => session,
             Err(unreadable) => return Resolution::Pending { reason: unreadable.to_string() },
         };
-        match self.look_up(job, &session).await {
-            LookUp::Ours(uri) => Resolution::Found(public_at(uri, job.now)),
+        match self.look_up(request, &session).await {
+            LookUp::Ours(uri) => Resolution::Found(public_at(uri, request.now)),
             LookUp::Nothing => Resolution::NotPublished,
             LookUp::Another => Resolution::NotFound,
             LookUp::Unclear(reason) => Resolution::Pending { reason },

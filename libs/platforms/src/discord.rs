@@ -288,25 +288,25 @@ impl Connect for Discord {
 
 #[async_trait::async_trait]
 impl Publish for Discord {
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        if let Some(server) = Server::load(job.credentials) {
-            return publishing::publish(self.bot(job.now)?, server, job).await;
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        if let Some(server) = Server::load(request.credentials) {
+            return publishing::publish(self.bot(request.now)?, server, request).await;
         }
-        if job.options.text(CHANNEL).is_some() {
+        if request.options.text(CHANNEL).is_some() {
             let reason = "option channel: the connected webhook posts in one channel only; leave this option out";
             return Err(AttemptError::Refused { reason: reason.to_owned() });
         }
-        let (key, kept) = webhook::load(job.credentials)?;
-        let sending = self.api.send(&key, message::by_webhook(job), WITHIN, job.now);
+        let (key, kept) = webhook::load(request.credentials)?;
+        let sending = self.api.send(&key, message::by_webhook(request), WITHIN, request.now);
         let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
-        let sent = Deadline::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
+        let sent = Deadline::begin(request.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
         let link = kept.guild.map(|it| format!("https://discord.com/channels/{it}/{}/{}", sent.channel_id, sent.id));
-        Ok(Published::new(sent.id.to_string(), job.now).with_url(link))
+        Ok(Published::new(sent.id.to_string(), request.now).with_url(link))
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        match (Server::load(job.credentials), self.bot(job.now)) {
-            (Some(server), Ok(bot)) => publishing::resolve(bot, server, job, since).await,
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        match (Server::load(request.credentials), self.bot(request.now)) {
+            (Some(server), Ok(bot)) => publishing::resolve(bot, server, request, since).await,
             (Some(_), Err(attempt_error)) => Resolution::Pending { reason: attempt_error.into_reason() },
             (None, _) => {
                 Resolution::Undeterminable { advice: "A webhook cannot read the messages of its channel.".to_owned() }

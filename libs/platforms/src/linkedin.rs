@@ -136,7 +136,7 @@ const PROCESSING: TimeDelta = TimeDelta::seconds(3);
 const ARTICLE: &str = "article";
 
 /// How long a publish call that was cut off may still take effect, and appear in lists.
-const SETTLES: TimeDelta = TimeDelta::seconds(90);
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -280,7 +280,7 @@ fn link(name: &str) -> String {
 #[async_trait::async_trait]
 impl PublishAdapter for LinkedIn {
     const TITLE: &'static str = TITLE;
-    const SETTLE_TIME: TimeDelta = SETTLES;
+    const SETTLE_TIME: TimeDelta = SETTLE_TIME;
     const COMMENT_OPTION: Option<&'static str> = Some(FIRST_COMMENT);
     /// Users assign roles and scopes, so a list that is forbidden stays forbidden until they do.
     const FORBIDDEN_LIST_IS_FINAL: bool = true;
@@ -296,66 +296,66 @@ impl PublishAdapter for LinkedIn {
         }
     }
 
-    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
+    async fn upload(&self, request: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
         if file.is_video() {
-            return video::begin(&self.api, job, file).await.map_err(|it| timed(it, job));
+            return video::begin(&self.api, request, file).await.map_err(|it| timed(it, request));
         }
-        let contents = (file.size_bytes(), file.open(job).await?);
-        let uploaded = self.api.upload_image(Auth::post(job), &job.profile.account_id, contents, UPLOAD).await;
-        uploaded.map(UploadStep::Uploaded).map_err(|it| timed(it, job))
+        let contents = (file.size_bytes(), file.open(request).await?);
+        let uploaded = self.api.upload_image(Auth::post(request), &request.profile.account_id, contents, UPLOAD).await;
+        uploaded.map(UploadStep::Uploaded).map_err(|it| timed(it, request))
     }
 
     async fn send_part(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
         part: Part,
     ) -> Result<String, CallError> {
-        video::send(&self.api, job, state, part).await
+        video::send(&self.api, request, state, part).await
     }
 
     async fn finish_upload(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
-        video::finish(&self.api, job, state).await.map_err(|it| timed(it, job))
+        video::finish(&self.api, request, state).await.map_err(|it| timed(it, request))
     }
 
     async fn upload_status(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
-        video::status(&self.api, job, state).await.map_err(|it| timed(it, job))
+        video::status(&self.api, request, state).await.map_err(|it| timed(it, request))
     }
 
-    async fn prepare_post(&self, job: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
-        if !job.media.is_empty() {
+    async fn prepare_post(&self, request: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
+        if !request.media.is_empty() {
             return Ok((json!({}), PROCESSING));
         }
-        let Some(article) = article::find(&self.api, job).await else { return Ok((json!({}), TimeDelta::zero())) };
+        let Some(article) = article::find(&self.api, request).await else { return Ok((json!({}), TimeDelta::zero())) };
         let processing = if article.thumbnail.is_some() { PROCESSING } else { TimeDelta::zero() };
         Ok((json!({ ARTICLE: article }), processing))
     }
 
     async fn create_post(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Published, CallError> {
-        let post = post::body(job, prepared)?;
-        match self.api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
-            Ok(urn) => Ok(look_up::published(urn, job.now)),
-            Err(error) => look_up::made_before(job, error).await.map_err(|it| timed(it, job)),
+        let post = post::body(request, prepared)?;
+        match self.api.create_post(Auth::post(request), &request.profile.account_id, &post).await {
+            Ok(urn) => Ok(look_up::published(urn, request.now)),
+            Err(error) => look_up::made_before(request, error).await.map_err(|it| timed(it, request)),
         }
     }
 
-    fn look_up_method(&self, job: &PublishRequest<'_>) -> LookUpMethod {
-        if is_page(job.profile) {
+    fn look_up_method(&self, request: &PublishRequest<'_>) -> LookUpMethod {
+        if is_page(request.profile) {
             LookUpMethod::List { snapshot: true }
         } else {
             LookUpMethod::None { advice: look_up::OF_A_MEMBER.to_owned() }
@@ -364,33 +364,33 @@ impl PublishAdapter for LinkedIn {
 
     async fn list_posts(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
-        look_up::page(&self.api, job, page).await.map_err(|it| timed(it, job))
+        look_up::page(&self.api, request, page).await.map_err(|it| timed(it, request))
     }
 
-    fn compare(&self, job: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
-        look_up::compare(job, prepared, listed)
+    fn compare(&self, request: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
+        look_up::compare(request, prepared, listed)
     }
 
     async fn without_look_up(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
         _: DateTime<Utc>,
         advice: String,
     ) -> Resolution {
         if self.replay {
-            replay::once(&self.api, job, prepared, advice).await
+            replay::once(&self.api, request, prepared, advice).await
         } else {
             Resolution::Undeterminable { advice }
         }
     }
 
-    async fn comment(&self, job: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
-        let (actor, post) = (&job.profile.account_id, &published.platform_post_id);
-        self.api.comment(Auth::account(job.credentials, job.now), (actor, post), text).await
+    async fn comment(&self, request: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+        let (actor, post) = (&request.profile.account_id, &published.platform_post_id);
+        self.api.comment(Auth::account(request.credentials, request.now), (actor, post), text).await
     }
 }

@@ -104,7 +104,7 @@ const MAX_FILE_BYTES: u64 = 100_000_000;
 const MAX_FILES: u32 = 10;
 
 /// The timeout of a refresh: the tokens of a later response would be lost.
-const REFRESH_WITHIN: Duration = Duration::from_secs(28);
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(28);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -172,7 +172,7 @@ impl Platform for Matrix {
             return client.oauth(&self.api.http).refresh(old, now).await;
         }
         let token = old.refresh_token.as_ref().ok_or_else(|| gone("there is no refresh token".to_owned()))?;
-        let refreshed = self.api.refresh(&grant.server, token, REFRESH_WITHIN, now).await;
+        let refreshed = self.api.refresh(&grant.server, token, REFRESH_TIMEOUT, now).await;
         let tokens = refreshed.map_err(not_renewed)?;
         let expires_at = tokens.expires_at(now);
         let refresh_token = tokens.refresh_token.or_else(|| old.refresh_token.clone());

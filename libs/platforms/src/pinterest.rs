@@ -300,11 +300,11 @@ impl PublishAdapter for Pinterest {
         }
     }
 
-    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Uploaded>, CallError> {
+    async fn upload(&self, request: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Uploaded>, CallError> {
         if !file.is_video() {
             return Ok(UploadStep::Uploaded(Uploaded::ByUrl));
         }
-        let auth = Auth::post(job);
+        let auth = Auth::post(request);
         let body = json!({ "media_type": "video" });
         let call = self.api.post(auth, &["v5", "media"]).effect(Effect::Private).json(&body);
         let RegisteredMedia { media_id, upload_url, upload_parameters } = call.read().await?;
@@ -316,7 +316,7 @@ impl PublishAdapter for Pinterest {
             return Err(self.api.unreadable(Effect::Private));
         }
         let fields = upload_parameters.iter().fold(Form::new(), |form, (name, value)| form.text(name, value));
-        let form = fields.file(("file", "video"), file.mime_type(), file.size_bytes(), file.open(job).await?);
+        let form = fields.file(("file", "video"), file.mime_type(), file.size_bytes(), file.open(request).await?);
         // The form itself authorizes the upload.
         let call = self.api.upload_to(auth.without_token(), Method::POST, upload_url);
         call.multipart(form).timeout(UPLOAD_TIMEOUT).done().await?;
@@ -325,11 +325,11 @@ impl PublishAdapter for Pinterest {
 
     async fn upload_status(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Uploaded>, CallError> {
-        let call = self.api.get(Auth::post(job), &["v5", "media", &state.id]).effect(Effect::Private);
+        let call = self.api.get(Auth::post(request), &["v5", "media", &state.id]).effect(Effect::Private);
         let media: MediaStatus = call.read().await?;
         Ok(match media.status.as_str() {
             "succeeded" => UploadStep::Uploaded(Uploaded::Video { media_id: state.id.clone() }),
@@ -340,19 +340,19 @@ impl PublishAdapter for Pinterest {
 
     async fn create_post(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Uploaded>,
     ) -> Result<Published, CallError> {
         let mut pin = json!({
-            "board_id": board(job)?,
-            "description": job.text,
-            "media_source": media_source(job, prepared)?,
+            "board_id": board(request)?,
+            "description": request.text,
+            "media_source": media_source(request, prepared)?,
         });
         // A pin has one alternative text, whatever its media source: that of its video or first
         // picture. Pinterest shows a video's text only for business accounts (help.pinterest.com,
         // "Add alternative text").
         let alt_text = prepared.files.first().and_then(|it| it.attachment.alt_text.as_ref()).map(AltText::as_str);
-        for (name, value) in [("title", title(job)), ("link", job.options.text(LINK).map(str::to_owned))] {
+        for (name, value) in [("title", title(request)), ("link", request.options.text(LINK).map(str::to_owned))] {
             if let Some(value) = value {
                 pin[name] = value.into();
             }
@@ -360,12 +360,12 @@ impl PublishAdapter for Pinterest {
         if let Some(alt_text) = alt_text {
             pin["alt_text"] = alt_text.into();
         }
-        let call = self.api.post(Auth::post(job), &["v5", "pins"]).effect(Effect::Public).json(&pin);
+        let call = self.api.post(Auth::post(request), &["v5", "pins"]).effect(Effect::Public).json(&pin);
         let created: Pin = call.timeout(PUBLISH_TIMEOUT).read().await?;
         if !is_id(&created.id) {
             return Err(self.api.unreadable(Effect::Public));
         }
-        Ok(Published::new(created.id.clone(), job.now).with_url(Some(pin_url(&created.id))))
+        Ok(Published::new(created.id.clone(), request.now).with_url(Some(pin_url(&created.id))))
     }
 
     fn look_up_method(&self, _: &PublishRequest<'_>) -> LookUpMethod {
@@ -374,11 +374,11 @@ impl PublishAdapter for Pinterest {
 
     async fn list_posts(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
-        let call = self.api.get(Auth::post(job), &["v5", "boards", board(job)?, "pins"]);
+        let call = self.api.get(Auth::post(request), &["v5", "boards", board(request)?, "pins"]);
         let call = call.query(&[("page_size", PAGE_SIZE)]);
         let call = call.query(&page.iter().map(|it| ("bookmark", it)).collect::<Vec<_>>());
         let page: Paged<Pin> = call.max_bytes(PAGE_BYTES).read().await?;
@@ -393,15 +393,15 @@ impl PublishAdapter for Pinterest {
         Ok(PostPage { posts, next: page.bookmark, is_sorted: false })
     }
 
-    fn compare(&self, job: &PublishRequest<'_>, _: &Prepared<'_, Uploaded>, listed: &ListedPost) -> PostMatch {
+    fn compare(&self, request: &PublishRequest<'_>, _: &Prepared<'_, Uploaded>, listed: &ListedPost) -> PostMatch {
         let theirs = |index: usize| listed.content[index].as_str().unwrap_or_default().trim();
         // Pinterest may change the white space.
         let is_same = |theirs: &str, ours: &str| theirs.split_whitespace().eq(ours.split_whitespace());
-        let title = title(job).unwrap_or_default();
-        let (is_same_title, is_same_text) = (is_same(theirs(0), &title), is_same(theirs(1), job.text));
-        let is_same_link = theirs(2) == job.options.text(LINK).unwrap_or_default();
+        let title = title(request).unwrap_or_default();
+        let (is_same_title, is_same_text) = (is_same(theirs(0), &title), is_same(theirs(1), request.text));
+        let is_same_link = theirs(2) == request.options.text(LINK).unwrap_or_default();
         let has_same_title = is_same_title && !title.is_empty();
-        let has_same_text = is_same_text && !job.text.trim().is_empty();
+        let has_same_text = is_same_text && !request.text.trim().is_empty();
         match (is_same_title && is_same_text, is_same_link) {
             (true, true) => PostMatch::Same,
             // Pinterest may rewrite titles, texts and links.
@@ -412,23 +412,23 @@ impl PublishAdapter for Pinterest {
     }
 }
 
-fn board<'a>(job: &'a PublishRequest<'_>) -> Result<&'a str, CallError> {
-    let board = job.options.text(BOARD).filter(|it| is_id(it));
+fn board<'a>(request: &'a PublishRequest<'_>) -> Result<&'a str, CallError> {
+    let board = request.options.text(BOARD).filter(|it| is_id(it));
     board.ok_or_else(|| CallError::invalid_post("option board: choose one of the listed boards"))
 }
 
 /// The title option, or the first line of the text, cut at the limit.
-fn title(job: &PublishRequest<'_>) -> Option<String> {
-    let first_line = || job.text.lines().map(str::trim).find(|it| !it.is_empty());
-    let title = job.options.text(PIN_TITLE).or_else(first_line)?;
+fn title(request: &PublishRequest<'_>) -> Option<String> {
+    let first_line = || request.text.lines().map(str::trim).find(|it| !it.is_empty());
+    let title = request.options.text(PIN_TITLE).or_else(first_line)?;
     Some(title.chars().take(MAX_TITLE).collect::<String>().trim_end().to_owned())
 }
 
-fn media_source(job: &PublishRequest<'_>, prepared: &Prepared<'_, Uploaded>) -> Result<Value, CallError> {
+fn media_source(request: &PublishRequest<'_>, prepared: &Prepared<'_, Uploaded>) -> Result<Value, CallError> {
     if let [file] = prepared.files.as_slice()
         && let Uploaded::Video { media_id } = file.uploaded
     {
-        let second = job.options.number(COVER).unwrap_or_default() / 1_000;
+        let second = request.options.number(COVER).unwrap_or_default() / 1_000;
         return Ok(json!({ "source_type": "video_id", "media_id": media_id, "cover_image_key_frame_time": second }));
     }
     let urls: Vec<&str> = prepared.files.iter().filter_map(|it| it.url.as_deref()).collect();

@@ -254,70 +254,70 @@ fn subdomain(url: &str) -> Option<String> {
 #[async_trait::async_trait]
 impl Publish for Slack {
     /// One file per step. An uploaded file is not visible until it is shared.
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let mut progress = Progress::load(job);
-        let Some(next) = job.media.get(progress.files.len()) else {
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let mut progress = Progress::load(request);
+        let Some(next) = request.media.get(progress.files.len()) else {
             return Ok(Step::Ready { progress: progress.store() });
         };
         // Files that Slack never received are `Absent`: the outcome is known, so they keep their
         // alternative texts.
-        progress.is_again |= progress.files.is_empty() && job.doubted;
-        let place = format!("file {} of {}", progress.files.len() + 1, job.media.len());
-        let bytes = job.files.open(next).await.map_err(CallError::from)?;
+        progress.is_again |= progress.files.is_empty() && request.doubted;
+        let place = format!("file {} of {}", progress.files.len() + 1, request.media.len());
+        let bytes = request.files.open(next).await.map_err(CallError::from)?;
         let name = format!("{}.{}", progress.files.len() + 1, next.mime_type.extension());
         // A description is "of image". Slack accepts one for other files, but then shares nothing
         // and returns no error (slackapi/python-slack-sdk, issue 1818).
         let is_described = next.mime_type.file_type() == FileType::Image && !progress.is_again;
         let alt_text = next.alt_text.as_ref().filter(|_| is_described).map(AltText::as_str);
         let file = (name.as_str(), next.mime_type, next.size_bytes);
-        let uploading = self.api.upload(Bot::new(job), file, alt_text, bytes, WITHIN);
+        let uploading = self.api.upload(Bot::new(request), file, alt_text, bytes, WITHIN);
         let late = || CallError::of_transport(TransportError::Late, Effect::Private, TITLE);
-        let uploaded = Deadline::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
+        let uploaded = Deadline::begin(request.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
         progress.files.push(uploaded.map_err(|it| it.with_message(|why| format!("{place}: {why}")))?);
-        let all_there = progress.files.len() == job.media.len();
+        let all_there = progress.files.len() == request.media.len();
         match progress.store() {
-            Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
+            Some(progress) if !all_there => Ok(Step::Again { progress, at: request.now }),
             progress => Ok(Step::Ready { progress }),
         }
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let channel = channel(job)?;
-        let text = content::written(job.text)?;
-        let bot = Bot::new(job);
-        let Progress { files, .. } = Progress::load(job);
-        if files.len() != job.media.len() {
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let channel = channel(request)?;
+        let text = content::written(request.text)?;
+        let bot = Bot::new(request);
+        let Progress { files, .. } = Progress::load(request);
+        if files.len() != request.media.len() {
             return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         }
         let Some(first) = files.first() else {
             let message = api::Message {
                 channel,
                 text: &text,
-                reference: job.reference,
-                unfurl: job.options.flag("unfurl_links"),
+                reference: request.reference,
+                unfurl: request.options.flag("unfurl_links"),
             };
             let ts = self.api.send(bot, &message).await?;
-            return Ok(look_up::message(job, channel, &ts));
+            return Ok(look_up::message(request, channel, &ts));
         };
         let shared = self.api.share(bot, channel, &text, &files).await;
-        let is_withdrawn = |it: &CallError| job.doubted && errors::is_of_no_file(it);
+        let is_withdrawn = |it: &CallError| request.doubted && errors::is_of_no_file(it);
         shared.map_err(|it| if is_withdrawn(&it) { it.with_message(|_| UPLOADED_AGAIN.to_owned()) } else { it })?;
         match self.api.sharing(bot, first, channel).await {
             Ok(Sharing::Shared { ts }) => {
-                Ok(Published::new(first.clone(), job.now).with_url(look_up::link(job, channel, &ts)))
+                Ok(Published::new(first.clone(), request.now).with_url(look_up::link(request, channel, &ts)))
             }
             // Slack carries out the share, whatever this call returns.
             _ => Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: NOT_SHOWN_YET.to_owned() }),
         }
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        deadline::look(TITLE, job, look_up::resolve(&self.api, job, since)).await
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        deadline::look(TITLE, request, look_up::resolve(&self.api, request, since)).await
     }
 
     /// Slack shows files seconds after it accepted them.
-    fn is_confirmed_later(&self, job: &PublishRequest<'_>) -> bool {
-        !job.media.is_empty()
+    fn is_confirmed_later(&self, request: &PublishRequest<'_>) -> bool {
+        !request.media.is_empty()
     }
 
     /// False: a message is known by our reference, files by their ids.
@@ -328,8 +328,8 @@ impl Publish for Slack {
 
 /// The channel of a post. Slack would also accept its name, but could then not list its messages
 /// later.
-fn channel<'a>(job: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
-    let named = job.options.text(CHANNEL).map(str::trim).filter(|it| is_channel(it));
+fn channel<'a>(request: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
+    let named = request.options.text(CHANNEL).map(str::trim).filter(|it| is_channel(it));
     let reason = "option channel: this is not a channel ID such as C0123456789; choose one of the listed channels";
     named.ok_or_else(|| AttemptError::Refused { reason: reason.to_owned() })
 }
@@ -341,8 +341,8 @@ fn is_channel(named: &str) -> bool {
 }
 
 impl Progress {
-    fn load(job: &PublishRequest<'_>) -> Self {
-        job.progress()
+    fn load(request: &PublishRequest<'_>) -> Self {
+        request.progress()
     }
 
     /// `None` if there is nothing to remember.

@@ -84,7 +84,7 @@ const MAX_FILE_BYTES: u64 = 50_000_000;
 
 /// The timeout of a step, in which all files of a post are read and uploaded: less than
 /// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
+const TIMEOUT: Duration = Duration::from_secs(38);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -207,21 +207,21 @@ impl Connect for Telegram {
 #[async_trait::async_trait]
 impl Publish for Telegram {
     /// Resizes pictures, one after the other.
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let late = || AttemptError::RetryLater { retry_at: None, reason: "this service's storage is slow".to_owned() };
-        Deadline::begin(job.now).within(WITHIN, self.step(job)).await.ok_or_else(late)?
+        Deadline::begin(request.now).within(TIMEOUT, self.step(request)).await.ok_or_else(late)?
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let chat = Chat::load(job.credentials)?.id;
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let chat = Chat::load(request.credentials)?.id;
         let sending = async {
-            let message = message::build(job, chat).await?;
-            self.api.send(Bot::new(job), message, WITHIN).await
+            let message = message::build(request, chat).await?;
+            self.api.send(Bot::new(request), message, TIMEOUT).await
         };
         let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
-        let id = Deadline::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
-        let link = bot::link_to(chat, job.profile.profile_url.as_deref(), id);
-        Ok(Published::new(id.to_string(), job.now).with_url(link))
+        let id = Deadline::begin(request.now).within(TIMEOUT, sending).await.ok_or_else(late).flatten()?;
+        let link = bot::link_to(chat, request.profile.profile_url.as_deref(), id);
+        Ok(Published::new(id.to_string(), request.now).with_url(link))
     }
 
     async fn look_up(&self, _: &PublishRequest<'_>, _: DateTime<Utc>) -> Resolution {
@@ -236,12 +236,12 @@ impl Publish for Telegram {
 
 impl Telegram {
     /// Resizes the next picture that is too large.
-    async fn step(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let mut progress: Progress = job.progress();
-        while let Some(file) = job.media.get(progress.done) {
+    async fn step(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let mut progress: Progress = request.progress();
+        while let Some(file) = request.media.get(progress.done) {
             if is_photo(file)
-                && is_too_large(job, file).await?
-                && let Look::Again(awaited, at) = picture::fitted(job, file, BOUNDS, progress.picture).await?
+                && is_too_large(request, file).await?
+                && let Look::Again(awaited, at) = picture::fitted(request, file, BOUNDS, progress.picture).await?
             {
                 progress.picture = Some(awaited);
                 return Ok(Step::Again { progress: serde_json::to_string(&progress).unwrap_or_default(), at });
@@ -256,6 +256,6 @@ fn is_photo(file: &Attachment) -> bool {
     matches!(file.mime_type, MimeType::Jpeg | MimeType::Png | MimeType::Webp)
 }
 
-async fn is_too_large(job: &PublishRequest<'_>, file: &Attachment) -> Result<bool, AttemptError> {
-    Ok(BOUNDS.max_bytes < file.size_bytes || picture::is_longer(job, file, BOUNDS.max_side).await?)
+async fn is_too_large(request: &PublishRequest<'_>, file: &Attachment) -> Result<bool, AttemptError> {
+    Ok(BOUNDS.max_bytes < file.size_bytes || picture::is_longer(request, file, BOUNDS.max_side).await?)
 }

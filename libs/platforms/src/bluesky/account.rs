@@ -33,7 +33,7 @@ pub(super) const MAX_PICTURE_BYTES: u64 = 2_000_000;
 pub(super) const MAX_PICTURE_SIDE: u32 = 4_000;
 
 /// The upload limit of a server that does not state it, in bytes.
-pub(super) const UNSAID_LIMIT: u64 = 5 << 20;
+pub(super) const DEFAULT_UPLOAD_LIMIT: u64 = 5 << 20;
 
 /// The limit of the lexicon, in bytes.
 const MAX_NAME_BYTES: usize = 640;

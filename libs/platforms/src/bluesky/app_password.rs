@@ -17,8 +17,8 @@ use url::Url;
 
 use super::names::Did;
 use super::pds::address;
-use super::reply::{Reply, Silence};
-use super::session::REFRESH_WITHIN;
+use super::reply::{Reply, ReplyError};
+use super::session::REFRESH_TIMEOUT;
 use crate::account::Credentials;
 use crate::connect_flow::{ConnectError, RefreshError};
 use crate::http_clients::{ANSWER_WITHIN, HttpClients};
@@ -78,7 +78,7 @@ pub(super) async fn sign_in(
 ) -> Result<Tokens, ConnectError> {
     let url = address(pds, "com.atproto.server.createSession");
     let body = json!({"identifier": did, "password": password.expose_secret().trim()});
-    let reply = Reply::to(http.to_named(Method::POST, url).map_err(Silence::from)?.json(&body)).await?;
+    let reply = Reply::to(http.to_named(Method::POST, url).map_err(ReplyError::from)?.json(&body)).await?;
     let wrong = |message: &str| ConnectError::Field { name: FIELD, message: message.to_owned() };
     match (reply.status, reply.error().as_deref()) {
         (it, _) if it.is_success() => {}
@@ -115,7 +115,7 @@ const OWN_PASSWORD: &str = "This is your account's main password. Keep it to you
                             Settings, App passwords, and type that one.";
 
 pub(super) async fn refresh(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshError> {
-    let reply = as_bearer(http, pds, "com.atproto.server.refreshSession", token, REFRESH_WITHIN).await?;
+    let reply = as_bearer(http, pds, "com.atproto.server.refreshSession", token, REFRESH_TIMEOUT).await?;
     if reply.status.is_success() {
         let unreadable = || RefreshError::Unreachable("its response is not valid".to_owned());
         return reply.json().ok_or_else(unreadable);
@@ -143,7 +143,7 @@ fn not_refreshed(reply: &Reply) -> RefreshError {
     }
 }
 
-pub(super) async fn end(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Reply, Silence> {
+pub(super) async fn end(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Reply, ReplyError> {
     as_bearer(http, pds, "com.atproto.server.deleteSession", token, ANSWER_WITHIN).await
 }
 
@@ -153,7 +153,7 @@ async fn as_bearer(
     method: &str,
     token: &SecretString,
     within: Duration,
-) -> Result<Reply, Silence> {
+) -> Result<Reply, ReplyError> {
     let request = http.to_named(Method::POST, address(pds, method))?;
     Reply::to(request.bearer_auth(token.expose_secret()).timeout(within)).await
 }

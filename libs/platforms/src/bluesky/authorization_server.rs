@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::reply::{Reply, Silence};
+use super::reply::{Reply, ReplyError};
 use crate::connect_flow::ConnectError;
 use crate::http_clients::HttpClients;
 
@@ -55,7 +55,7 @@ impl AuthorizationServer {
 
 async fn document<T: DeserializeOwned>(http: &HttpClients, server: &Url, path: &str) -> Result<T, ConnectError> {
     let url = server.join(path).map_err(|_| ConnectError::Unreachable)?;
-    let reply = Reply::to(http.to_named(Method::GET, url).map_err(Silence::from)?).await?;
+    let reply = Reply::to(http.to_named(Method::GET, url).map_err(ReplyError::from)?).await?;
     match reply.status {
         StatusCode::OK => reply.json().ok_or(ConnectError::Unreachable),
         _ => Err(ConnectError::Unreachable),

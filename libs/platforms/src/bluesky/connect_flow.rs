@@ -14,10 +14,10 @@ use super::authorization_server::AuthorizationServer;
 use super::client::{self, Client, Extent};
 use super::dpop::Nonces;
 use super::host::{host_and_port, is_of_bluesky};
-use super::identity::{Directory, Identity, Unknown};
+use super::identity::{Directory, Identity, IdentityError};
 use super::names::Did;
 use super::oauth::{Authorization, Page, Tokens};
-use super::reply::Silence;
+use super::reply::ReplyError;
 use super::session::{Grant, Kind, Session};
 use super::signing_key::SigningKey;
 use super::typed::{Name, Typed};
@@ -36,10 +36,10 @@ pub(super) const HANDLE: &str = "handle";
 const EXCHANGE: Duration = Duration::from_secs(12);
 
 /// The timeout for finding the account of the tokens.
-const VOUCHING: Duration = Duration::from_secs(6);
+const VOUCH_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// The timeout for revoking tokens that will not be used.
-const GIVING_BACK: Duration = Duration::from_secs(3);
+const REVOKE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The timeout for reading the profile and the limits of an account, concurrently.
 const ABOUT: Duration = Duration::from_secs(5);
@@ -159,12 +159,12 @@ impl ConnectFlows<'_> {
         let redirect_uri = client::redirect_uri(&callback.urls);
         let exchanged = authorization.exchange(code, &callback.verifier, &redirect_uri);
         let tokens = in_time(EXCHANGE, exchanged).await?;
-        let who = match in_time(VOUCHING, self.owner(&tokens, who, &grant.server)).await {
+        let who = match in_time(VOUCH_TIMEOUT, self.owner(&tokens, who, &grant.server)).await {
             Ok(who) => who,
             Err(refusal) => {
                 // The tokens will not be used. Whether this call succeeds does not matter.
                 let token = tokens.refresh_token.as_ref().unwrap_or(&tokens.access_token);
-                timeout(GIVING_BACK, authorization.revoke(token)).await.ok();
+                timeout(REVOKE_TIMEOUT, authorization.revoke(token)).await.ok();
                 return Err(refusal);
             }
         };
@@ -246,7 +246,7 @@ impl ConnectFlows<'_> {
         let videos = if self.any_video || is_of_bluesky {
             Videos::ToService
         } else {
-            Videos::ToServer { max_bytes: blob_limit.unwrap_or(account::UNSAID_LIMIT) }
+            Videos::ToServer { max_bytes: blob_limit.unwrap_or(account::DEFAULT_UPLOAD_LIMIT) }
         };
         // No call reports which embeds a server knows. Bluesky's own servers are current. Others
         // state the limit since `@atproto/pds` 0.5.22 of July 2026, two months after galleries.
@@ -275,20 +275,20 @@ fn handle(message: &str) -> ConnectError {
     ConnectError::Field { name: HANDLE, message: message.to_owned() }
 }
 
-impl From<Silence> for ConnectError {
-    fn from(silence: Silence) -> Self {
-        match silence {
+impl From<ReplyError> for ConnectError {
+    fn from(reply_error: ReplyError) -> Self {
+        match reply_error {
             // Every server here was reached from what the user typed.
-            Silence::Refused(refusal) => Unknown::NotCalled(refusal).into(),
+            ReplyError::Refused(refusal) => IdentityError::NotCalled(refusal).into(),
             _ => Self::Unreachable,
         }
     }
 }
 
-impl From<Unknown> for ConnectError {
-    fn from(unknown: Unknown) -> Self {
+impl From<IdentityError> for ConnectError {
+    fn from(unknown: IdentityError) -> Self {
         match unknown {
-            Unknown::Unreachable => Self::Unreachable,
+            IdentityError::Unreachable => Self::Unreachable,
             _ => handle(&unknown.to_string()),
         }
     }

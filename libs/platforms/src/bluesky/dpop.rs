@@ -16,7 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use url::Url;
 
-use super::reply::{Reply, Silence};
+use super::reply::{Reply, ReplyError};
 use super::signing_key::SigningKey;
 use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
@@ -50,8 +50,8 @@ impl Prover<'_> {
         method: Method,
         url: Url,
         mut shape: impl FnMut(RequestBuilder) -> Option<RequestBuilder> + Send,
-    ) -> Result<Reply, Silence> {
-        let mut request = |nonce: Option<&str>| -> Result<Option<RequestBuilder>, Silence> {
+    ) -> Result<Reply, ReplyError> {
+        let mut request = |nonce: Option<&str>| -> Result<Option<RequestBuilder>, ReplyError> {
             let Some(request) = shape(http.to_named(method.clone(), url.clone())?) else { return Ok(None) };
             let request = request.header("DPoP", self.proof(&method, &url, nonce)?);
             Ok(Some(match self.token {

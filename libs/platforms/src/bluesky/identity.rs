@@ -10,7 +10,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::names::{Did, Handle};
-use super::reply::{Reply, Silence};
+use super::reply::{Reply, ReplyError};
 use super::typed::Name;
 use crate::http_clients::HttpClients;
 
@@ -26,13 +26,13 @@ pub(super) struct Identity {
 
 /// Why an account was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unknown {
+pub(super) enum IdentityError {
     #[error("No account has this handle. Copy the full handle from your profile, such as alice.bsky.social.")]
     Nobody,
     #[error("The account of this handle now uses another handle. Type the handle that your profile shows.")]
     NotTheirs,
     #[error("This account's DID document names no usable server. Use another account.")]
-    NoServer,
+    InvalidServer,
     #[error("The DID document of this account cannot be read. Ask the operator of its server, or use another account.")]
     Unreadable,
     #[error("This service cannot call the account's server: {0}. Use an account on a publicly reachable server.")]
@@ -77,32 +77,32 @@ impl Directory {
         Self { http: http.clone(), plc: plc.clone(), resolver: resolver.clone() }
     }
 
-    pub(super) async fn find(&self, name: &Name) -> Result<Identity, Unknown> {
+    pub(super) async fn find(&self, name: &Name) -> Result<Identity, IdentityError> {
         let (did, typed) = match name {
             Name::Did(did) => (did.clone(), None),
             Name::Handle(handle) => (self.did(handle).await?, Some(handle)),
         };
         let document = self.document(&did).await?;
         if document.id != did.as_str() {
-            return Err(Unknown::Nobody);
+            return Err(IdentityError::Nobody);
         }
         let handle = match typed {
             Some(handle) if names(&document, handle) => Some(handle.clone()),
-            Some(_) => return Err(Unknown::NotTheirs),
+            Some(_) => return Err(IdentityError::NotTheirs),
             None => self.confirmed_handle(&document, &did).await,
         };
-        let pds = document.server().ok_or(Unknown::NoServer)?;
+        let pds = document.server().ok_or(IdentityError::InvalidServer)?;
         Ok(Identity { did, handle, pds })
     }
 
-    pub(super) async fn server_of(&self, did: &Did) -> Result<Url, Unknown> {
+    pub(super) async fn server_of(&self, did: &Did) -> Result<Url, IdentityError> {
         let document = self.document(did).await?;
-        document.server().filter(|_| document.id == did.as_str()).ok_or(Unknown::NoServer)
+        document.server().filter(|_| document.id == did.as_str()).ok_or(IdentityError::InvalidServer)
     }
 
     /// Resolves a handle. The resolver also reads DNS records; a server with the handle's name is
     /// asked only if the resolver does not know the handle.
-    pub(super) async fn did(&self, handle: &Handle) -> Result<Did, Unknown> {
+    pub(super) async fn did(&self, handle: &Handle) -> Result<Did, IdentityError> {
         let asked = match self.by_resolver(handle).await {
             Ok(did) => return Ok(did),
             Err(unknown) => unknown,
@@ -111,13 +111,14 @@ impl Directory {
         self.at_handle(handle).await.ok_or(asked)
     }
 
-    async fn by_resolver(&self, handle: &Handle) -> Result<Did, Unknown> {
-        let mut url = joined(&self.resolver, "xrpc/com.atproto.identity.resolveHandle").ok_or(Unknown::Unreachable)?;
+    async fn by_resolver(&self, handle: &Handle) -> Result<Did, IdentityError> {
+        let mut url =
+            joined(&self.resolver, "xrpc/com.atproto.identity.resolveHandle").ok_or(IdentityError::Unreachable)?;
         url.query_pairs_mut().append_pair("handle", handle);
-        let call = self.http.to_known(Method::GET, url).map_err(|_| Unknown::Unreachable)?;
-        let reply = Reply::to(call).await.map_err(|_| Unknown::Unreachable)?;
+        let call = self.http.to_known(Method::GET, url).map_err(|_| IdentityError::Unreachable)?;
+        let reply = Reply::to(call).await.map_err(|_| IdentityError::Unreachable)?;
         found(&reply)?;
-        reply.json::<Resolved>().map(|it| it.did).ok_or(Unknown::Unreachable)
+        reply.json::<Resolved>().map(|it| it.did).ok_or(IdentityError::Unreachable)
     }
 
     async fn at_handle(&self, handle: &Handle) -> Option<Did> {
@@ -129,25 +130,26 @@ impl Directory {
     }
 
     /// The document of a DID, written by the DID's owner.
-    async fn document(&self, did: &Did) -> Result<DidDocument, Unknown> {
+    async fn document(&self, did: &Did) -> Result<DidDocument, IdentityError> {
         let call = match did.parts() {
             ("plc", _) => {
-                let url = joined(&self.plc, did).ok_or(Unknown::Nobody)?;
-                self.http.to_known(Method::GET, url).map_err(Silence::from)
+                let url = joined(&self.plc, did).ok_or(IdentityError::Nobody)?;
+                self.http.to_known(Method::GET, url).map_err(ReplyError::from)
             }
             ("web", host) => {
                 let host = host.replace("%3A", ":").replace("%3a", ":");
-                let url = Url::parse(&format!("https://{host}/.well-known/did.json")).map_err(|_| Unknown::Nobody)?;
-                self.http.to_named(Method::GET, url).map_err(Silence::from)
+                let url =
+                    Url::parse(&format!("https://{host}/.well-known/did.json")).map_err(|_| IdentityError::Nobody)?;
+                self.http.to_named(Method::GET, url).map_err(ReplyError::from)
             }
-            _ => return Err(Unknown::Nobody),
+            _ => return Err(IdentityError::Nobody),
         };
         let reply = match call {
             Ok(call) => Reply::to(call).await.map_err(not_heard)?,
-            Err(silence) => return Err(not_heard(silence)),
+            Err(reply_error) => return Err(not_heard(reply_error)),
         };
         found(&reply)?;
-        reply.json().ok_or(Unknown::Unreadable)
+        reply.json().ok_or(IdentityError::Unreadable)
     }
 
     async fn confirmed_handle(&self, document: &DidDocument, did: &Did) -> Option<Handle> {
@@ -177,19 +179,19 @@ fn joined(base: &Url, path: &str) -> Option<Url> {
     Url::parse(&format!("{}/{path}", base.as_str().trim_end_matches('/'))).ok()
 }
 
-fn found(reply: &Reply) -> Result<(), Unknown> {
+fn found(reply: &Reply) -> Result<(), IdentityError> {
     match reply.status {
         it if it.is_success() => Ok(()),
-        StatusCode::TOO_MANY_REQUESTS => Err(Unknown::Unreachable),
-        it if it.is_client_error() => Err(Unknown::Nobody),
-        _ => Err(Unknown::Unreachable),
+        StatusCode::TOO_MANY_REQUESTS => Err(IdentityError::Unreachable),
+        it if it.is_client_error() => Err(IdentityError::Nobody),
+        _ => Err(IdentityError::Unreachable),
     }
 }
 
-fn not_heard(silence: Silence) -> Unknown {
-    match silence {
-        Silence::Refused(refusal) => Unknown::NotCalled(refusal),
-        _ => Unknown::Unreachable,
+fn not_heard(reply_error: ReplyError) -> IdentityError {
+    match reply_error {
+        ReplyError::Refused(refusal) => IdentityError::NotCalled(refusal),
+        _ => IdentityError::Unreachable,
     }
 }
 
@@ -201,8 +203,8 @@ mod tests {
 
     #[test]
     fn refused_address_and_silent_server_are_distinguished() {
-        assert_eq!(not_heard(Silence::Refused(Refusal::NotPublic)), Unknown::NotCalled(Refusal::NotPublic));
-        assert_eq!(not_heard(Silence::TooSlow), Unknown::Unreachable);
+        assert_eq!(not_heard(ReplyError::Refused(Refusal::NotPublic)), IdentityError::NotCalled(Refusal::NotPublic));
+        assert_eq!(not_heard(ReplyError::TooSlow), IdentityError::Unreachable);
     }
 
     #[test]

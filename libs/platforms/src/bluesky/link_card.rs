@@ -10,14 +10,14 @@ use super::upload;
 use crate::link_card::LinkCard;
 
 /// The timeout of the picture: its download and its upload.
-const THUMB_WITHIN: Duration = Duration::from_secs(10);
+const THUMBNAIL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The embed for a link; `None` if its page has no card.
 pub(super) async fn fetch(pds: &Pds<'_>, link: &str) -> Option<Value> {
     let card = LinkCard::of(pds.http, link).await?;
     let mut external =
         json!({"uri": link, "title": card.title, "description": card.description.as_deref().unwrap_or_default()});
-    if let Ok(Some(thumb)) = tokio::time::timeout(THUMB_WITHIN, thumb(pds, &card)).await {
+    if let Ok(Some(thumb)) = tokio::time::timeout(THUMBNAIL_TIMEOUT, thumb(pds, &card)).await {
         external["thumb"] = json!(thumb);
     }
     Some(json!({"$type": "app.bsky.embed.external", "external": external}))

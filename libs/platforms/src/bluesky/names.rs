@@ -17,7 +17,7 @@ const MAX_LABEL: usize = 63;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a handle or DID of an account")]
-pub(super) struct NoName;
+pub(super) struct InvalidName;
 
 /// The identifier of an account: `did:`, a method in lower case, and an identifier in the method's
 /// own form, of letters, digits and `._:%-`.
@@ -74,17 +74,17 @@ fn is_handle(text: &str) -> bool {
 macro_rules! named {
     ($name:ident, $is:ident) => {
         impl FromStr for $name {
-            type Err = NoName;
+            type Err = InvalidName;
 
-            fn from_str(text: &str) -> Result<Self, NoName> {
-                if $is(text) { Ok(Self(text.to_owned())) } else { Err(NoName) }
+            fn from_str(text: &str) -> Result<Self, InvalidName> {
+                if $is(text) { Ok(Self(text.to_owned())) } else { Err(InvalidName) }
             }
         }
 
         impl TryFrom<String> for $name {
-            type Error = NoName;
+            type Error = InvalidName;
 
-            fn try_from(text: String) -> Result<Self, NoName> {
+            fn try_from(text: String) -> Result<Self, InvalidName> {
                 text.parse()
             }
         }

@@ -17,8 +17,8 @@ use url::Url;
 use super::client;
 use super::dpop::{Nonces, Prover};
 use super::names::Did;
-use super::reply::{Reply, Silence};
-use super::session::{Grant, REFRESH_WITHIN};
+use super::reply::{Reply, ReplyError};
+use super::session::{Grant, REFRESH_TIMEOUT};
 
 use crate::connect_flow::{AuthorizationRequest, ConnectError, RefreshError};
 use crate::http_clients::{ANSWER_WITHIN, HttpClients};
@@ -127,7 +127,7 @@ impl Authorization<'_> {
     ) -> Result<Page, ConnectError> {
         let Grant { server, client, .. } = self.grant;
         // The browser is redirected only to addresses that we would call ourselves.
-        self.http.check_named(&server.authorization_endpoint).map_err(Silence::from)?;
+        self.http.check_named(&server.authorization_endpoint).map_err(ReplyError::from)?;
         let redirect_uri = client::redirect_uri(&request.urls);
         let mut form = vec![
             ("response_type", "code"),
@@ -169,8 +169,8 @@ impl Authorization<'_> {
     /// Refreshes the tokens; the refresh token is spent.
     pub(super) async fn refresh(&self, token: &SecretString) -> Result<NewTokens, RefreshError> {
         let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
-        let asked = self.send_within(REFRESH_WITHIN, &self.grant.server.token_endpoint, &form);
-        let reply = tokio::time::timeout(REFRESH_WITHIN, asked).await.map_err(|_| Silence::TooSlow)??;
+        let asked = self.send_within(REFRESH_TIMEOUT, &self.grant.server.token_endpoint, &form);
+        let reply = tokio::time::timeout(REFRESH_TIMEOUT, asked).await.map_err(|_| ReplyError::TooSlow)??;
         if reply.status.is_success() {
             let unreadable = || RefreshError::Unreachable("its response is not valid".to_owned());
             return reply.json().ok_or_else(unreadable);
@@ -184,18 +184,23 @@ impl Authorization<'_> {
     }
 
     /// Ends the session of a token; `None` if the server has no revocation endpoint.
-    pub(super) async fn revoke(&self, token: &SecretString) -> Result<Option<Reply>, Silence> {
+    pub(super) async fn revoke(&self, token: &SecretString) -> Result<Option<Reply>, ReplyError> {
         let Some(endpoint) = &self.grant.server.revocation_endpoint else { return Ok(None) };
         self.send(endpoint, &[("token", token.expose_secret())]).await.map(Some)
     }
 
     /// Sends a form with our client authentication and a proof.
-    async fn send(&self, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, Silence> {
+    async fn send(&self, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, ReplyError> {
         self.send_within(ANSWER_WITHIN, url, form).await
     }
 
     /// Like `send`, with this timeout for each response.
-    async fn send_within(&self, within: Duration, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, Silence> {
+    async fn send_within(
+        &self,
+        within: Duration,
+        url: &Url,
+        form: &[(&'static str, &str)],
+    ) -> Result<Reply, ReplyError> {
         let Grant { server, client, key } = self.grant;
         let prover = Prover { key, token: None, nonces: self.nonces, now: self.now };
         let shape = |request: RequestBuilder| {

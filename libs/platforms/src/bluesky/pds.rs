@@ -10,7 +10,7 @@ use serde::Serialize;
 use url::Url;
 
 use super::dpop::{Nonces, Prover};
-use super::reply::{Reply, Silence};
+use super::reply::{Reply, ReplyError};
 use super::session::{Kind, Session};
 use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
@@ -24,7 +24,7 @@ pub(super) struct Pds<'a> {
 }
 
 impl Pds<'_> {
-    pub(super) async fn query(&self, method: &str, parameters: &[(&str, &str)]) -> Result<Reply, Silence> {
+    pub(super) async fn query(&self, method: &str, parameters: &[(&str, &str)]) -> Result<Reply, ReplyError> {
         self.send(Method::GET, method, |request| Some(request.query(parameters))).await
     }
 
@@ -33,7 +33,7 @@ impl Pds<'_> {
         method: &str,
         body: &(impl Serialize + Sync),
         timeout: Duration,
-    ) -> Result<Reply, Silence> {
+    ) -> Result<Reply, ReplyError> {
         self.send(Method::POST, method, |request| Some(request.json(body).timeout(timeout))).await
     }
 
@@ -43,7 +43,7 @@ impl Pds<'_> {
         http_method: Method,
         method: &str,
         mut shape: impl FnMut(RequestBuilder) -> Option<RequestBuilder> + Send,
-    ) -> Result<Reply, Silence> {
+    ) -> Result<Reply, ReplyError> {
         let url = address(&self.session.pds, method);
         match &self.session.kind {
             Kind::Oauth(grant) => {

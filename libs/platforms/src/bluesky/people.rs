@@ -8,7 +8,7 @@ use domain::delivery::AttemptError;
 use futures::{StreamExt, stream};
 
 use super::facets::RichText;
-use super::identity::{Directory, Unknown};
+use super::identity::{Directory, IdentityError};
 use super::names::{Did, Handle};
 use crate::publish_request::PublishRequest;
 
@@ -26,7 +26,7 @@ const LOOK_UPS: usize = 8;
 /// is time; after that the mention stays plain text.
 pub(super) async fn mentioned(
     directory: &Directory,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     text: &RichText,
 ) -> Result<HashMap<Handle, Did>, AttemptError> {
     let handles: HashSet<Handle> = text.mentions().cloned().collect();
@@ -43,13 +43,13 @@ pub(super) async fn mentioned(
     let mut unclear = handles;
     let mut people = HashMap::new();
     for (handle, did) in looked_up {
-        if did != Err(Unknown::Unreachable) {
+        if did != Err(IdentityError::Unreachable) {
             unclear.remove(&handle);
         }
         people.extend(did.ok().map(|did| (handle, did)));
     }
     match unclear.iter().next() {
-        Some(handle) if NO_MORE_LOOK_UPS < job.publish_at - job.now => {
+        Some(handle) if NO_MORE_LOOK_UPS < request.publish_at - request.now => {
             let reason = format!("@{} could not be looked up", handle.as_str());
             Err(AttemptError::RetryLater { retry_at: None, reason })
         }

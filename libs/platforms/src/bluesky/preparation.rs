@@ -48,8 +48,8 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn load(job: &PublishRequest<'_>) -> Self {
-        job.progress()
+    pub(super) fn load(request: &PublishRequest<'_>) -> Self {
+        request.progress()
     }
 
     fn store(&self) -> String {
@@ -58,7 +58,7 @@ impl Progress {
 }
 
 /// How often a video is uploaded at most.
-const MOST_UPLOADS: u8 = 3;
+const MAX_UPLOADS: u8 = 3;
 
 /// How long to wait before a video is uploaded again.
 const UPLOAD_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(10);
@@ -72,22 +72,22 @@ pub(super) struct Preparation<'a> {
 
 impl Preparation<'_> {
     /// Takes one step, within the time limit.
-    pub(super) async fn step(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        in_time(STEP_LIMIT, self.next(job)).await
+    pub(super) async fn step(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        in_time(STEP_LIMIT, self.next(request)).await
     }
 
-    async fn next(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let mut progress = Progress::load(job);
-        if let Some(next) = job.media.get(progress.files.len()) {
+    async fn next(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let mut progress = Progress::load(request);
+        if let Some(next) = request.media.get(progress.files.len()) {
             let at = if embed::is_video(next.mime_type) {
-                self.video(job, next, &mut progress).await?
+                self.video(request, next, &mut progress).await?
             } else {
-                self.image(job, next, &mut progress).await?
+                self.image(request, next, &mut progress).await?
             };
             return Ok(Step::Again { progress: progress.store(), at });
         }
         if progress.post.is_none() {
-            progress.post = Some(self.post(job, &progress.files).await?);
+            progress.post = Some(self.post(request, &progress.files).await?);
         }
         Ok(Step::Ready { progress: Some(progress.store()) })
     }
@@ -95,7 +95,7 @@ impl Preparation<'_> {
     /// Takes one step of a picture. Returns when to take the next one.
     async fn image(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &Attachment,
         progress: &mut Progress,
     ) -> Result<DateTime<Utc>, AttemptError> {
@@ -103,7 +103,7 @@ impl Preparation<'_> {
         // publish call. Bluesky's own servers are never that old.
         let max_bytes = if is_of_bluesky(&self.pds.session.pds) { MAX_PICTURE_BYTES } else { 1_000_000 };
         let bounds = PictureBounds::new(max_bytes, MAX_PICTURE_SIDE);
-        match fitted(job, file, bounds, progress.picture).await? {
+        match fitted(request, file, bounds, progress.picture).await? {
             Look::Again(awaited, at) => {
                 progress.picture = Some(awaited);
                 Ok(at)
@@ -112,7 +112,7 @@ impl Preparation<'_> {
                 let blob = upload::bytes(&self.pds, picture.mime_type, &picture.bytes).await?;
                 progress.picture = None;
                 progress.files.push(File { blob, size: Some(size) });
-                Ok(job.now)
+                Ok(request.now)
             }
         }
     }
@@ -120,14 +120,14 @@ impl Preparation<'_> {
     /// Takes one step of a video. Returns when to take the next one.
     async fn video(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &Attachment,
         progress: &mut Progress,
     ) -> Result<DateTime<Utc>, AttemptError> {
         let Some(base) = self.video_service else {
-            let blob = upload::streamed(&self.pds, job, file).await?;
+            let blob = upload::streamed(&self.pds, request, file).await?;
             progress.files.push(File { blob, size: shown_size(file) });
-            return Ok(job.now);
+            return Ok(request.now);
         };
         let service = VideoService { base, pds: &self.pds };
         if let Some(begun) = &progress.video {
@@ -136,47 +136,47 @@ impl Preparation<'_> {
                 video::Progress::Done(blob) => {
                     progress.video = None;
                     progress.files.push(File { blob, size: shown_size(file) });
-                    Ok(job.now)
+                    Ok(request.now)
                 }
-                video::Progress::Failed(reason) => upload_again(job, progress, &reason),
+                video::Progress::Failed(reason) => upload_again(request, progress, &reason),
             };
         }
         let Some(upload) = &progress.upload else {
-            match video::begin(&service, job, file).await? {
+            match video::begin(&service, request, file).await? {
                 Begun::Whole(begun) => progress.video = Some(begun),
                 Begun::InParts(upload) => progress.upload = Some(upload),
             }
-            return Ok(job.now);
+            return Ok(request.now);
         };
-        match upload.go_on(&service, job, file).await? {
+        match upload.go_on(&service, request, file).await? {
             Sent::Again(at) => Ok(at),
             Sent::All(begun) => {
                 (progress.upload, progress.video) = (None, Some(begun));
-                Ok(job.now)
+                Ok(request.now)
             }
-            Sent::Failed(reason) => upload_again(job, progress, &reason),
+            Sent::Failed(reason) => upload_again(request, progress, &reason),
         }
     }
 
     /// Builds the record.
-    async fn post(&self, job: &PublishRequest<'_>, files: &[File]) -> Result<Post, AttemptError> {
-        let text = RichText::new(job.text);
-        let people = people::mentioned(self.directory, job, &text).await?;
-        let quoted = quote::resolve(self.directory, &self.pds, job, &text).await?;
+    async fn post(&self, request: &PublishRequest<'_>, files: &[File]) -> Result<Post, AttemptError> {
+        let text = RichText::new(request.text);
+        let people = people::mentioned(self.directory, request, &text).await?;
+        let quoted = quote::resolve(self.directory, &self.pds, request, &text).await?;
         let media = if files.is_empty() {
-            self.card(job, &text, quoted.is_some()).await
+            self.card(request, &text, quoted.is_some()).await
         } else {
-            Some(embed::files(job.media, files))
+            Some(embed::files(request.media, files))
         };
         let embed = embed::combine(quoted, media);
         let facets = facets::written(&text.facets, &people);
-        let record = record::written(job, &text.text, facets, embed);
-        Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
+        let record = record::written(request, &text.text, facets, embed);
+        Ok(Post { rkey: record_key(request.publish_at, request.reference), record })
     }
 
     /// The card of the first link that is not a quote.
-    async fn card(&self, job: &PublishRequest<'_>, text: &RichText, has_quote: bool) -> Option<Value> {
-        if job.options.flag(options::PREVIEW) == Some(false) {
+    async fn card(&self, request: &PublishRequest<'_>, text: &RichText, has_quote: bool) -> Option<Value> {
+        if request.options.flag(options::PREVIEW) == Some(false) {
             return None;
         }
         let link = text.links().find(|it| !(has_quote && PostAddress::parse(it).is_some()))?;
@@ -187,17 +187,17 @@ impl Preparation<'_> {
 /// Starts the upload of a video again, unless it has failed too often. Returns when to take the
 /// next step.
 fn upload_again(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     progress: &mut Progress,
     reason: &str,
 ) -> Result<DateTime<Utc>, AttemptError> {
     let failed_uploads = progress.failed_uploads + 1;
-    if failed_uploads == MOST_UPLOADS {
+    if failed_uploads == MAX_UPLOADS {
         let reason = reason.trim_end_matches('.');
-        return Err(AttemptError::Refused { reason: format!("{reason}. The file was uploaded {MOST_UPLOADS} times") });
+        return Err(AttemptError::Refused { reason: format!("{reason}. The file was uploaded {MAX_UPLOADS} times") });
     }
     (progress.video, progress.upload, progress.failed_uploads) = (None, None, failed_uploads);
-    Ok(job.now + UPLOAD_AGAIN_AFTER)
+    Ok(request.now + UPLOAD_AGAIN_AFTER)
 }
 
 /// The displayed size of a video, in pixels; `None` if the file does not state it.

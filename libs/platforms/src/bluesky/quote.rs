@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::facets::RichText;
-use super::identity::{Directory, Unknown};
+use super::identity::{Directory, IdentityError};
 use super::options;
 use super::pds::Pds;
 use super::people::NO_MORE_LOOK_UPS;
 use super::post_address::PostAddress;
 use super::record::COLLECTION;
-use super::repository::{self, NotRead};
+use super::repository::{self, ReadError};
 use crate::publish_request::PublishRequest;
 
 const LOOK_UP: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ const LOOK_UP: Duration = Duration::from_secs(10);
 const MAX_CID_BYTES: usize = 128;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-enum NotQuoted {
+enum QuoteError {
     #[error("the post to quote does not exist or was deleted")]
     Gone,
     #[error("the author of the post to quote does not allow quotes")]
@@ -46,10 +46,10 @@ impl PostAddress {
     }
 
     /// The reference that records use.
-    async fn reference(&self, directory: &Directory, pds: &Pds<'_>) -> Result<Value, NotQuoted> {
+    async fn reference(&self, directory: &Directory, pds: &Pds<'_>) -> Result<Value, QuoteError> {
         let author = directory.find(&self.author).await.map_err(|unknown| match unknown {
-            Unknown::Unreachable => NotQuoted::Unreachable,
-            _ => NotQuoted::Gone,
+            IdentityError::Unreachable => QuoteError::Unreachable,
+            _ => QuoteError::Gone,
         })?;
         let account = (&author.pds, author.did.as_str());
         let (found, gate) = futures::join!(
@@ -57,18 +57,18 @@ impl PostAddress {
             repository::read(pds.http, account, "app.bsky.feed.postgate", &self.rkey),
         );
         let cid = match found {
-            Ok(found) => found.cid.ok_or(NotQuoted::Unreachable)?,
-            Err(NotRead::Nothing) => return Err(NotQuoted::Gone),
-            Err(NotRead::Unclear(_)) => return Err(NotQuoted::Unreachable),
+            Ok(found) => found.cid.ok_or(QuoteError::Unreachable)?,
+            Err(ReadError::Nothing) => return Err(QuoteError::Gone),
+            Err(ReadError::Unclear(_)) => return Err(QuoteError::Unreachable),
         };
         // Authors may quote their own posts. A gate that cannot be read counts as none.
         let is_own = author.did == pds.session.did;
         if !is_own && gate.is_ok_and(|it| forbids_quotes(&it.value)) {
-            return Err(NotQuoted::Forbidden);
+            return Err(QuoteError::Forbidden);
         }
         let is_cid = (1..=MAX_CID_BYTES).contains(&cid.len()) && cid.bytes().all(|it| it.is_ascii_alphanumeric());
         let uri = format!("at://{}/{COLLECTION}/{}", author.did.as_str(), self.rkey);
-        is_cid.then(|| json!({"uri": uri, "cid": cid})).ok_or(NotQuoted::Unreachable)
+        is_cid.then(|| json!({"uri": uri, "cid": cid})).ok_or(QuoteError::Unreachable)
     }
 }
 
@@ -82,26 +82,26 @@ fn forbids_quotes(gate: &Value) -> bool {
 pub(super) async fn resolve(
     directory: &Directory,
     pds: &Pds<'_>,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     text: &RichText,
 ) -> Result<Option<Value>, AttemptError> {
-    let named = job.options.text(options::QUOTE);
+    let named = request.options.text(options::QUOTE);
     let refused = |reason: String| AttemptError::Refused { reason };
     let address = match named {
         Some(named) => {
             let parsed = PostAddress::parse(named.trim());
             Some(parsed.ok_or_else(|| refused(format!("{} is no link to a post on Bluesky", options::QUOTE)))?)
         }
-        None if job.options.flag(options::PREVIEW) == Some(false) => None,
+        None if request.options.flag(options::PREVIEW) == Some(false) => None,
         None => PostAddress::first_of(text),
     };
     let Some(address) = address else { return Ok(None) };
-    let found = timeout(LOOK_UP, address.reference(directory, pds)).await.unwrap_or(Err(NotQuoted::Unreachable));
-    let is_early = NO_MORE_LOOK_UPS < job.publish_at - job.now;
+    let found = timeout(LOOK_UP, address.reference(directory, pds)).await.unwrap_or(Err(QuoteError::Unreachable));
+    let is_early = NO_MORE_LOOK_UPS < request.publish_at - request.now;
     match found {
         Ok(reference) => Ok(Some(reference)),
-        Err(NotQuoted::Unreachable) if named.is_some() || is_early => {
-            Err(AttemptError::RetryLater { retry_at: None, reason: NotQuoted::Unreachable.to_string() })
+        Err(QuoteError::Unreachable) if named.is_some() || is_early => {
+            Err(AttemptError::RetryLater { retry_at: None, reason: QuoteError::Unreachable.to_string() })
         }
         Err(not_quoted) if named.is_some() => Err(refused(not_quoted.to_string())),
         Err(_) => Ok(None),

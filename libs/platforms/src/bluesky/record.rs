@@ -13,7 +13,7 @@ use url::Url;
 
 use super::errors::PDS;
 use super::pds::Pds;
-use super::repository::{self, NotRead};
+use super::repository::{self, ReadError};
 use crate::http_clients::HttpClients;
 use crate::kit::{CallError, Effect};
 use crate::publish_request::PublishRequest;
@@ -73,13 +73,13 @@ pub(super) enum LookUp {
 }
 
 /// Builds the record of a post.
-pub(super) fn written(job: &PublishRequest<'_>, text: &str, facets: Vec<Value>, embed: Option<Value>) -> Value {
-    let created_at = if job.publish_at + LATE < job.now { job.now } else { job.publish_at };
+pub(super) fn written(request: &PublishRequest<'_>, text: &str, facets: Vec<Value>, embed: Option<Value>) -> Value {
+    let created_at = if request.publish_at + LATE < request.now { request.now } else { request.publish_at };
     let mut record = json!({"$type": COLLECTION, "text": text, "createdAt": time(created_at)});
-    if let Some(language) = job.options.text("language") {
+    if let Some(language) = request.options.text("language") {
         record["langs"] = json!([language]);
     }
-    if let Some(label) = job.options.text("content_warning") {
+    if let Some(label) = request.options.text("content_warning") {
         record["labels"] = json!({"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": label}]});
     }
     if !facets.is_empty() {
@@ -125,8 +125,8 @@ pub(super) async fn look_up(http: &HttpClients, (pds, did): (&Url, &str), rkey: 
     match repository::read(http, (pds, did), COLLECTION, rkey).await {
         Ok(found) if found.value["text"] == text => LookUp::Ours(uri(did, rkey)),
         Ok(_) => LookUp::Another,
-        Err(NotRead::Nothing) => LookUp::Nothing,
-        Err(NotRead::Unclear(reason)) => LookUp::Unclear(reason),
+        Err(ReadError::Nothing) => LookUp::Nothing,
+        Err(ReadError::Unclear(reason)) => LookUp::Unclear(reason),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Reply {
 
 /// Why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Silence {
+pub(super) enum ReplyError {
     /// The address is not allowed to be called.
     #[error("this service may not call its server: {0}")]
     Refused(#[from] Refusal),
@@ -41,10 +41,10 @@ pub(super) enum Silence {
 
 impl Reply {
     /// Sends a request and reads the response, bounded in time and size.
-    pub(super) async fn to(request: RequestBuilder) -> Result<Self, Silence> {
-        let response = http_clients::send(request).await.map_err(|error| silence(&error))?;
+    pub(super) async fn to(request: RequestBuilder) -> Result<Self, ReplyError> {
+        let response = http_clients::send(request).await.map_err(|error| reply_error(&error))?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = response::body(response).await.map_err(|_| Silence::CutOff)?;
+        let body = response::body(response).await.map_err(|_| ReplyError::CutOff)?;
         Ok(Self { status, headers, body })
     }
 
@@ -73,29 +73,29 @@ impl Reply {
     }
 }
 
-fn silence(error: &reqwest::Error) -> Silence {
+fn reply_error(error: &reqwest::Error) -> ReplyError {
     match Egress::refusal(error) {
-        Some(refusal) => Silence::Refused(refusal),
-        None if error.is_connect() => Silence::NotReached,
-        None if error.is_timeout() => Silence::TooSlow,
-        None => Silence::CutOff,
+        Some(refusal) => ReplyError::Refused(refusal),
+        None if error.is_connect() => ReplyError::NotReached,
+        None if error.is_timeout() => ReplyError::TooSlow,
+        None => ReplyError::CutOff,
     }
 }
 
-impl From<Silence> for AttemptError {
-    fn from(silence: Silence) -> Self {
-        let reason = silence.to_string();
-        match silence {
-            Silence::Refused(_) | Silence::NotNow(_) | Silence::NotReached => {
+impl From<ReplyError> for AttemptError {
+    fn from(reply_error: ReplyError) -> Self {
+        let reason = reply_error.to_string();
+        match reply_error {
+            ReplyError::Refused(_) | ReplyError::NotNow(_) | ReplyError::NotReached => {
                 Self::RetryLater { retry_at: None, reason }
             }
-            Silence::TooSlow | Silence::CutOff => Self::Unknown { may_still_run: true, retry_at: None, reason },
+            ReplyError::TooSlow | ReplyError::CutOff => Self::Unknown { may_still_run: true, retry_at: None, reason },
         }
     }
 }
 
-impl From<Silence> for RefreshError {
-    fn from(silence: Silence) -> Self {
-        Self::Unreachable(silence.to_string())
+impl From<ReplyError> for RefreshError {
+    fn from(reply_error: ReplyError) -> Self {
+        Self::Unreachable(reply_error.to_string())
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Record {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NotRead {
+pub(super) enum ReadError {
     Nothing,
     /// The reason.
     Unclear(String),
@@ -29,15 +29,15 @@ pub(super) async fn read(
     (server, did): (&Url, &str),
     collection: &str,
     rkey: &str,
-) -> Result<Record, NotRead> {
-    let unclear = |reason: &dyn ToString| NotRead::Unclear(reason.to_string());
+) -> Result<Record, ReadError> {
+    let unclear = |reason: &dyn ToString| ReadError::Unclear(reason.to_string());
     let request = http.to_named(Method::GET, address(server, "com.atproto.repo.getRecord"));
     let request = request.map_err(|refusal| unclear(&refusal))?;
     let request = request.query(&[("repo", did), ("collection", collection), ("rkey", rkey)]);
-    let reply = Reply::to(request).await.map_err(|silence| unclear(&silence))?;
+    let reply = Reply::to(request).await.map_err(|reply_error| unclear(&reply_error))?;
     match (reply.status, reply.error().as_deref()) {
         (StatusCode::OK, _) => reply.json().ok_or_else(|| unclear(&"its response is not valid")),
-        (_, Some("RecordNotFound")) => Err(NotRead::Nothing),
-        _ => Err(NotRead::Unclear(reply.words())),
+        (_, Some("RecordNotFound")) => Err(ReadError::Nothing),
+        _ => Err(ReadError::Unclear(reply.words())),
     }
 }

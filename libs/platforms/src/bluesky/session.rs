@@ -17,7 +17,7 @@ use crate::connect_flow::RefreshError;
 /// The timeout of a refresh, which may have to be sent twice. The caller waits for 30 seconds. The
 /// tokens of a later response would be lost, and the grant with them, because the old refresh token
 /// is spent.
-pub(super) const REFRESH_WITHIN: Duration = Duration::from_secs(28);
+pub(super) const REFRESH_TIMEOUT: Duration = Duration::from_secs(28);
 
 /// A grant's account, its server, and how calls authenticate: everything that deliveries and
 /// refreshes need, so that they need no vault.

@@ -30,7 +30,7 @@ pub(super) struct PublicKey {
 
 #[derive(Debug, thiserror::Error)]
 #[error("not a P-256 key")]
-struct NoKey;
+struct InvalidKey;
 
 impl SigningKey {
     pub(super) fn generate() -> Result<Self, DependencyError> {
@@ -39,9 +39,9 @@ impl SigningKey {
         Self::from_pkcs8(made.as_ref().to_vec()).map_err(|_| DependencyError)
     }
 
-    fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, NoKey> {
+    fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, InvalidKey> {
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8, &SystemRandom::new());
-        Ok(Self { pair: pair.map_err(|_| NoKey)?, pkcs8 })
+        Ok(Self { pair: pair.map_err(|_| InvalidKey)?, pkcs8 })
     }
 
     pub(super) fn public(&self) -> PublicKey {
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for SigningKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         // The error does not repeat the text, which may be most of a secret.
-        let pkcs8 = URL_SAFE_NO_PAD.decode(text).map_err(|_| D::Error::custom(NoKey))?;
+        let pkcs8 = URL_SAFE_NO_PAD.decode(text).map_err(|_| D::Error::custom(InvalidKey))?;
         Self::from_pkcs8(pkcs8).map_err(D::Error::custom)
     }
 }

@@ -28,14 +28,14 @@ use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaRea
 const DID: &str = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
 /// An account on a fake server.
-struct Stand {
+struct Fixture {
     http: HttpClients,
     nonces: Nonces,
     session: Session,
     token: SecretString,
 }
 
-impl Stand {
+impl Fixture {
     async fn new(server: Router) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -70,7 +70,7 @@ impl Stand {
             profile_url: None,
         };
         let credentials = Credentials::new(self.token.clone());
-        let job = PublishRequest {
+        let request = PublishRequest {
             profile: &profile,
             credentials: &credentials,
             text,
@@ -86,7 +86,7 @@ impl Stand {
             now: noon(),
         };
         let preparation = Preparation { directory: &directory, pds: self.pds(), video_service: None };
-        preparation.step(&job).await
+        preparation.step(&request).await
     }
 }
 
@@ -116,11 +116,11 @@ fn file(mime_type: MimeType) -> Attachment {
 
 #[tokio::test]
 async fn failed_mention_look_up_does_not_delay_the_post() {
-    let stand = Stand::new(Router::new()).await;
-    let early = stand.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(40)).await.unwrap_err();
+    let fixture = Fixture::new(Router::new()).await;
+    let early = fixture.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(40)).await.unwrap_err();
     assert!(matches!(&early, AttemptError::RetryLater { reason, .. } if reason.contains("@alice.test")), "{early:?}");
 
-    let late = stand.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(20)).await.unwrap();
+    let late = fixture.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(20)).await.unwrap();
 
     let Step::Ready { progress: Some(progress) } = late else { panic!("{late:?}") };
     assert!(progress.contains("Hi @alice.test") && !progress.contains("facets"), "{progress}");
@@ -128,8 +128,8 @@ async fn failed_mention_look_up_does_not_delay_the_post() {
 
 #[tokio::test]
 async fn refused_picture_is_named_by_its_position() {
-    let stand = Stand::new(Router::new()).await;
-    let step = stand.step("", &[file(MimeType::Png)], &Files::default(), TimeDelta::minutes(2)).await;
+    let fixture = Fixture::new(Router::new()).await;
+    let step = fixture.step("", &[file(MimeType::Png)], &Files::default(), TimeDelta::minutes(2)).await;
     let refused = "file 1 of 1 (image/png): one byte is no picture".to_owned();
     assert_eq!(step, Err(AttemptError::Refused { reason: refused }));
 }
@@ -139,7 +139,8 @@ async fn unreachable_server_receives_no_file() {
     let answered = || async { (StatusCode::SERVICE_UNAVAILABLE, r#"{"error":"NotEnoughResources"}"#) };
     let server = Router::new().route("/xrpc/com.atproto.server.getSession", get(answered));
     let files = Files::default();
-    let attempt_error = Stand::new(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
+    let attempt_error =
+        Fixture::new(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
     assert!(matches!(attempt_error, Err(AttemptError::RetryLater { .. })), "{attempt_error:?}");
     assert_eq!(files.0.load(Ordering::SeqCst), 0);
 }
@@ -153,10 +154,10 @@ async fn published_post_has_the_uri_of_its_record() {
     ] {
         let answer = json!({"uri": said}).to_string();
         let server = Router::new().route("/xrpc/com.atproto.repo.putRecord", post(|| async { answer }));
-        let stand = Stand::new(server).await;
+        let fixture = Fixture::new(server).await;
         let post: record::Post = from_value(json!({"rkey": "3kabc", "record": {}})).unwrap();
 
-        match record::put(&stand.pds(), &post).await {
+        match record::put(&fixture.pds(), &post).await {
             Ok(Stored::At(uri)) => assert!(is_taken && uri == said),
             Err(AttemptError::Unknown { .. }) => assert!(!is_taken),
             _ => panic!("{said}"),
@@ -168,9 +169,9 @@ async fn published_post_has_the_uri_of_its_record() {
 async fn page_of_an_intermediary_does_not_reject_a_password() {
     for (body, is_wrong) in [(r#"{"error":"AuthenticationRequired"}"#, true), ("<html>Members only</html>", false)] {
         let answered = move || async move { (StatusCode::UNAUTHORIZED, body) };
-        let stand = Stand::new(Router::new().route("/xrpc/com.atproto.server.createSession", post(answered))).await;
+        let fixture = Fixture::new(Router::new().route("/xrpc/com.atproto.server.createSession", post(answered))).await;
         let did = DID.parse().unwrap();
-        let signed_in = app_password::sign_in(&stand.http, &stand.session.pds, &did, &"abcd".into()).await;
+        let signed_in = app_password::sign_in(&fixture.http, &fixture.session.pds, &did, &"abcd".into()).await;
         match signed_in {
             Err(ConnectError::Field { .. }) => assert!(is_wrong, "{body}"),
             Err(ConnectError::Unreachable) => assert!(!is_wrong, "{body}"),
@@ -181,10 +182,10 @@ async fn page_of_an_intermediary_does_not_reject_a_password() {
 }
 
 /// A grant of the fake server, with this authorization page.
-fn grant(stand: &Stand, page: &str) -> Grant {
-    let at = |path: &str| stand.session.pds.join(path).unwrap();
+fn grant(fixture: &Fixture, page: &str) -> Grant {
+    let at = |path: &str| fixture.session.pds.join(path).unwrap();
     let server: Value = json!({
-        "issuer": stand.session.pds.origin().ascii_serialization(),
+        "issuer": fixture.session.pds.origin().ascii_serialization(),
         "authorization_endpoint": page,
         "pushed_authorization_request_endpoint": at("/par"),
         "token_endpoint": at("/token"),
@@ -196,7 +197,7 @@ fn grant(stand: &Stand, page: &str) -> Grant {
 #[tokio::test]
 async fn page_on_a_forbidden_address_is_refused() {
     let pushed = || async { r#"{"request_uri":"urn:one"}"# };
-    let stand = Stand::new(Router::new().route("/par", post(pushed))).await;
+    let fixture = Fixture::new(Router::new().route("/par", post(pushed))).await;
     let here = CallbackUrls::of("http://127.0.0.1:8080", NAME);
     let request = AuthorizationRequest { state: "state".into(), urls: here, challenge: Pkce::random().challenge };
     for (page, is_taken) in [
@@ -207,8 +208,8 @@ async fn page_on_a_forbidden_address_is_refused() {
         ("javascript:alert(1)", false),
         ("file:///etc/passwd", false),
     ] {
-        let grant = grant(&stand, page);
-        let authorization = Authorization { http: &stand.http, nonces: &stand.nonces, grant: &grant, now: noon() };
+        let grant = grant(&fixture, page);
+        let authorization = Authorization { http: &fixture.http, nonces: &fixture.nonces, grant: &grant, now: noon() };
         let departure = authorization.push(&request, None).await;
         match departure {
             Ok(Page::At(url)) => assert!(is_taken && url.as_str().starts_with(page), "{page}"),

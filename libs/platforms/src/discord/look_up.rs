@@ -19,7 +19,7 @@ use crate::publish_request::PublishRequest;
 use crate::recognition::{self, Found, PostMatch, Timeline};
 
 /// The largest difference between our clock and Discord's.
-const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(5);
+const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 /// How long after its start a call, or its repeat, may have created something.
 const LATEST: TimeDelta = TimeDelta::minutes(3);
@@ -32,16 +32,17 @@ pub(super) async fn look_up(
     bot: Bot<'_>,
     server: Server,
     place: &Place<'_>,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     since: DateTime<Utc>,
 ) -> Result<Found, CallError> {
-    let (from, to) = (Snowflake::at(since - CLOCKS_DIFFER), Snowflake::at(job.called_at + LATEST + CLOCKS_DIFFER));
-    let look = LookUp { bot, server, place, job, from, to, nonce: message::nonce(job) };
+    let (from, to) =
+        (Snowflake::at(since - MAX_CLOCK_SKEW), Snowflake::at(request.called_at + LATEST + MAX_CLOCK_SKEW));
+    let look = LookUp { bot, server, place, request, from, to, nonce: message::nonce(request) };
     let seen = match place.title {
         None => look.messages().await?,
         Some(title) => look.threads(title, since).await?,
     };
-    let found = recognition::look_for(&seen, &[], job.claims, job.now).await?;
+    let found = recognition::look_for(&seen, &[], request.claims, request.now).await?;
     Ok(match (found, seen.is_all) {
         (Found::NotThere, Err(why)) => Found::Unclear { reason: why.to_owned() },
         (found, _) => found,
@@ -52,7 +53,7 @@ struct LookUp<'a> {
     bot: Bot<'a>,
     server: Server,
     place: &'a Place<'a>,
-    job: &'a PublishRequest<'a>,
+    request: &'a PublishRequest<'a>,
     /// The ids that the call may have created are between these.
     from: Snowflake,
     to: Snowflake,
@@ -119,7 +120,7 @@ impl LookUp<'_> {
             let earliest = page.threads.iter().filter_map(archived_at).min();
             found.extend(page.threads.into_iter().filter(|it| self.may_be(it)).map(|it| (it.id, it)));
             // A thread that was archived before the call was not created by it.
-            if !page.has_more || earliest.is_none_or(|it| it < since - CLOCKS_DIFFER) {
+            if !page.has_more || earliest.is_none_or(|it| it < since - MAX_CLOCK_SKEW) {
                 is_all = Ok(());
                 break;
             }
@@ -166,10 +167,10 @@ impl LookUp<'_> {
         if nonces.peek().is_some() {
             return if nonces.any(|it| it == self.nonce) { PostMatch::It } else { PostMatch::Other };
         }
-        if theirs.len() != self.job.media.len() {
+        if theirs.len() != self.request.media.len() {
             return PostMatch::Other;
         }
-        let (shown, sent) = (message.content.trim(), self.job.text.trim());
+        let (shown, sent) = (message.content.trim(), self.request.text.trim());
         match (shown == sent, plain(shown) == plain(sent)) {
             (true, _) if theirs.is_empty() => PostMatch::Same,
             // "Discord may strip certain characters from message content".

@@ -53,10 +53,10 @@ impl<'a> Message<'a> {
 }
 
 /// The message of a webhook.
-pub(super) fn by_webhook<'a>(job: &PublishRequest<'a>) -> Message<'a> {
-    let mut message = content(job, |_, attachment| attachment.media_id.to_string());
+pub(super) fn by_webhook<'a>(request: &PublishRequest<'a>) -> Message<'a> {
+    let mut message = content(request, |_, attachment| attachment.media_id.to_string());
     for name in ["thread_name", "username", "avatar_url"] {
-        if let Some(value) = job.options.text(name) {
+        if let Some(value) = request.options.text(name) {
             message.payload[name] = value.into();
         }
     }
@@ -64,8 +64,8 @@ pub(super) fn by_webhook<'a>(job: &PublishRequest<'a>) -> Message<'a> {
 }
 
 /// The message of a bot: with its nonce, or in a forum with a title.
-pub(super) fn by_bot<'a>(job: &PublishRequest<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
-    let mut message = content(job, |index, _| stem(nonce, index));
+pub(super) fn by_bot<'a>(request: &PublishRequest<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
+    let mut message = content(request, |index, _| stem(nonce, index));
     if let Some(title) = title {
         message.payload = json!({"name": title, "message": message.payload});
     } else {
@@ -76,8 +76,8 @@ pub(super) fn by_bot<'a>(job: &PublishRequest<'a>, nonce: &str, title: Option<&s
 }
 
 /// The nonce of a post: 24 of at most 25 characters, all of them valid in the name of a file.
-pub(super) fn nonce(job: &PublishRequest<'_>) -> String {
-    let hash = Sha256::digest(job.reference.as_bytes());
+pub(super) fn nonce(request: &PublishRequest<'_>) -> String {
+    let hash = Sha256::digest(request.reference.as_bytes());
     let number = hash.iter().take(12).fold(0_u128, |number, byte| (number << 8) | u128::from(*byte));
     format!("{number:024x}")
 }
@@ -92,21 +92,21 @@ pub(super) fn nonce_of_file(name: &str) -> Option<&str> {
     name.split_once('-').map(|(nonce, _)| nonce).filter(|it| is_nonce(it))
 }
 
-fn content<'a>(job: &PublishRequest<'a>, stem: impl Fn(usize, &Attachment) -> String) -> Message<'a> {
+fn content<'a>(request: &PublishRequest<'a>, stem: impl Fn(usize, &Attachment) -> String) -> Message<'a> {
     // Otherwise every user and role that the text mentions would be notified. A scheduled post
     // notifies no one, because its author may not be watching when it is published.
     let mut payload = json!({"allowed_mentions": {"parse": []}});
-    if !job.text.is_empty() {
-        payload["content"] = job.text.into();
+    if !request.text.is_empty() {
+        payload["content"] = request.text.into();
     }
-    let flag = |name, bit| if job.options.flag(name) == Some(true) { bit } else { 0 };
+    let flag = |name, bit| if request.options.flag(name) == Some(true) { bit } else { 0 };
     let flags = flag("suppress_embeds", SUPPRESS_EMBEDS) | flag("silent", SUPPRESS_NOTIFICATIONS);
     if flags != 0 {
         payload["flags"] = flags.into();
     }
 
     let (mut files, mut attachments) = (Vec::new(), Vec::new());
-    for (index, attachment) in job.media.iter().enumerate() {
+    for (index, attachment) in request.media.iter().enumerate() {
         let name = format!("{}.{}", stem(index, attachment), attachment.mime_type.extension());
         let mut told = json!({"id": index, "filename": name});
         if let Some(words) = &attachment.alt_text {
@@ -118,5 +118,5 @@ fn content<'a>(job: &PublishRequest<'a>, stem: impl Fn(usize, &Attachment) -> St
     if !attachments.is_empty() {
         payload["attachments"] = attachments.into();
     }
-    Message { payload, files, reader: job.files }
+    Message { payload, files, reader: request.files }
 }

@@ -20,17 +20,17 @@ use crate::transport_error::TransportError;
 
 /// A nonce "will be checked for uniqueness in the past few minutes": at least two. A message is no
 /// older than the call that created it.
-const NONCE_IS_KNOWN: TimeDelta = TimeDelta::minutes(2);
+const NONCE_LIFETIME: TimeDelta = TimeDelta::minutes(2);
 
 /// A repeat has arrived by the end of its step.
 const A_STEP: TimeDelta = TimeDelta::seconds(40);
 
 /// How long a cut-off call may still take effect: the default of
 /// [`Publish::settle_time`](crate::platform::Publish::settle_time).
-const SETTLES: TimeDelta = TimeDelta::seconds(60);
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(60);
 
 /// The timeout for reading the channel, after which a repeat has to fit into the step.
-const LOOKING: Duration = Duration::from_secs(15);
+const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The end of a step, in which the bot's membership may still be checked.
 const LAST: Duration = Duration::from_secs(39);
@@ -38,10 +38,14 @@ const LAST: Duration = Duration::from_secs(39);
 const GONE: &str = "the bot is no longer in the server";
 
 /// Makes the publish call.
-pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-    let watch = Deadline::begin(job.now);
-    let place = place(bot, server, job, &watch).await?;
-    match send(bot, server, &place, job, &watch).await {
+pub(super) async fn publish(
+    bot: Bot<'_>,
+    server: Server,
+    request: &PublishRequest<'_>,
+) -> Result<Published, AttemptError> {
+    let watch = Deadline::begin(request.now);
+    let place = place(bot, server, request, &watch).await?;
+    match send(bot, server, &place, request, &watch).await {
         Ok(published) => Ok(published),
         Err(error) => Err(attempt_error(bot, server, error, &watch).await),
     }
@@ -52,18 +56,18 @@ pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &PublishRequest<'
 async fn place<'a>(
     bot: Bot<'_>,
     server: Server,
-    job: &PublishRequest<'a>,
+    request: &PublishRequest<'a>,
     watch: &Deadline,
 ) -> Result<Place<'a>, AttemptError> {
     let refused = |reason: String| Err(AttemptError::Refused { reason });
-    let Some(named) = server::named(job) else {
+    let Some(named) = server::named(request) else {
         return refused(format!("option {CHANNEL}: choose one of the listed channels"));
     };
-    if let Some(name) = AUTHOR.iter().find(|it| job.options.get(it).is_some()) {
+    if let Some(name) = AUTHOR.iter().find(|it| request.options.get(it).is_some()) {
         return refused(format!("option {name}: a bot posts under its own name; leave this option out"));
     }
     match bot.channel(named).await {
-        Ok(channel) => Place::new(job, server, channel),
+        Ok(channel) => Place::new(request, server, channel),
         Err(error) => Err(attempt_error(bot, server, error, watch).await),
     }
 }
@@ -72,11 +76,11 @@ async fn send(
     bot: Bot<'_>,
     server: Server,
     place: &Place<'_>,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     watch: &Deadline,
 ) -> Result<Published, CallError> {
     let Place { channel: Channel { id: channel, .. }, title } = place;
-    let message = message::by_bot(job, &message::nonce(job), *title);
+    let message = message::by_bot(request, &message::nonce(request), *title);
     let sending = async {
         match title {
             None => bot.send(*channel, message, WITHIN).await,
@@ -85,7 +89,7 @@ async fn send(
     };
     let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
     let sent = watch.within(WITHIN, sending).await.ok_or_else(late).flatten()?;
-    let at = sent.id.time().unwrap_or(job.now);
+    let at = sent.id.time().unwrap_or(request.now);
     Ok(Published::new(sent.id.to_string(), at).with_url(Some(link(server, sent.channel_id, sent.id))))
 }
 
@@ -130,15 +134,15 @@ async fn is_in(bot: Bot<'_>, server: Server, watch: &Deadline) -> Option<bool> {
 pub(super) async fn resolve(
     bot: Bot<'_>,
     server: Server,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     since: DateTime<Utc>,
 ) -> Resolution {
-    let watch = Deadline::begin(job.now);
+    let watch = Deadline::begin(request.now);
     let unclear = |reason: String| Resolution::Pending { reason };
     // Without a channel, the call was never made.
-    let Some(named) = server::named(job) else { return Resolution::NotPublished };
+    let Some(named) = server::named(request) else { return Resolution::NotPublished };
     let place = match bot.channel(named).await {
-        Ok(channel) => match Place::new(job, server, channel) {
+        Ok(channel) => match Place::new(request, server, channel) {
             Ok(place) => place,
             Err(_) => return Resolution::NotPublished,
         },
@@ -146,14 +150,14 @@ pub(super) async fn resolve(
         Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::NotPublished,
         Err(error) => return failed_look_up(bot, server, error, &watch).await,
     };
-    let looked = watch.within(LOOKING, look_up(bot, server, &place, job, since)).await;
+    let looked = watch.within(LOOK_UP_TIMEOUT, look_up(bot, server, &place, request, since)).await;
     let late = || Err(CallError::of_transport(TransportError::Late, Effect::Read, TITLE));
     let has_nonce = place.title.is_none();
-    let is_known = |at: DateTime<Utc>| at < since + NONCE_IS_KNOWN;
+    let is_known = |at: DateTime<Utc>| at < since + NONCE_LIFETIME;
     let reason = match looked.unwrap_or_else(late) {
         Ok(Found::Public(published)) => return Resolution::Found(published),
         Ok(Found::NotThere) => return Resolution::NotFound,
-        Ok(Found::Recognised(_)) if has_nonce && is_known(job.now + A_STEP) => {
+        Ok(Found::Recognised(_)) if has_nonce && is_known(request.now + A_STEP) => {
             "the channel has a message like this one; Discord is asked whether it is the same".to_owned()
         }
         Ok(Found::Recognised(published)) => return Resolution::Candidate(published),
@@ -161,11 +165,11 @@ pub(super) async fn resolve(
         Err(error) if is_of_place(&error) => return failed_look_up(bot, server, error, &watch).await,
         Err(error) => error.message,
     };
-    let is_settled = job.settled_at(SETTLES) <= job.now;
-    if !has_nonce || !is_settled || !is_known(job.now + A_STEP) {
+    let is_settled = request.settled_at(SETTLE_TIME) <= request.now;
+    if !has_nonce || !is_settled || !is_known(request.now + A_STEP) {
         return unclear(reason);
     }
-    match send(bot, server, &place, job, &watch).await {
+    match send(bot, server, &place, request, &watch).await {
         Ok(published) => Resolution::Found(published),
         Err(error) => unclear(error.message),
     }

@@ -159,16 +159,16 @@ pub(super) struct Place<'a> {
 }
 
 /// The channel that the post names.
-pub(super) fn named(job: &PublishRequest<'_>) -> Option<Snowflake> {
-    Snowflake::parse(job.options.text(CHANNEL)?.trim())
+pub(super) fn named(request: &PublishRequest<'_>) -> Option<Snowflake> {
+    Snowflake::parse(request.options.text(CHANNEL)?.trim())
 }
 
 impl<'a> Place<'a> {
     /// Checks that the post can be published in the channel: the channel has to be in the connected
     /// server, because the bot is in others as well.
-    pub(super) fn new(job: &PublishRequest<'a>, server: Server, channel: Channel) -> Result<Self, AttemptError> {
+    pub(super) fn new(request: &PublishRequest<'a>, server: Server, channel: Channel) -> Result<Self, AttemptError> {
         let refused = |reason: &str| Err(AttemptError::Refused { reason: reason.to_owned() });
-        let title = job.options.text("thread_name");
+        let title = request.options.text("thread_name");
         if channel.guild_id != Some(server.guild) {
             return refused("option channel: this channel is in another server; choose one of the listed channels");
         }
@@ -236,7 +236,7 @@ mod tests {
         let credentials = server.credentials();
         let read = Server::load(&credentials).unwrap();
         assert_eq!((read.guild, read.bot), (server.guild, server.bot));
-        assert!(server.credentials().share_a_token(&credentials), "whoever connects it has the same");
+        assert!(server.credentials().share_a_token(&credentials), "every connection of the server has the same");
         let other = Server { guild: id("2"), ..server };
         assert!(!other.credentials().share_a_token(&credentials));
         assert!(super::super::webhook::load(&credentials).is_err());

@@ -18,13 +18,13 @@ pub(super) struct Snowflake(u64);
 
 #[derive(Debug, thiserror::Error)]
 #[error("not a Discord id")]
-pub(super) struct NoSnowflake;
+pub(super) struct InvalidSnowflake;
 
 impl TryFrom<String> for Snowflake {
-    type Error = NoSnowflake;
+    type Error = InvalidSnowflake;
 
-    fn try_from(written: String) -> Result<Self, NoSnowflake> {
-        Self::parse(&written).ok_or(NoSnowflake)
+    fn try_from(written: String) -> Result<Self, InvalidSnowflake> {
+        Self::parse(&written).ok_or(InvalidSnowflake)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::publish_request::PublishRequest;
 const SOON: TimeDelta = TimeDelta::seconds(15);
 
 /// How long after its due second a post waits for a file that seems not to have arrived.
-const PATIENCE: TimeDelta = TimeDelta::minutes(2);
+const MAX_WAIT: TimeDelta = TimeDelta::minutes(2);
 
 /// How long LinkedIn processes a file, rounded down.
 const PROCESSING: TimeDelta = TimeDelta::seconds(5);
@@ -134,14 +134,14 @@ const fn rules(no_permission: ErrorRule, denied: ErrorRule) -> [ErrorRule; 17] {
 const WAITING_UPLOAD: &str = "MEDIA_ASSET_WAITING_UPLOAD";
 
 /// Adjusts errors that depend on how late the post is.
-pub(super) fn timed(mut error: CallError, job: &PublishRequest<'_>) -> CallError {
+pub(super) fn timed(mut error: CallError, request: &PublishRequest<'_>) -> CallError {
     let says = |part: &str| error.value("/message").and_then(Value::as_str).is_some_and(|it| it.contains(part));
-    let late = job.now - job.publish_at;
+    let late = request.now - request.publish_at;
     match error.kind {
         ErrorKind::RateLimited if error.retry_at.is_none() && SOON <= late && says("DAY limit") => {
-            error.retry_at = Some(midnight_after(job.now));
+            error.retry_at = Some(midnight_after(request.now));
         }
-        ErrorKind::NotReady if PATIENCE <= late && (error.has_code(&[WAITING_UPLOAD]) || says("WAITING_UPLOAD")) => {
+        ErrorKind::NotReady if MAX_WAIT <= late && (error.has_code(&[WAITING_UPLOAD]) || says("WAITING_UPLOAD")) => {
             error.kind = ErrorKind::PreparationExpired;
         }
         _ => {}

@@ -68,24 +68,24 @@ impl Post {
 
 /// One page of the posts of the account. The next one starts after it: a short page need not be the
 /// last.
-pub(super) async fn page(api: &Api, job: &PublishRequest<'_>, start: Option<&str>) -> Result<PostPage, CallError> {
-    let author = encoded(&job.profile.account_id);
+pub(super) async fn page(api: &Api, request: &PublishRequest<'_>, start: Option<&str>) -> Result<PostPage, CallError> {
+    let author = encoded(&request.profile.account_id);
     let start: usize = start.and_then(|it| it.parse().ok()).unwrap_or_default();
     let path = format!("posts?author={author}&q=author&count={PAGE}&start={start}&sortBy=CREATED");
-    let Elements { elements } = api.find(Auth::post(job), &path).errors(&PAGE_ERRORS).read().await?;
+    let Elements { elements } = api.find(Auth::post(request), &path).errors(&PAGE_ERRORS).read().await?;
     let next = (!elements.is_empty()).then(|| (start + elements.len()).to_string());
     Ok(PostPage { posts: elements.into_iter().map(Post::listed).collect(), next, is_sorted: true })
 }
 
 /// A file that we uploaded is in no other post. A post with the same text and number of files may
 /// still be ours, in case LinkedIn gives files new names.
-pub(super) fn compare(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
+pub(super) fn compare(request: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
     let ours: Vec<_> = prepared.files.iter().map(|it| it.uploaded.as_str()).collect();
     let theirs: Vec<_> = listed.content["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !ours.is_empty() && theirs == ours {
         return PostMatch::It;
     }
-    let says_the_same = listed.content["text"] == little_text::plain(&little_text::written(job.text));
+    let says_the_same = listed.content["text"] == little_text::plain(&little_text::written(request.text));
     match (says_the_same, theirs.len() == ours.len()) {
         (true, true) if ours.is_empty() => PostMatch::Same,
         (true, true) => PostMatch::Doubtful,
@@ -97,16 +97,16 @@ pub(super) fn compare(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>,
 /// The existing post, if it can only be ours: an earlier call may have taken effect, and no other
 /// delivery has created that post. Without an earlier call it is another post with the same
 /// content.
-pub(super) async fn made_before(job: &PublishRequest<'_>, error: CallError) -> Result<Published, CallError> {
-    let Some(urn) = duplicate_of(&error).filter(|_| job.doubted).map(str::to_owned) else { return Err(error) };
-    let Ok(claims) = job.claims.of(std::slice::from_ref(&urn)).await else {
+pub(super) async fn made_before(request: &PublishRequest<'_>, error: CallError) -> Result<Published, CallError> {
+    let Some(urn) = duplicate_of(&error).filter(|_| request.doubted).map(str::to_owned) else { return Err(error) };
+    let Ok(claims) = request.claims.of(std::slice::from_ref(&urn)).await else {
         return Err(CallError::new(ErrorKind::Unavailable, Effect::Public, ClaimsError.to_string()));
     };
     if claims.iter().any(|(_, claim)| *claim == Claim::Others) {
         // Then LinkedIn refused the earlier call as well.
         return Err(error.may_have_published(false));
     }
-    Ok(published(urn, job.now))
+    Ok(published(urn, request.now))
 }
 
 pub(super) fn published(name: String, at: DateTime<Utc>) -> Published {

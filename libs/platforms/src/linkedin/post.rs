@@ -6,11 +6,11 @@ use crate::kit::{CallError, Prepared, PreparedFile};
 use crate::publish_request::PublishRequest;
 
 /// The body of a post, with its uploaded files. It is equal in every attempt.
-pub(super) fn body(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
+pub(super) fn body(request: &PublishRequest<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
     let mut post = json!({
-        "author": job.profile.account_id,
-        "commentary": little_text::written(job.text),
-        "visibility": visibility(job)?,
+        "author": request.profile.account_id,
+        "commentary": little_text::written(request.text),
+        "visibility": visibility(request)?,
         "distribution": {
             "feedDistribution": "MAIN_FEED",
             "targetEntities": [],
@@ -26,9 +26,9 @@ pub(super) fn body(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>) ->
     Ok(post)
 }
 
-fn visibility(job: &PublishRequest<'_>) -> Result<&'static str, CallError> {
-    match job.options.text(VISIBILITY) {
-        Some("connections") if is_page(job.profile) => Err(CallError::invalid_post(
+fn visibility(request: &PublishRequest<'_>) -> Result<&'static str, CallError> {
+    match request.options.text(VISIBILITY) {
+        Some("connections") if is_page(request.profile) => Err(CallError::invalid_post(
             "option visibility: a page has no connections; leave this option out, or use \
                                          public",
         )),

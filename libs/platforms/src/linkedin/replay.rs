@@ -11,7 +11,7 @@ use domain::delivery::Resolution;
 use super::api::Api;
 use super::errors::duplicate_of;
 use super::look_up::{made_before, published};
-use super::{SETTLES, post};
+use super::{SETTLE_TIME, post};
 use crate::kit::{Auth, Prepared};
 use crate::publish_request::PublishRequest;
 
@@ -24,22 +24,22 @@ const REPEATED_WITHIN: TimeDelta = TimeDelta::seconds(60);
 /// too late for that.
 pub(super) async fn once(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     prepared: &Prepared<'_, String>,
     advice: String,
 ) -> Resolution {
-    let certain_at = job.settled_at(SETTLES);
-    if job.now < certain_at {
+    let certain_at = request.settled_at(SETTLE_TIME);
+    if request.now < certain_at {
         let reason = "the same post is sent once more as soon as the first call can no longer take effect";
         return Resolution::Pending { reason: reason.to_owned() };
     }
-    let Ok(post) = post::body(job, prepared) else { return Resolution::NotPublished };
-    if certain_at + REPEATED_WITHIN <= job.now {
+    let Ok(post) = post::body(request, prepared) else { return Resolution::NotPublished };
+    if certain_at + REPEATED_WITHIN <= request.now {
         return Resolution::Undeterminable { advice };
     }
-    let repeated = match api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
-        Ok(urn) => Ok(published(urn, job.now)),
-        Err(error) => made_before(job, error).await,
+    let repeated = match api.create_post(Auth::post(request), &request.profile.account_id, &post).await {
+        Ok(urn) => Ok(published(urn, request.now)),
+        Err(error) => made_before(request, error).await,
     };
     match repeated {
         Ok(published) => Resolution::Found(published),

@@ -27,17 +27,17 @@ pub(super) struct Version {
 
 #[derive(Debug, thiserror::Error)]
 #[error("a version of LinkedIn's API is a year and a month with six digits, such as 202608")]
-pub(super) struct NoVersion;
+pub(super) struct InvalidVersion;
 
 impl TryFrom<String> for Version {
-    type Error = NoVersion;
+    type Error = InvalidVersion;
 
-    fn try_from(name: String) -> Result<Self, NoVersion> {
+    fn try_from(name: String) -> Result<Self, InvalidVersion> {
         if name.len() != 6 || !name.bytes().all(|it| it.is_ascii_digit()) {
-            return Err(NoVersion);
+            return Err(InvalidVersion);
         }
-        let begins = NaiveDate::parse_from_str(&format!("{name}15"), "%Y%m%d").map_err(|_| NoVersion)?;
-        let ends_on = begins.with_year(begins.year() + 1).ok_or(NoVersion)?;
+        let begins = NaiveDate::parse_from_str(&format!("{name}15"), "%Y%m%d").map_err(|_| InvalidVersion)?;
+        let ends_on = begins.with_year(begins.year() + 1).ok_or(InvalidVersion)?;
         Ok(Self { name, ends_on, said: Once::new() })
     }
 }

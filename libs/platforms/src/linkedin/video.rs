@@ -76,16 +76,17 @@ struct Status {
 /// Announces the upload.
 pub(super) async fn begin(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &File<'_>,
 ) -> Result<UploadStep<String>, CallError> {
     let body = json!({ "initializeUploadRequest": {
-        "owner": job.profile.account_id,
+        "owner": request.profile.account_id,
         "fileSizeBytes": file.size_bytes(),
         "uploadCaptions": false,
         "uploadThumbnail": false,
     } });
-    let call = api.private(Auth::post(job), &job.profile.account_id, "videos?action=initializeUpload").json(&body);
+    let call =
+        api.private(Auth::post(request), &request.profile.account_id, "videos?action=initializeUpload").json(&body);
     let Action { value: announced } = call.read::<Action<Announced>>().await?;
     let Announced { video, upload_token: token, upload_urls_expire_at, upload_instructions } = announced;
     let part_bytes = part_bytes(&upload_instructions, file.size_bytes());
@@ -99,20 +100,20 @@ pub(super) async fn begin(
 /// Sends a part; returns its tag.
 pub(super) async fn send(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     state: &UploadState,
     part: Part,
 ) -> Result<String, CallError> {
     let url = usize::try_from(part.index).ok().and_then(|it| Upload::load(state).urls.into_iter().nth(it));
     let url = url.ok_or_else(|| expired("the upload URL of a part is no longer stored"))?;
-    api.upload_part(Auth::post(job), url, (part.range.end - part.range.start, part.bytes)).await
+    api.upload_part(Auth::post(request), url, (part.range.end - part.range.start, part.bytes)).await
 }
 
 /// Assembles the parts. LinkedIn refuses a repeated call, and documents no code for that: the
 /// status of the video shows whether an earlier call, whose worker died, was accepted.
 pub(super) async fn finish(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     state: &UploadState,
 ) -> Result<UploadStep<String>, CallError> {
     let upload = Upload::load(state);
@@ -121,27 +122,28 @@ pub(super) async fn finish(
         "uploadToken": upload.token,
         "uploadedPartIds": state.part_tags,
     } });
-    let call = api.private(Auth::post(job), &job.profile.account_id, "videos?action=finalizeUpload").json(&body);
+    let call =
+        api.private(Auth::post(request), &request.profile.account_id, "videos?action=finalizeUpload").json(&body);
     if let Err(error) = call.done().await.map_err(for_video)
-        && (error.kind != ErrorKind::InvalidPost || read(api, job, state).await?.status == WAITING_UPLOAD)
+        && (error.kind != ErrorKind::InvalidPost || read(api, request, state).await?.status == WAITING_UPLOAD)
     {
         return Err(error);
     }
-    let finalized = Upload { finalized_at: Some(job.now), ..upload };
+    let finalized = Upload { finalized_at: Some(request.now), ..upload };
     Ok(UploadStep::Processing(state.clone().with_extra(finalized.stored()), None))
 }
 
 /// Reads the processing status.
 pub(super) async fn status(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     state: &UploadState,
 ) -> Result<UploadStep<String>, CallError> {
-    let status = read(api, job, state).await?;
+    let status = read(api, request, state).await?;
     // If a repeated call was refused, the time of the first one is not stored.
     let mut upload = Upload::load(state);
-    let finalized_at = *upload.finalized_at.get_or_insert(job.now);
-    let is_late = finalized_at + STATUS_LAG <= job.now;
+    let finalized_at = *upload.finalized_at.get_or_insert(request.now);
+    let is_late = finalized_at + STATUS_LAG <= request.now;
     Ok(match status.status.as_str() {
         "AVAILABLE" => UploadStep::Uploaded(state.id.clone()),
         "PROCESSING_FAILED" => {
@@ -153,8 +155,8 @@ pub(super) async fn status(
     })
 }
 
-async fn read(api: &Api, job: &PublishRequest<'_>, state: &UploadState) -> Result<Status, CallError> {
-    api.video(Auth::post(job), &job.profile.account_id, &state.id).read().await.map_err(for_video)
+async fn read(api: &Api, request: &PublishRequest<'_>, state: &UploadState) -> Result<Status, CallError> {
+    api.video(Auth::post(request), &request.profile.account_id, &state.id).read().await.map_err(for_video)
 }
 
 /// The upload has to start again.

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 
 use super::api::Api;
 use super::api::discovery::Discovered;
-use super::api::oauth::{Knows, NewApp};
+use super::api::oauth::{AppStatus, NewApp};
 use super::grant::{App, Grant};
 use super::server::Server;
 use crate::connect_flow::{AuthorizationRequest, CallbackUrls, ConnectError};
@@ -37,9 +37,9 @@ impl Apps {
             // not know the app.
             if self.api.shows_page(&grant.authorization_url(request)).await {
                 match self.knows(&grant, here).await {
-                    Knows::It => return Ok(grant),
-                    Knows::Not => {}
-                    Knows::TakesAnyCode => any_code = true,
+                    AppStatus::Known => return Ok(grant),
+                    AppStatus::Gone => {}
+                    AppStatus::TakesAnyCode => any_code = true,
                 }
             }
         }
@@ -68,8 +68,8 @@ impl Apps {
         )))
     }
 
-    async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> Knows {
-        if grant.app.any_code { Knows::It } else { self.api.knows(grant, here).await }
+    async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> AppStatus {
+        if grant.app.any_code { AppStatus::Known } else { self.api.knows(grant, here).await }
     }
 
     async fn register(

@@ -9,7 +9,7 @@ use crate::recognition::PostMatch;
 /// Compares the source of a status with our text. Servers are known to trim it and to normalize its
 /// characters. They may do more, so a source that differs, but has the same letters and digits, is
 /// a possible match.
-pub(super) fn likeness_of_source(source: &str, ours: &str) -> PostMatch {
+pub(super) fn compare_source(source: &str, ours: &str) -> PostMatch {
     let (source, ours) = (normalized(source), normalized(ours));
     let visible = |text: &str| -> String { text.chars().filter(|it| !it.is_whitespace()).collect() };
     if visible(&source) == visible(&ours) {
@@ -152,7 +152,7 @@ mod tests {
             ("Hello, world", "Hello", PostMatch::Other),
             ("", "Hello", PostMatch::Other),
         ] {
-            assert_eq!(likeness_of_source(source, ours), likeness, "{source:?} {ours:?}");
+            assert_eq!(compare_source(source, ours), likeness, "{source:?} {ours:?}");
         }
     }
 

@@ -14,7 +14,7 @@ use crate::recognition::{self, Found, PostMatch, Timeline, TimelineSnapshot};
 
 /// Why the listing could not be read.
 #[derive(Debug)]
-pub(super) enum Unread {
+pub(super) enum ListingError {
     Disconnected {
         reason: String,
     },
@@ -26,7 +26,7 @@ pub(super) enum Unread {
     },
 }
 
-impl From<CallError> for Unread {
+impl From<CallError> for ListingError {
     fn from(error: CallError) -> Self {
         // Checked first: the grant is valid and only does not cover reading.
         if is_beyond_the_scopes(&error) {
@@ -43,7 +43,7 @@ impl From<CallError> for Unread {
 pub(super) struct Statuses<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
-    pub(super) job: &'a PublishRequest<'a>,
+    pub(super) request: &'a PublishRequest<'a>,
     /// The state of the preparation.
     pub(super) progress: &'a Progress,
     pub(super) watch: &'a Deadline,
@@ -51,27 +51,29 @@ pub(super) struct Statuses<'a> {
 
 impl Statuses<'_> {
     /// Looks for the status among those listed after `before`.
-    pub(super) async fn look_up(&self) -> Result<Found, Unread> {
+    pub(super) async fn look_up(&self) -> Result<Found, ListingError> {
         let before = match &self.progress.before {
-            Some(TimelineSnapshot::Showed(ids)) if account::id_on_server(self.job.profile).is_some() => ids,
-            Some(_) => return Err(Unread::Forbidden),
+            Some(TimelineSnapshot::Showed(ids)) if account::id_on_server(self.request.profile).is_some() => ids,
+            Some(_) => return Err(ListingError::Forbidden),
             None => return Ok(Found::Unclear { reason: "the account's earlier posts were not read".to_owned() }),
         };
-        Ok(recognition::look_for(self, before, self.job.claims, self.watch.now()).await?)
+        Ok(recognition::look_for(self, before, self.request.claims, self.watch.now()).await?)
     }
 
     /// Compares the text of a status with ours.
-    async fn by_words(&self, status: &Status) -> Result<PostMatch, CallError> {
+    async fn compare_text(&self, status: &Status) -> Result<PostMatch, CallError> {
         let now = self.watch.now();
         let source = match status.source() {
             Some(source) => Some(source.to_owned()),
-            None => self.api.source(self.grant, &self.job.credentials.access_token, &status.id, now).await?,
+            None => self.api.source(self.grant, &self.request.credentials.access_token, &status.id, now).await?,
         };
         Ok(match source {
-            Some(source) => content::likeness_of_source(&source, self.job.text),
+            Some(source) => content::compare_source(&source, self.request.text),
             // Servers rewrite the HTML that they show, so a difference does not prove that it is
             // another status.
-            None if content::reduce_html(status.content()) == content::reduce_text(self.job.text) => PostMatch::Same,
+            None if content::reduce_html(status.content()) == content::reduce_text(self.request.text) => {
+                PostMatch::Same
+            }
             None => PostMatch::Doubtful,
         })
     }
@@ -83,8 +85,8 @@ impl Timeline for Statuses<'_> {
     type Error = CallError;
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<Status>, CallError> {
-        let Some(account) = account::id_on_server(self.job.profile) else { return Ok(Vec::new()) };
-        let token = &self.job.credentials.access_token;
+        let Some(account) = account::id_on_server(self.request.profile) else { return Ok(Vec::new()) };
+        let token = &self.request.credentials.access_token;
         self.api.statuses(self.grant, token, account, after, self.watch.now()).await
     }
 
@@ -106,8 +108,8 @@ impl Timeline for Statuses<'_> {
     async fn compare(&self, status: &Status) -> Result<PostMatch, CallError> {
         let ours = self.progress.media.len();
         // Some servers list a picture that the text only links to as a file of the status.
-        let may_show = ours..=ours + self.job.text.matches("://").count();
-        Ok(match self.by_words(status).await? {
+        let may_show = ours..=ours + self.request.text.matches("://").count();
+        Ok(match self.compare_text(status).await? {
             PostMatch::Same if !may_show.contains(&status.files()) => PostMatch::Doubtful,
             PostMatch::Other if status.is_edited() => PostMatch::Doubtful,
             likeness => likeness,

@@ -6,7 +6,7 @@ use domain::token::random_u64;
 use futures::{StreamExt, stream};
 use reqwest::{Body, RequestBuilder};
 
-use crate::job::MediaBytes;
+use crate::request::MediaBytes;
 
 /// Adds a file to a request as a form (RFC 7578), after its alternative text. The file is streamed,
 /// with its length in the header, because servers refuse a body without one.

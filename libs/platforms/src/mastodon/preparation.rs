@@ -33,7 +33,7 @@ const LOOK_BACK_AGAIN: TimeDelta = TimeDelta::seconds(5);
 
 /// How long after its due second a post waits for the listing, if nothing else can distinguish it
 /// from other posts after a lost response.
-const PATIENCE: TimeDelta = TimeDelta::minutes(2);
+const MAX_WAIT: TimeDelta = TimeDelta::minutes(2);
 
 /// The state of the preparation. Stored between the steps, so that a step that is repeated after a
 /// crash uploads one file twice, not all of them.
@@ -67,15 +67,15 @@ struct Processing {
 pub(super) struct Preparation<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
-    pub(super) job: &'a PublishRequest<'a>,
+    pub(super) request: &'a PublishRequest<'a>,
 }
 
 impl Preparation<'_> {
     /// Takes one step: uploads a file, checks a file that is being processed, or reads the listing.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
-        let job = self.job;
-        let progress = Progress::load(job).unwrap_or_default();
-        match (&progress.processing, job.media.get(progress.media.len())) {
+        let request = self.request;
+        let progress = Progress::load(request).unwrap_or_default();
+        match (&progress.processing, request.media.get(progress.media.len())) {
             (_, None) if progress.before.is_some() => Ok(Step::Ready { progress: progress.store() }),
             (_, None) => self.look_back(progress).await,
             (None, Some(next)) => self.upload(progress, next).await,
@@ -87,10 +87,10 @@ impl Preparation<'_> {
     }
 
     async fn upload(&self, mut progress: Progress, file: &Attachment) -> Result<Step, AttemptError> {
-        let Self { api, grant, job } = *self;
-        let token = &job.credentials.access_token;
+        let Self { api, grant, request } = *self;
+        let token = &request.credentials.access_token;
         let upload = async |path| {
-            Ok::<_, AttemptError>(api.upload(grant, token, path, file, self.open(file).await?, job.now).await)
+            Ok::<_, AttemptError>(api.upload(grant, token, path, file, self.open(file).await?, request.now).await)
         };
         let uploaded = if grant.software.uploads_in_background() {
             match upload(UPLOAD).await? {
@@ -101,58 +101,58 @@ impl Preparation<'_> {
             upload(UPLOAD_AT_ONCE).await?
         };
         match uploaded {
-            Ok(Upload::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
+            Ok(Upload::Ready(file)) => Ok(progress.with(file).again_with_the_rest(request)),
             Ok(Upload::Processing(id)) => {
                 progress.processing = Some(Processing { id, looks: 0 });
-                Ok(progress.again(job.now + wait(0)))
+                Ok(progress.again(request.now + wait(0)))
             }
             Err(error) if failed_on_a_file(&error) && !progress.failed_once => {
                 progress.failed_once = true;
-                Ok(progress.again(job.now + PROCESSING_WAIT))
+                Ok(progress.again(request.now + PROCESSING_WAIT))
             }
             Err(error) if failed_on_a_file(&error) => {
-                Err(AttemptError::Refused { reason: message_for_file(job, &progress, &error.message) })
+                Err(AttemptError::Refused { reason: message_for_file(request, &progress, &error.message) })
             }
-            Err(error) => Err(error_for_file(error, job, &progress)),
+            Err(error) => Err(error_for_file(error, request, &progress)),
         }
     }
 
     async fn look(&self, mut progress: Progress, id: String, looks: u32) -> Result<Step, AttemptError> {
-        let Self { api, grant, job } = *self;
-        match api.medium(grant, &job.credentials.access_token, &id, job.now).await {
-            Ok(Medium::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
+        let Self { api, grant, request } = *self;
+        match api.medium(grant, &request.credentials.access_token, &id, request.now).await {
+            Ok(Medium::Ready(file)) => Ok(progress.with(file).again_with_the_rest(request)),
             Ok(Medium::Processing) => {
                 let looks = looks.saturating_add(1);
                 progress.processing = Some(Processing { id, looks });
-                Ok(progress.again(job.now + wait(looks)))
+                Ok(progress.again(request.now + wait(looks)))
             }
             // Processing failed, but may succeed the second time.
             Err(error) if error.is_status(StatusCode::UNPROCESSABLE_ENTITY) && !progress.failed_once => {
                 (progress.processing, progress.failed_once) = (None, true);
-                Ok(progress.again(job.now + PROCESSING_WAIT))
+                Ok(progress.again(request.now + PROCESSING_WAIT))
             }
             // Only this file is uploaded again. If the others are gone as well, the refusal of
             // their status shows it.
             Ok(Medium::Unknown) if !progress.failed_once => {
                 (progress.processing, progress.failed_once) = (None, true);
-                Ok(progress.again(job.now))
+                Ok(progress.again(request.now))
             }
             Ok(Medium::Unknown) => Err(AttemptError::PreparationExpired {
                 reason: message_for_file(
-                    job,
+                    request,
                     &progress,
                     "the file is no longer on the \
                                                                                         server",
                 ),
             }),
-            Err(error) => Err(error_for_file(error, job, &progress)),
+            Err(error) => Err(error_for_file(error, request, &progress)),
         }
     }
 
     /// Reads the account's listing before the publish call. A status that is listed later is then
     /// known to be newer.
     async fn look_back(&self, mut progress: Progress) -> Result<Step, AttemptError> {
-        let Self { grant, job, .. } = *self;
+        let Self { grant, request, .. } = *self;
         progress.before = Some(match self.read_account().await {
             Ok((own_visibility, before)) => {
                 progress.own_visibility = own_visibility;
@@ -163,16 +163,16 @@ impl Preparation<'_> {
             }
             // A listing that cannot be read does not delay a post for long. On servers with
             // idempotency keys the post is not delayed at all, because the key can decide the
-            // outcome of a call. On others it waits for `PATIENCE`: a server that cannot list
+            // outcome of a call. On others it waits for `MAX_WAIT`: a server that cannot list
             // statuses would probably not accept one either.
             Err(error) => {
-                let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { PATIENCE };
+                let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { MAX_WAIT };
                 match may_pass(&error) {
-                    true if job.now < job.publish_at => {
-                        let at = (job.now + LOOK_BACK_AGAIN).min(job.publish_at);
+                    true if request.now < request.publish_at => {
+                        let at = (request.now + LOOK_BACK_AGAIN).min(request.publish_at);
                         return Ok(progress.again(at));
                     }
-                    true if job.now < job.publish_at + patience => return Err(error.into()),
+                    true if request.now < request.publish_at + patience => return Err(error.into()),
                     _ => TimelineSnapshot::Unreadable,
                 }
             }
@@ -182,27 +182,27 @@ impl Preparation<'_> {
 
     /// The account's own visibility, if it is needed, and the statuses of the account.
     async fn read_account(&self) -> Result<(Option<String>, TimelineSnapshot), CallError> {
-        let Self { api, grant, job } = *self;
-        let token = &job.credentials.access_token;
-        let needs_visibility = grant.software == Software::Other && job.options.text("visibility").is_none();
+        let Self { api, grant, request } = *self;
+        let token = &request.credentials.access_token;
+        let needs_visibility = grant.software == Software::Other && request.options.text("visibility").is_none();
         let own = if needs_visibility { api.me(&grant.server, token).await?.own_visibility() } else { None };
-        let before = match account::id_on_server(job.profile) {
-            Some(account) => TimelineSnapshot::showed(&api.statuses(grant, token, account, None, job.now).await?),
+        let before = match account::id_on_server(request.profile) {
+            Some(account) => TimelineSnapshot::showed(&api.statuses(grant, token, account, None, request.now).await?),
             None => TimelineSnapshot::Unreadable,
         };
         Ok((own.map(str::to_owned), before))
     }
 
     async fn open(&self, file: &Attachment) -> Result<MediaBytes, AttemptError> {
-        let opened = self.job.files.open(file).await;
+        let opened = self.request.files.open(file).await;
         opened.map_err(|error| AttemptError::RetryLater { retry_at: None, reason: error.to_string() })
     }
 }
 
 impl Progress {
     /// The stored state; `None` if a version with another form wrote it.
-    pub(super) fn load(job: &PublishRequest<'_>) -> Option<Self> {
-        job.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
+    pub(super) fn load(request: &PublishRequest<'_>) -> Option<Self> {
+        request.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
     }
 
     fn store(&self) -> Option<String> {
@@ -218,9 +218,9 @@ impl Progress {
 
     /// Ends a step with a file that is ready. The next step follows at once, or shortly before the
     /// due second if only the listing remains.
-    fn again_with_the_rest(self, job: &PublishRequest<'_>) -> Step {
-        let is_all = self.media.len() == job.media.len();
-        let at = if is_all { (job.publish_at - LOOK_BACK).max(job.now) } else { job.now };
+    fn again_with_the_rest(self, request: &PublishRequest<'_>) -> Step {
+        let is_all = self.media.len() == request.media.len();
+        let at = if is_all { (request.publish_at - LOOK_BACK).max(request.now) } else { request.now };
         self.again(at)
     }
 
@@ -234,13 +234,15 @@ fn wait(looks: u32) -> TimeDelta {
     TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
 }
 
-fn message_for_file(job: &PublishRequest<'_>, progress: &Progress, reason: &str) -> String {
-    format!("file {} of {}: {reason}", progress.media.len() + 1, job.media.len())
+fn message_for_file(request: &PublishRequest<'_>, progress: &Progress, reason: &str) -> String {
+    format!("file {} of {}: {reason}", progress.media.len() + 1, request.media.len())
 }
 
-fn error_for_file(error: CallError, job: &PublishRequest<'_>, progress: &Progress) -> AttemptError {
+fn error_for_file(error: CallError, request: &PublishRequest<'_>, progress: &Progress) -> AttemptError {
     match error.into() {
-        AttemptError::Refused { reason } => AttemptError::Refused { reason: message_for_file(job, progress, &reason) },
+        AttemptError::Refused { reason } => {
+            AttemptError::Refused { reason: message_for_file(request, progress, &reason) }
+        }
         other => other,
     }
 }

@@ -10,7 +10,7 @@ use super::Mastodon;
 use super::api::statuses::{Medium, NewStatus};
 use super::errors::{ERRORS, WHO, WITHOUT_LOOK_UP, is_final};
 use super::grant::Grant;
-use super::look_up::{Statuses, Unread};
+use super::look_up::{ListingError, Statuses};
 use super::preparation::{Preparation, Progress};
 use super::software::Software;
 use crate::deadline::Deadline;
@@ -22,11 +22,11 @@ use crate::transport_error::TransportError;
 
 /// How long a cut-off publish call may still take effect: servers and the proxies in front of them
 /// end a request after a minute at most.
-const SETTLES: TimeDelta = TimeDelta::seconds(90);
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
 /// How long after a publish call its idempotency key is certainly remembered: an hour, minus the
 /// difference of two clocks.
-const KEY_IS_KNOWN: TimeDelta = TimeDelta::minutes(55);
+const KEY_LIFETIME: TimeDelta = TimeDelta::minutes(55);
 
 /// User message: the post cannot be looked up.
 const UNREADABLE_LISTING: &str = "the server does not let this service read the account's posts";
@@ -35,30 +35,30 @@ const UNREADABLE_LISTING: &str = "the server does not let this service read the 
 /// still decide.
 const UNLISTED: &str = "its server may not list posts that are not public; look at the account before you post again";
 
-const ONLY_ITS_KEY_TELLS: &str = "the account has a post with the same text; the server is asked by idempotency key once that cannot publish a \
+const AWAITING_KEY_CHECK: &str = "the account has a post with the same text; the server is asked by idempotency key once that cannot publish a \
      second post";
 
 /// The timeout for reading the account's statuses. The rest of [`STEP_LIMIT`] is enough for the
 /// publish call, which may have to be repeated.
-const LOOKING: Duration = Duration::from_secs(20);
+const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[async_trait::async_trait]
 impl Publish for Mastodon {
     /// A file is not public until a status shows it.
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let grant = Grant::load(job.credentials)?;
-        let preparation = Preparation { api: &self.api, grant: &grant, job };
-        let step = Deadline::begin(job.now).within(STEP_LIMIT, preparation.step()).await;
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let grant = Grant::load(request.credentials)?;
+        let preparation = Preparation { api: &self.api, grant: &grant, request };
+        let step = Deadline::begin(request.now).within(STEP_LIMIT, preparation.step()).await;
         step.unwrap_or_else(|| {
             Err(AttemptError::RetryLater { retry_at: None, reason: TransportError::Late.words(WHO) })
         })
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let watch = Deadline::begin(job.now);
-        let grant = Grant::load(job.credentials)?;
-        let progress = Progress::load(job).unwrap_or_default();
-        if progress.media.len() != job.media.len() {
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let watch = Deadline::begin(request.now);
+        let grant = Grant::load(request.credentials)?;
+        let progress = Progress::load(request).unwrap_or_default();
+        if progress.media.len() != request.media.len() {
             return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         }
         // An earlier version prepared it, which did not read the listing.
@@ -67,11 +67,12 @@ impl Publish for Mastodon {
                 reason: "the account's earlier posts were not read".to_owned(),
             });
         }
-        match self.post(job, &grant, &progress).await {
+        match self.post(request, &grant, &progress).await {
             Ok(published) => Ok(published),
             Err(error) if !progress.media.is_empty() && is_final(&error) => {
                 let reason = error.message.clone();
-                let learned = watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &progress, error, &watch));
+                let learned =
+                    watch.within(STEP_LIMIT, self.refused_with_files(request, &grant, &progress, error, &watch));
                 learned.await.unwrap_or(Err(AttemptError::RetryLater { retry_at: None, reason }))
             }
             Err(error) => Err(error.into()),
@@ -83,39 +84,41 @@ impl Publish for Mastodon {
     /// the first call created a status, the repeat returns that status. The repeat waits until the
     /// first call can no longer be running, because not every server notices the same key in two
     /// concurrent calls.
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let grant = match Grant::load(job.credentials) {
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        let grant = match Grant::load(request.credentials) {
             Ok(grant) => grant,
             Err(unreadable) => return Resolution::Unauthorized { reason: unreadable.to_string() },
         };
-        let watch = Deadline::begin(job.now);
-        let Some(progress) = Progress::load(job) else {
+        let watch = Deadline::begin(request.now);
+        let Some(progress) = Progress::load(request) else {
             return Resolution::Pending { reason: "the stored preparation cannot be read".to_owned() };
         };
-        if progress.media.len() != job.media.len() {
+        if progress.media.len() != request.media.len() {
             // The publish call comes after all files, so it was never made.
             return Resolution::NotPublished;
         }
-        let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
-        let looked = watch.within(LOOKING, self.look_up(job, &grant, &progress, &watch)).await;
-        let late = || Err(Unread::Passing { reason: TransportError::Late.words(WHO) });
+        let has_key = grant.software.keeps_keys() && request.now < since + KEY_LIFETIME;
+        let looked = watch.within(LOOK_UP_TIMEOUT, self.look_up(request, &grant, &progress, &watch)).await;
+        let late = || Err(ListingError::Passing { reason: TransportError::Late.words(WHO) });
         let in_doubt = match looked.unwrap_or_else(late) {
             Ok(Found::Public(published)) => return Resolution::Found(published),
-            Ok(Found::NotThere) if is_perhaps_unlisted(job, &grant, &progress) => {
+            Ok(Found::NotThere) if is_perhaps_unlisted(request, &grant, &progress) => {
                 return Resolution::Undeterminable { advice: UNLISTED.to_owned() };
             }
             Ok(Found::NotThere) => return Resolution::NotFound,
-            Ok(Found::Recognised(_)) if has_key => ONLY_ITS_KEY_TELLS.to_owned(),
+            Ok(Found::Recognised(_)) if has_key => AWAITING_KEY_CHECK.to_owned(),
             Ok(Found::Recognised(published)) => return Resolution::Candidate(published),
-            Err(Unread::Disconnected { reason }) => return Resolution::Unauthorized { reason },
-            Err(Unread::Forbidden) if has_key => UNREADABLE_LISTING.to_owned(),
-            Err(Unread::Forbidden) => return Resolution::Undeterminable { advice: UNREADABLE_LISTING.to_owned() },
-            Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => reason,
+            Err(ListingError::Disconnected { reason }) => return Resolution::Unauthorized { reason },
+            Err(ListingError::Forbidden) if has_key => UNREADABLE_LISTING.to_owned(),
+            Err(ListingError::Forbidden) => {
+                return Resolution::Undeterminable { advice: UNREADABLE_LISTING.to_owned() };
+            }
+            Ok(Found::Unclear { reason }) | Err(ListingError::Passing { reason }) => reason,
         };
-        if !has_key || job.now < job.settled_at(SETTLES) {
+        if !has_key || request.now < request.settled_at(SETTLE_TIME) {
             return Resolution::Pending { reason: in_doubt };
         }
-        match self.post(job, &grant, &progress).await {
+        match self.post(request, &grant, &progress).await {
             Ok(published) => Resolution::Found(published),
             // The server checks the key first. That it refused the request shows that the first
             // call created nothing.
@@ -125,39 +128,44 @@ impl Publish for Mastodon {
     }
 
     fn settle_time(&self) -> TimeDelta {
-        SETTLES
+        SETTLE_TIME
     }
 }
 
 /// The visibility of a post; `None` leaves it to the server.
-fn visibility<'a>(job: &PublishRequest<'a>, progress: &'a Progress) -> Option<&'a str> {
-    job.options.text("visibility").or(progress.own_visibility.as_deref())
+fn visibility<'a>(request: &PublishRequest<'a>, progress: &'a Progress) -> Option<&'a str> {
+    request.options.text("visibility").or(progress.own_visibility.as_deref())
 }
 
 /// Whether the listing may lack an existing post: snac lists only public posts, even for their
 /// owner.
-fn is_perhaps_unlisted(job: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> bool {
-    grant.software == Software::Other && visibility(job, progress) != Some("public")
+fn is_perhaps_unlisted(request: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> bool {
+    grant.software == Software::Other && visibility(request, progress) != Some("public")
 }
 
 impl Mastodon {
     /// Makes the publish call.
-    async fn post(&self, job: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> Result<Published, CallError> {
-        let warning = job.options.text("content_warning");
+    async fn post(
+        &self,
+        request: &PublishRequest<'_>,
+        grant: &Grant,
+        progress: &Progress,
+    ) -> Result<Published, CallError> {
+        let warning = request.options.text("content_warning");
         let is_kept_of_any = warning.is_none() || !grant.software.drops_warnings();
         let status = NewStatus {
-            status: job.text,
+            status: request.text,
             media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
-            visibility: visibility(job, progress),
+            visibility: visibility(request, progress),
             spoiler_text: warning,
-            sensitive: if is_kept_of_any { job.options.flag("sensitive") } else { Some(true) },
-            language: job.options.text("language"),
+            sensitive: if is_kept_of_any { request.options.flag("sensitive") } else { Some(true) },
+            language: request.options.text("language"),
             content_type: grant.software.content_type(),
         };
-        let key = grant.software.keeps_keys().then_some(job.reference);
-        let errors = if is_perhaps_unlisted(job, grant, progress) { &WITHOUT_LOOK_UP } else { &ERRORS };
-        let made = self.api.post(grant, &job.credentials.access_token, &status, key, errors, job.now).await?;
-        let at = made.created_at().unwrap_or(job.now);
+        let key = grant.software.keeps_keys().then_some(request.reference);
+        let errors = if is_perhaps_unlisted(request, grant, progress) { &WITHOUT_LOOK_UP } else { &ERRORS };
+        let made = self.api.post(grant, &request.credentials.access_token, &status, key, errors, request.now).await?;
+        let at = made.created_at().unwrap_or(request.now);
         let url = made.url();
         Ok(Published::new(made.id, at).with_url(url))
     }
@@ -166,7 +174,7 @@ impl Mastodon {
     /// uploaded again. Servers translate the message, so each file is checked instead.
     async fn refused_with_files(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         grant: &Grant,
         progress: &Progress,
         refused: CallError,
@@ -175,19 +183,19 @@ impl Mastodon {
         let busy = |reason: String| Err(AttemptError::RetryLater { retry_at: None, reason });
         // A file that a status already shows is refused as well. Only our own earlier attempt can
         // have used it, so that status is looked for first.
-        match self.look_up(job, grant, progress, watch).await {
+        match self.look_up(request, grant, progress, watch).await {
             Ok(Found::Public(published)) => return Ok(published),
             // A post that only looks the same does not show that this one was created.
-            Ok(Found::Recognised(_) | Found::NotThere) | Err(Unread::Forbidden) => {}
-            Err(Unread::Disconnected { reason }) => return Err(AttemptError::Unauthorized { reason }),
-            Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => return busy(reason),
+            Ok(Found::Recognised(_) | Found::NotThere) | Err(ListingError::Forbidden) => {}
+            Err(ListingError::Disconnected { reason }) => return Err(AttemptError::Unauthorized { reason }),
+            Ok(Found::Unclear { reason }) | Err(ListingError::Passing { reason }) => return busy(reason),
         }
         if refused.is_status(StatusCode::NOT_FOUND) {
             return Err(AttemptError::PreparationExpired { reason: refused.message });
         }
         let mut is_unknown = false;
         for file in &progress.media {
-            match self.api.medium(grant, &job.credentials.access_token, &file.id, job.now).await {
+            match self.api.medium(grant, &request.credentials.access_token, &file.id, request.now).await {
                 Ok(Medium::Ready(_)) => {}
                 Ok(Medium::Processing) => return busy(refused.message),
                 Ok(Medium::Unknown) => is_unknown = true,
@@ -208,11 +216,11 @@ impl Mastodon {
 
     async fn look_up(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         grant: &Grant,
         progress: &Progress,
         watch: &Deadline,
-    ) -> Result<Found, Unread> {
-        Statuses { api: &self.api, grant, job, progress, watch }.look_up().await
+    ) -> Result<Found, ListingError> {
+        Statuses { api: &self.api, grant, request, progress, watch }.look_up().await
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Server(Url);
 
 #[derive(Debug, thiserror::Error)]
 #[error("not the name of a server")]
-pub(super) struct NoServer;
+pub(super) struct InvalidServer;
 
 impl Typed {
     /// Parses `mastodon.social`, a URL, or a handle. Accepts `http`; whether it may be called is
@@ -118,10 +118,10 @@ impl From<Server> for String {
 }
 
 impl TryFrom<String> for Server {
-    type Error = NoServer;
+    type Error = InvalidServer;
 
-    fn try_from(origin: String) -> Result<Self, NoServer> {
-        Self::named(&origin).ok_or(NoServer)
+    fn try_from(origin: String) -> Result<Self, InvalidServer> {
+        Self::named(&origin).ok_or(InvalidServer)
     }
 }
 

@@ -56,8 +56,8 @@ pub(super) struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    pub(super) fn new(grant: &'a Grant, job: &'a PublishRequest<'_>) -> Self {
-        Self { server: &grant.server, token: &job.credentials.access_token, now: job.now }
+    pub(super) fn new(grant: &'a Grant, request: &'a PublishRequest<'_>) -> Self {
+        Self { server: &grant.server, token: &request.credentials.access_token, now: request.now }
     }
 }
 

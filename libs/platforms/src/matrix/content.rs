@@ -39,22 +39,22 @@ impl Message {
 }
 
 /// The messages of a post whose files are at these URIs.
-pub(super) fn messages(job: &PublishRequest<'_>, uploaded: &[String]) -> Result<Vec<Message>, AttemptError> {
-    let of_files = job.media.iter().zip(uploaded).enumerate();
+pub(super) fn messages(request: &PublishRequest<'_>, uploaded: &[String]) -> Result<Vec<Message>, AttemptError> {
+    let of_files = request.media.iter().zip(uploaded).enumerate();
     let mut contents: Vec<Value> = of_files.map(|(at, (file, uri))| shown(at, file, uri)).collect();
-    let is_described = job.media.first().is_some_and(|it| it.alt_text.is_some());
+    let is_described = request.media.first().is_some_and(|it| it.alt_text.is_some());
     match contents.first_mut() {
-        Some(first) if !is_described => say(first, job.text),
+        Some(first) if !is_described => say(first, request.text),
         _ => {
-            let is_notice = job.options.flag("notice") == Some(true);
+            let is_notice = request.options.flag("notice") == Some(true);
             let mut text = json!({ "msgtype": if is_notice { "m.notice" } else { "m.text" } });
-            say(&mut text, job.text);
+            say(&mut text, request.text);
             contents.insert(0, text);
         }
     }
-    let thread = thread(job)?;
+    let thread = thread(request)?;
     let sent = contents.into_iter().enumerate().map(|(at, mut content)| {
-        let transaction = format!("{}.{at}", job.reference);
+        let transaction = format!("{}.{at}", request.reference);
         content[REFERENCE] = transaction.clone().into();
         // No user is notified because a word happens to be their name.
         content["m.mentions"] = json!({});
@@ -147,8 +147,8 @@ fn fits(content: &mut Value) -> Result<(), AttemptError> {
 }
 
 /// The message whose thread a post belongs to.
-fn thread<'a>(job: &PublishRequest<'a>) -> Result<Option<&'a str>, AttemptError> {
-    let Some(named) = job.options.text("thread_root").map(str::trim) else { return Ok(None) };
+fn thread<'a>(request: &PublishRequest<'a>) -> Result<Option<&'a str>, AttemptError> {
+    let Some(named) = request.options.text("thread_root").map(str::trim) else { return Ok(None) };
     if named.starts_with('$') && named.bytes().all(|it| it.is_ascii_graphic()) {
         return Ok(Some(named));
     }

@@ -22,10 +22,10 @@ const KINDS: [&str; 5] = [CREATE, "m.room.power_levels", "m.room.tombstone", "m.
 const MAX_ROOMS: usize = 200;
 
 /// How many rooms are read concurrently.
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 
 /// The timeout for all rooms, during which a user waits.
-const WITHIN: Duration = Duration::from_secs(9);
+const TIMEOUT: Duration = Duration::from_secs(9);
 
 /// A room that is not encrypted.
 struct Room {
@@ -36,14 +36,14 @@ struct Room {
 /// The rooms to which a user can post, sorted by name. Rooms that could not be read in time are
 /// missing.
 pub(super) async fn choices(api: &Api, device: Device<'_>, user: &UserId) -> Result<Vec<Choice>, CallError> {
-    let time_is_up = sleep(WITHIN);
+    let time_is_up = sleep(TIMEOUT);
     let ids = api.joined_rooms(device).await?;
     let count = ids.len();
     let rooms = ids.into_iter().take(MAX_ROOMS).map(|id| async move {
         let room = Room::read(api, device, &id).await;
         (id, room)
     });
-    listed(stream::iter(rooms).buffer_unordered(AT_ONCE), count, time_is_up, user).await
+    listed(stream::iter(rooms).buffer_unordered(CONCURRENCY), count, time_is_up, user).await
 }
 
 /// Filters the rooms to which the user can post, until the timeout.
@@ -58,7 +58,7 @@ async fn listed(
     while let Some((id, room)) = rooms.next().await {
         unseen = unseen.saturating_sub(1);
         match room {
-            Ok(Some(room)) if !room.is_no_place_to_talk() && room.lets_send(&id, user) => {
+            Ok(Some(room)) if !room.is_closed() && room.lets_send(&id, user) => {
                 choices.push(Choice { label: room.label().unwrap_or_else(|| id.clone()), value: id });
             }
             Ok(_) => {}
@@ -98,7 +98,7 @@ impl Room {
     }
 
     /// A space contains rooms; an upgraded room continues in another room.
-    fn is_no_place_to_talk(&self) -> bool {
+    fn is_closed(&self) -> bool {
         self.creation()["type"] == "m.space" || self.state.contains_key("m.room.tombstone")
     }
 
@@ -182,9 +182,9 @@ mod tests {
             json!({ "create": { "type": "m.space" } }),
             json!({ "create": created_by("@a:b", &json!({ "type": "m.space" })) }),
         ] {
-            assert!(room(&state).is_no_place_to_talk(), "{state}");
+            assert!(room(&state).is_closed(), "{state}");
         }
-        assert!(!room(&json!({ "create": created_by("@a:b", &json!({})) })).is_no_place_to_talk());
+        assert!(!room(&json!({ "create": created_by("@a:b", &json!({})) })).is_closed());
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) struct UserId(String);
 
 #[derive(Debug, thiserror::Error)]
 #[error("not a valid Matrix identifier")]
-pub(super) struct NoName;
+pub(super) struct InvalidName;
 
 impl UserId {
     /// Parses an id. The name may have any character except spaces and control characters, because
@@ -64,10 +64,10 @@ fn home(domain: &str) -> Option<Url> {
 }
 
 impl TryFrom<String> for UserId {
-    type Error = NoName;
+    type Error = InvalidName;
 
-    fn try_from(id: String) -> Result<Self, NoName> {
-        Self::parse(&id).ok_or(NoName)
+    fn try_from(id: String) -> Result<Self, InvalidName> {
+        Self::parse(&id).ok_or(InvalidName)
     }
 }
 
@@ -148,10 +148,10 @@ impl fmt::Display for Homeserver {
 }
 
 impl TryFrom<String> for Homeserver {
-    type Error = NoName;
+    type Error = InvalidName;
 
-    fn try_from(address: String) -> Result<Self, NoName> {
-        Self::parse(&address).ok_or(NoName)
+    fn try_from(address: String) -> Result<Self, InvalidName> {
+        Self::parse(&address).ok_or(InvalidName)
     }
 }
 

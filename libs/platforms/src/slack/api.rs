@@ -61,8 +61,8 @@ pub(super) struct Bot<'a> {
 }
 
 impl<'a> Bot<'a> {
-    pub(super) fn new(job: &'a PublishRequest<'_>) -> Self {
-        Self { token: &job.credentials.access_token, now: job.now }
+    pub(super) fn new(request: &'a PublishRequest<'_>) -> Self {
+        Self { token: &request.credentials.access_token, now: request.now }
     }
 
     fn auth(self) -> Auth<'a> {

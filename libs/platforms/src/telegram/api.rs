@@ -78,8 +78,8 @@ pub(super) struct Bot<'a> {
 }
 
 impl<'a> Bot<'a> {
-    pub(super) fn new(job: &PublishRequest<'a>) -> Self {
-        Self { token: &job.credentials.access_token, now: job.now }
+    pub(super) fn new(request: &PublishRequest<'a>) -> Self {
+        Self { token: &request.credentials.access_token, now: request.now }
     }
 }
 

@@ -85,7 +85,7 @@ impl<'a> Message<'a> {
 }
 
 /// The message for the chat with this id.
-pub(super) async fn build<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Message<'a>, CallError> {
+pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result<Message<'a>, CallError> {
     let mut fields = Map::new();
     fields.insert("chat_id".to_owned(), json!(chat));
     let mut set = |name: &str, value: Option<Value>| {
@@ -93,28 +93,28 @@ pub(super) async fn build<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Mes
             fields.insert(name.to_owned(), value);
         }
     };
-    let flag = |name| job.options.flag(name).filter(|it| *it).map(Value::Bool);
+    let flag = |name| request.options.flag(name).filter(|it| *it).map(Value::Bool);
     set("disable_notification", flag("silent"));
     set("protect_content", flag("protect_content"));
-    set("message_thread_id", job.options.number("thread").map(Value::from));
-    let mode = match job.options.text("parse_mode") {
+    set("message_thread_id", request.options.number("thread").map(Value::from));
+    let mode = match request.options.text("parse_mode") {
         Some("html") => Some("HTML"),
         Some("markdown") => Some("MarkdownV2"),
         _ => None,
     };
     let mode = mode.map(|it| json!(it));
 
-    let files = files(job).await?;
-    let method = match job.media {
+    let files = files(request).await?;
+    let method = match request.media {
         [] => {
-            set("text", Some(json!(job.text)));
+            set("text", Some(json!(request.text)));
             set("parse_mode", mode);
-            let is_off = job.options.flag("link_preview") == Some(false);
+            let is_off = request.options.flag("link_preview") == Some(false);
             set("link_preview_options", is_off.then(|| json!({"is_disabled": true})));
             "sendMessage"
         }
         [only] => {
-            set("caption", Some(json!(job.text)));
+            set("caption", Some(json!(request.text)));
             set("parse_mode", mode);
             match kind(only) {
                 "photo" => "sendPhoto",
@@ -134,7 +134,7 @@ pub(super) async fn build<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Mes
                 let mut entry = json!({"type": kind(file), "media": format!("attach://f{index}")});
                 // Telegram shows only the first caption, below the album.
                 if index == 0 {
-                    entry["caption"] = job.text.into();
+                    entry["caption"] = request.text.into();
                     if let Some(mode) = &mode {
                         entry["parse_mode"] = mode.clone();
                     }
@@ -145,7 +145,7 @@ pub(super) async fn build<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Mes
             "sendMediaGroup"
         }
     };
-    Ok(Message { method, fields, files, reader: job.files })
+    Ok(Message { method, fields, files, reader: request.files })
 }
 
 /// Telegram's type of a file.
@@ -157,11 +157,11 @@ fn kind(file: &Attachment) -> &'static str {
     }
 }
 
-async fn files<'a>(job: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallError> {
-    let is_alone = job.media.len() == 1;
+async fn files<'a>(request: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallError> {
+    let is_alone = request.media.len() == 1;
     let mut files = Vec::new();
-    for (index, file) in job.media.iter().enumerate() {
-        let content = content(job, file).await?;
+    for (index, file) in request.media.iter().enumerate() {
+        let content = content(request, file).await?;
         let field = if is_alone { kind(file).to_owned() } else { format!("f{index}") };
         let name = format!("{}.{}", file.media_id, content.mime_type().extension());
         files.push(File { field, name, content });
@@ -170,10 +170,10 @@ async fn files<'a>(job: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallError>
 }
 
 /// The content of a file: the resized picture if it was too large.
-async fn content<'a>(job: &PublishRequest<'a>, file: &'a Attachment) -> Result<Content<'a>, CallError> {
+async fn content<'a>(request: &PublishRequest<'a>, file: &'a Attachment) -> Result<Content<'a>, CallError> {
     let unread = |it: AttemptError| CallError::new(ErrorKind::NotSent, Effect::Private, it.into_reason());
-    if is_photo(file) && is_too_large(job, file).await.map_err(unread)? {
-        let Some(FittedPicture::Picture(picture)) = job.files.fitted(file, BOUNDS).await? else {
+    if is_photo(file) && is_too_large(request, file).await.map_err(unread)? {
+        let Some(FittedPicture::Picture(picture)) = request.files.fitted(file, BOUNDS).await? else {
             let why = "an image has to be resized again";
             return Err(CallError::new(ErrorKind::PreparationExpired, Effect::Private, why));
         };

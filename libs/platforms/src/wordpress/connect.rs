@@ -75,18 +75,18 @@ struct Memory {
 }
 
 /// The account, and its site.
-pub(super) struct Who {
+pub(super) struct SiteAccount {
     me: Me,
     index: Index,
 }
 
 /// Reads the account of an application password.
-pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<Who, CallError> {
+pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<SiteAccount, CallError> {
     let (me, index) = futures::join!(api.me(caller), api.index(caller));
-    Ok(Who { me: me?, index: index? })
+    Ok(SiteAccount { me: me?, index: index? })
 }
 
-impl Who {
+impl SiteAccount {
     pub(super) fn profile(&self, root: &Root) -> AccountInfo {
         let home = Url::parse(&self.index.home).ok();
         let place = home.as_ref().map_or(root.host(), |it| it[Position::BeforeHost..].trim_end_matches('/'));
@@ -167,13 +167,13 @@ impl Connect for Wordpress {
                 let grant = Grant { root, user: user.to_owned(), password_name: None };
                 let account = self.account(grant, password, now).await;
                 return account.map(|it| AuthorizeStep::Accounts(vec![it])).map_err(|refusal| match refusal {
-                    Refusal::Unknown(words) => field(PASSWORD, &format!(
+                    AccountError::Unknown(words) => field(PASSWORD, &format!(
                         "{} Check the user name and the application password, which is not the password you sign in \
                          with. If both are right, your host may remove the Authorization header from requests: ask \
                          the host to pass it on.",
                         sentence(&words)
                     )),
-                    Refusal::Other(refusal) | Refusal::Role(refusal) => refusal,
+                    AccountError::Other(refusal) | AccountError::Role(refusal) => refusal,
                 });
             }
         }
@@ -241,9 +241,9 @@ impl Connect for Wordpress {
         let grant = Grant { root, user: user.to_owned(), password_name: Some(password_name) };
         match self.account(grant.clone(), password, now).await {
             Ok(account) => Ok(vec![account]),
-            Err(Refusal::Unknown(_)) => Err(ConnectError::Refused(STRIPPED.to_owned())),
-            Err(Refusal::Other(refusal)) => Err(without_token(refusal, &secret)),
-            Err(Refusal::Role(refusal)) => {
+            Err(AccountError::Unknown(_)) => Err(ConnectError::Refused(STRIPPED.to_owned())),
+            Err(AccountError::Other(refusal)) => Err(without_token(refusal, &secret)),
+            Err(AccountError::Role(refusal)) => {
                 // The password was created for us and is useless.
                 let caller = Caller { root: &grant.root, user, password: &plain_password(password), now };
                 if let Err(error) = self.end(&grant, caller).await {
@@ -289,7 +289,7 @@ fn check_site(root: &Root, site_url: Option<&str>) -> Result<(), ConnectError> {
 }
 
 /// Why an account was not connected.
-enum Refusal {
+enum AccountError {
     /// The site does not know the password, or does not receive it; the site's message.
     Unknown(String),
     /// The account lacks a capability.
@@ -310,14 +310,14 @@ impl Wordpress {
         Ok(true)
     }
 
-    async fn account(&self, grant: Grant, password: &str, now: DateTime<Utc>) -> Result<Account, Refusal> {
+    async fn account(&self, grant: Grant, password: &str, now: DateTime<Utc>) -> Result<Account, AccountError> {
         let password = plain_password(password);
         let caller = Caller { root: &grant.root, user: &grant.user, password: &password, now };
         let who = who(&self.api, caller).await.map_err(|error| match error.kind {
-            ErrorKind::Unauthorized => Refusal::Unknown(error.message),
-            _ => Refusal::Other(error.into()),
+            ErrorKind::Unauthorized => AccountError::Unknown(error.message),
+            _ => AccountError::Other(error.into()),
         })?;
-        who.check_role().map_err(Refusal::Role)?;
+        who.check_role().map_err(AccountError::Role)?;
         let (profile, scopes) = (who.profile(&grant.root), who.scopes());
         Ok(Account { profile, scopes, rules: rules(), grant: None, credentials: grant.with(password) })
     }

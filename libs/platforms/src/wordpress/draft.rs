@@ -24,7 +24,7 @@ use crate::transport_error::TransportError;
 
 /// The timeout of a step, in which a file is read and uploaded: less than
 /// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(36);
+const TIMEOUT: Duration = Duration::from_secs(36);
 
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
@@ -42,8 +42,8 @@ struct Uploaded {
 }
 
 /// The slug of a post's draft, which no other post has.
-pub(super) fn mark(job: &PublishRequest<'_>) -> String {
-    let hash = Sha256::digest(job.reference.as_bytes());
+pub(super) fn mark(request: &PublishRequest<'_>) -> String {
+    let hash = Sha256::digest(request.reference.as_bytes());
     hash.iter().take(12).fold("sps-".to_owned(), |mut mark, byte| {
         let _ = write!(mark, "{byte:02x}");
         mark
@@ -53,19 +53,19 @@ pub(super) fn mark(job: &PublishRequest<'_>) -> String {
 pub(super) struct Drafting<'a> {
     pub(super) api: &'a Api,
     pub(super) caller: Caller<'a>,
-    pub(super) job: &'a PublishRequest<'a>,
+    pub(super) request: &'a PublishRequest<'a>,
 }
 
 impl Drafting<'_> {
     /// Takes the next step. Each step may be repeated: it looks for its result first.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
-        let job = self.job;
-        let mut progress = Progress::load(job);
-        let taken = Deadline::begin(job.now).within(WITHIN, self.further(&mut progress)).await;
+        let request = self.request;
+        let mut progress = Progress::load(request);
+        let taken = Deadline::begin(request.now).within(TIMEOUT, self.further(&mut progress)).await;
         let late = || Err(CallError::of_transport(TransportError::Late, Effect::Private, ERRORS.title).into());
         match taken.unwrap_or_else(late) {
             Ok(()) if progress.is_whole => Ok(Step::Ready { progress: progress.store() }),
-            Ok(()) => Ok(Step::Again { progress: progress.store().unwrap_or_default(), at: job.now }),
+            Ok(()) => Ok(Step::Again { progress: progress.store().unwrap_or_default(), at: request.now }),
             Err(refused @ AttemptError::Refused { .. }) => {
                 self.discard(&progress).await;
                 Err(refused)
@@ -78,9 +78,9 @@ impl Drafting<'_> {
         match progress.draft {
             None => {
                 progress.draft = Some(self.draft().await?);
-                progress.is_whole = self.job.media.is_empty();
+                progress.is_whole = self.request.media.is_empty();
             }
-            Some(draft) if progress.files.len() < self.job.media.len() => {
+            Some(draft) if progress.files.len() < self.request.media.len() => {
                 let file = self.upload(draft, progress.files.len()).await?;
                 progress.files.push(file);
             }
@@ -95,19 +95,19 @@ impl Drafting<'_> {
 
     /// The draft, without files.
     async fn draft(&self) -> Result<u64, AttemptError> {
-        let Self { api, caller, job } = *self;
-        let mark = mark(job);
+        let Self { api, caller, request } = *self;
+        let mark = mark(request);
         if let Some(draft) = api.draft(caller, &mark).await? {
             return Ok(draft.id);
         }
-        let (title, text) = title_and_text(job.text, job.options.text("title"));
+        let (title, text) = title_and_text(request.text, request.options.text("title"));
         let content = blocks(text, std::iter::empty());
         let mut fields = json!({ "status": "draft", "slug": mark, "title": title, "content": content });
-        if let Some(excerpt) = job.options.text("excerpt") {
+        if let Some(excerpt) = request.options.text("excerpt") {
             fields["excerpt"] = super::content::escaped(excerpt).into();
         }
         for taxonomy in ["categories", "tags"] {
-            let names = job.options.list(taxonomy);
+            let names = request.options.list(taxonomy);
             if !names.is_empty() {
                 fields[taxonomy] = terms::ids(api, caller, taxonomy, names).await?.into();
             }
@@ -116,31 +116,31 @@ impl Drafting<'_> {
     }
 
     async fn upload(&self, draft: u64, number: usize) -> Result<Uploaded, AttemptError> {
-        let Self { api, caller, job } = *self;
-        let Some(file) = job.media.get(number) else { return Err(stale("the files of the post have changed")) };
-        let place = format!("file {} of {}", number + 1, job.media.len());
+        let Self { api, caller, request } = *self;
+        let Some(file) = request.media.get(number) else { return Err(stale("the files of the post have changed")) };
+        let place = format!("file {} of {}", number + 1, request.media.len());
         let in_place = |error: CallError| error.with_message(|why| format!("{place}: {why}"));
-        let slug = format!("{}-{}", mark(job), number + 1);
+        let slug = format!("{}-{}", mark(request), number + 1);
         let uploaded = if let Some(medium) = api.medium(caller, &slug).await.map_err(in_place)? {
             // WordPress may have failed to create the smaller sizes during an upload whose response
             // was lost. Themes show the post without them, too.
             let is_image = file.mime_type.file_type() == FileType::Image;
             if is_image { api.make_sizes(caller, medium.id).await.unwrap_or(medium) } else { medium }
         } else {
-            let bytes = job.files.open(file).await.map_err(CallError::from)?;
-            api.upload(caller, draft, &slug, file, bytes, WITHIN).await.map_err(in_place)?
+            let bytes = request.files.open(file).await.map_err(CallError::from)?;
+            api.upload(caller, draft, &slug, file, bytes, TIMEOUT).await.map_err(in_place)?
         };
         Ok(Uploaded { id: uploaded.id, url: uploaded.source_url })
     }
 
     /// The fields of a draft that shows its files.
     fn with_files(&self, progress: &Progress) -> Value {
-        let job = self.job;
-        let (_, text) = title_and_text(job.text, job.options.text("title"));
+        let request = self.request;
+        let (_, text) = title_and_text(request.text, request.options.text("title"));
         let is_image = |it: &Shown<'_>| it.file.mime_type.file_type() == FileType::Image;
-        let files = progress.files.iter().zip(job.media);
+        let files = progress.files.iter().zip(request.media);
         let mut shown: Vec<_> = files.map(|(it, file)| Shown { id: it.id, url: &it.url, file }).collect();
-        let is_featured = job.options.flag("featured") == Some(true);
+        let is_featured = request.options.flag("featured") == Some(true);
         let featured = shown.iter().position(is_image).filter(|_| is_featured).map(|at| shown.remove(at));
         let mut fields = json!({ "content": blocks(text, shown.into_iter()) });
         if let Some(featured) = featured {
@@ -168,8 +168,8 @@ impl Drafting<'_> {
 
 impl Progress {
     /// The stored state.
-    pub(super) fn load(job: &PublishRequest<'_>) -> Self {
-        job.progress()
+    pub(super) fn load(request: &PublishRequest<'_>) -> Self {
+        request.progress()
     }
 
     fn store(&self) -> Option<String> {

@@ -31,7 +31,7 @@ const ROUTE: &str = "rest_route";
 const MAX_TYPED: usize = 500;
 
 /// The timeout of the whole discovery, during which a user waits.
-const WITHIN: Duration = Duration::from_secs(14);
+const TIMEOUT: Duration = Duration::from_secs(14);
 
 /// The timeout of each call.
 const EACH: Duration = Duration::from_secs(6);
@@ -162,7 +162,7 @@ pub(super) async fn discover(http: &HttpClients, typed: &str) -> Result<Site, Co
     let typed = parse(typed).ok_or_else(|| refused(format!("Type the URL of your site, such as {EXAMPLE}.")))?;
     let name = host_of(&typed);
     let late = |_| refused(format!("{name} took too long to respond. Check the URL, or try again later."));
-    timeout(WITHIN, find(http, &typed)).await.map_err(late)?
+    timeout(TIMEOUT, find(http, &typed)).await.map_err(late)?
 }
 
 async fn find(http: &HttpClients, typed: &Url) -> Result<Site, ConnectError> {

@@ -9,7 +9,7 @@ use crate::kit::ErrorKind;
 
 /// How many are looked up concurrently: a slow site takes a second for each, and few such sites
 /// respond to many at once.
-const AT_ONCE: usize = 4;
+const CONCURRENCY: usize = 4;
 
 /// The ids of terms of a taxonomy, `categories` or `tags`. Missing ones are created.
 pub(super) async fn ids(
@@ -19,7 +19,7 @@ pub(super) async fn ids(
     names: &[String],
 ) -> Result<Vec<u64>, AttemptError> {
     let found: Vec<_> = names.iter().map(|name| id(api, caller, taxonomy, name.trim())).collect();
-    stream::iter(found).buffered(AT_ONCE).try_collect().await
+    stream::iter(found).buffered(CONCURRENCY).try_collect().await
 }
 
 async fn id(api: &Api, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, AttemptError> {

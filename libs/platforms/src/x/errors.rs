@@ -76,8 +76,8 @@ const UNSUPPORTED: &str = "X does not accept this connection for the call: conne
 const UNSUPPORTED_TIMEOUT: TimeDelta = TimeDelta::hours(1);
 
 /// Adjusts errors that depend on how late the post is.
-pub(super) fn timed(mut error: CallError, job: &PublishRequest<'_>) -> CallError {
-    if job.publish_at + UNSUPPORTED_TIMEOUT < job.now && error.has_code(&[UNSUPPORTED_AUTHENTICATION]) {
+pub(super) fn timed(mut error: CallError, request: &PublishRequest<'_>) -> CallError {
+    if request.publish_at + UNSUPPORTED_TIMEOUT < request.now && error.has_code(&[UNSUPPORTED_AUTHENTICATION]) {
         error.kind = K::Unauthorized;
     }
     error

@@ -19,24 +19,24 @@ pub(crate) struct Media {
 }
 
 /// It does not differ between attempts.
-pub(super) fn new_post(job: &PublishRequest<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {
+pub(super) fn new_post(request: &PublishRequest<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {
     // Always with a text: the backend of X's API rejects a post without one.
-    let mut post = json!({ "text": job.text });
+    let mut post = json!({ "text": request.text });
     if !prepared.files.is_empty() {
         let ids: Vec<&str> = prepared.files.iter().map(|it| it.uploaded.id.as_str()).collect();
         post["media"] = json!({ "media_ids": ids });
     }
-    let answers = job.options.list(POLL_OPTIONS);
+    let answers = request.options.list(POLL_OPTIONS);
     if !answers.is_empty() {
-        let minutes = job.options.number(POLL_DURATION).unwrap_or(A_DAY);
+        let minutes = request.options.number(POLL_DURATION).unwrap_or(A_DAY);
         post["poll"] = json!({ "options": answers, "duration_minutes": minutes });
     }
-    match job.options.text(REPLY_SETTINGS) {
+    match request.options.text(REPLY_SETTINGS) {
         None | Some("everyone") => {}
         Some("mentioned_users") => post["reply_settings"] = "mentionedUsers".into(),
         Some(other) => post["reply_settings"] = other.into(),
     }
-    if let Some(url) = job.options.text(QUOTE_URL) {
+    if let Some(url) = request.options.text(QUOTE_URL) {
         let wrong = || {
             CallError::invalid_post(
                 "option quote_url: this is not the link to a post; copy the link of \
@@ -45,7 +45,7 @@ pub(super) fn new_post(job: &PublishRequest<'_>, prepared: &Prepared<'_, Media>)
         };
         post["quote_tweet_id"] = quoted(url).ok_or_else(wrong)?.into();
     }
-    if let Some(community) = job.options.text(COMMUNITY) {
+    if let Some(community) = request.options.text(COMMUNITY) {
         if !is_id(community) {
             let message = "option community: this is not the number of a community; copy it from the end of the \
                            community's URL";
@@ -54,7 +54,7 @@ pub(super) fn new_post(job: &PublishRequest<'_>, prepared: &Prepared<'_, Media>)
         post["community_id"] = community.into();
     }
     for name in [MADE_WITH_AI, PAID_PARTNERSHIP] {
-        if job.options.flag(name) == Some(true) {
+        if request.options.flag(name) == Some(true) {
             post[name] = true.into();
         }
     }

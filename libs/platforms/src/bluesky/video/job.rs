@@ -11,7 +11,7 @@ use crate::kit::Effect;
 use crate::response;
 
 /// A longer job never ends, because its token has expired.
-const LONGEST_JOB: TimeDelta = TimeDelta::minutes(30);
+const MAX_JOB_DURATION: TimeDelta = TimeDelta::minutes(30);
 
 /// In bytes.
 pub(super) const MAX_ID_BYTES: usize = 256;
@@ -81,7 +81,7 @@ impl VideoJob {
                 let message = message.or(error).map(|it| response::shown(&it));
                 failed(failure_code.as_deref(), message)
             }
-            _ if LONGEST_JOB < now - self.since => Err(AttemptError::PreparationExpired {
+            _ if MAX_JOB_DURATION < now - self.since => Err(AttemptError::PreparationExpired {
                 reason: "the video was not processed within 30 minutes".to_owned(),
             }),
             // Short videos take seconds, long ones minutes.

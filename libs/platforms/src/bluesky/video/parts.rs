@@ -29,16 +29,16 @@ use crate::publish_request::PublishRequest;
 use crate::response;
 
 /// A smaller file gains nothing. The official client has the same bound.
-const LEAST_BYTES: u64 = 16 << 20;
+const MIN_BYTES: u64 = 16 << 20;
 
 /// The most parts that are sent in one step, all at the same time.
-const IN_A_STEP: usize = 6;
+const PARTS_PER_STEP: usize = 6;
 const AT_A_TIME: usize = 3;
 
 const PART: Duration = Duration::from_secs(15);
 
 /// The most parts of one file.
-const MOST_PARTS: u64 = 10_000;
+const MAX_PARTS: u64 = 10_000;
 
 /// How soon an upload that is being assembled is checked again.
 const SOON: TimeDelta = TimeDelta::seconds(2);
@@ -89,7 +89,7 @@ impl Plan {
     fn fits(&self, size_bytes: u64) -> bool {
         (1..=MAX_ID_BYTES).contains(&self.job_id.len())
             && 0 < self.part_size_bytes
-            && self.part_count <= MOST_PARTS
+            && self.part_count <= MAX_PARTS
             && self.part_count == size_bytes.div_ceil(self.part_size_bytes)
     }
 
@@ -108,7 +108,7 @@ impl Upload {
         file: &Attachment,
         name: &str,
     ) -> Result<Option<Self>, AttemptError> {
-        if file.size_bytes < LEAST_BYTES {
+        if file.size_bytes < MIN_BYTES {
             return Ok(None);
         }
         let body = json!({"sizeBytes": file.size_bytes, "mimeType": file.mime_type.as_str(), "name": name});
@@ -143,7 +143,7 @@ impl Upload {
             }
             ("created", _) if status.plan.fits(file.size_bytes) => {
                 let missing = (1..=status.plan.part_count).filter(|it| !status.received_parts.contains(it));
-                let missing: Vec<u64> = missing.take(IN_A_STEP).collect();
+                let missing: Vec<u64> = missing.take(PARTS_PER_STEP).collect();
                 if missing.is_empty() {
                     return self.finish(service, &token, job.now).await;
                 }

@@ -11,11 +11,11 @@ use url::Url;
 use crate::bluesky::errors::PDS;
 use crate::bluesky::host::host_of;
 use crate::bluesky::pds::{Pds, address};
-use crate::bluesky::reply::Silence;
+use crate::bluesky::reply::ReplyError;
 use crate::kit::{CallError, Effect};
 
 /// The lifetime of an upload token. The service uses it only after transcoding.
-const TOKEN_LIVES: TimeDelta = TimeDelta::minutes(30);
+const TOKEN_LIFETIME: TimeDelta = TimeDelta::minutes(30);
 
 #[derive(Deserialize)]
 pub(super) struct Token {
@@ -28,7 +28,7 @@ pub(in crate::bluesky) struct VideoService<'a> {
 }
 
 impl VideoService<'_> {
-    pub(super) fn call(&self, http_method: Method, method: &str) -> Result<RequestBuilder, Silence> {
+    pub(super) fn call(&self, http_method: Method, method: &str) -> Result<RequestBuilder, ReplyError> {
         Ok(self.pds.http.to_known(http_method, address(self.base, method))?)
     }
 
@@ -40,7 +40,7 @@ impl VideoService<'_> {
     /// accept it.
     pub(super) async fn upload_token(&self) -> Result<SecretString, AttemptError> {
         let keeper = format!("did:web:{}", host_of(&self.pds.session.pds));
-        self.token(&keeper, "com.atproto.repo.uploadBlob", TOKEN_LIVES).await
+        self.token(&keeper, "com.atproto.repo.uploadBlob", TOKEN_LIFETIME).await
     }
 
     /// A token for one method of the service itself.

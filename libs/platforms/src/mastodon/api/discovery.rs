@@ -20,7 +20,7 @@ use crate::response;
 use crate::transport_error::TransportError;
 
 /// The timeout of the whole discovery, during which a user waits.
-const WITHIN: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A server and its description of itself.
 pub(crate) struct Discovered {
@@ -67,7 +67,7 @@ enum Public<T> {
     Nothing,
 }
 
-enum NotKnown {
+enum DiscoveryError {
     /// The server cannot be called.
     NotCalled(ConnectError),
     /// The server responds, but with an error that may pass.
@@ -81,7 +81,7 @@ impl Api {
     pub(crate) async fn discover(&self, typed: &Typed) -> Result<Discovered, ConnectError> {
         let name = typed.server.name();
         let late = |_| server::refused(format!("{name} took too long to respond. Check its name, or try again later."));
-        timeout(WITHIN, async {
+        timeout(TIMEOUT, async {
             let (server, instance) = self.find(typed).await?;
             let metadata = self.metadata(&server).await?;
             let (endpoints, issuer, scopes) = match metadata {
@@ -105,29 +105,29 @@ impl Api {
             Ok(Public::Moved(other)) => match self.instance(&other).await {
                 Ok(Public::Found(instance)) => return Ok((other, instance)),
                 Ok(Public::Moved(_) | Public::Nothing) => refusal = no_instance(&other),
-                Err(NotKnown::NotCalled(failed) | NotKnown::Failing(failed)) => refusal = failed,
+                Err(DiscoveryError::NotCalled(failed) | DiscoveryError::Failing(failed)) => refusal = failed,
             },
             Ok(Public::Nothing) => {}
-            Err(NotKnown::NotCalled(failed)) => return Err(failed),
-            Err(NotKnown::Failing(failed)) => refusal = failed,
+            Err(DiscoveryError::NotCalled(failed)) => return Err(failed),
+            Err(DiscoveryError::Failing(failed)) => refusal = failed,
         }
         let Some(behind) = self.server_behind(server, typed.username.as_deref()).await else { return Err(refusal) };
         match self.instance(&behind).await {
             Ok(Public::Found(instance)) => Ok((behind, instance)),
             Ok(Public::Moved(_) | Public::Nothing) => Err(no_instance(&behind)),
-            Err(NotKnown::NotCalled(refusal) | NotKnown::Failing(refusal)) => Err(refusal),
+            Err(DiscoveryError::NotCalled(refusal) | DiscoveryError::Failing(refusal)) => Err(refusal),
         }
     }
 
     /// The current rules of a server; `None` if it cannot be reached.
     pub(crate) async fn rules_of(&self, server: &Server) -> Option<Rules> {
-        match timeout(WITHIN, self.instance(server)).await {
+        match timeout(TIMEOUT, self.instance(server)).await {
             Ok(Ok(Public::Found(instance))) => Some(instance.rules(server.name())),
             _ => None,
         }
     }
 
-    async fn instance(&self, server: &Server) -> Result<Public<Instance>, NotKnown> {
+    async fn instance(&self, server: &Server) -> Result<Public<Instance>, DiscoveryError> {
         for path in ["/api/v2/instance", "/api/v1/instance"] {
             match self.public(server, path).await? {
                 Public::Found(answer) => {
@@ -146,11 +146,11 @@ impl Api {
         match self.public(server, "/.well-known/oauth-authorization-server").await {
             Ok(Public::Found(answer)) => Ok(serde_json::from_value(answer).ok()),
             Ok(Public::Moved(_) | Public::Nothing) => Ok(None),
-            Err(NotKnown::NotCalled(refusal) | NotKnown::Failing(refusal)) => Err(refusal),
+            Err(DiscoveryError::NotCalled(refusal) | DiscoveryError::Failing(refusal)) => Err(refusal),
         }
     }
 
-    async fn public(&self, server: &Server, path: &str) -> Result<Public<Value>, NotKnown> {
+    async fn public(&self, server: &Server, path: &str) -> Result<Public<Value>, DiscoveryError> {
         let url = server.url(path);
         let name = server.name();
         let response = self.send(&url, Method::GET, |it| it.timeout(SHORT)).await.map_err(|it| {
@@ -158,7 +158,10 @@ impl Api {
                 TransportError::Forbidden(_) => format!("Type the name of your server, such as {}.", server::EXAMPLE),
                 _ => "Check its name, or try again later.".to_owned(),
             };
-            NotKnown::NotCalled(server::refused(format!("{name} could not be reached: {}. {advice}", it.words(WHO))))
+            DiscoveryError::NotCalled(server::refused(format!(
+                "{name} could not be reached: {}. {advice}",
+                it.words(WHO)
+            )))
         })?;
         let status = response.status();
         if status.is_redirection() {
@@ -168,7 +171,7 @@ impl Api {
         }
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
             let message = format!("{name} returned {status}. Check its name, or try again later.");
-            return Err(NotKnown::Failing(server::refused(message)));
+            return Err(DiscoveryError::Failing(server::refused(message)));
         }
         if !status.is_success() {
             return Ok(Public::Nothing);

@@ -20,7 +20,7 @@ use crate::response;
 const REDIRECTS: usize = 3;
 
 /// The timeout of the whole search, during which a user waits.
-const WITHIN: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The description of an account or a host (a JRD: RFC 7033, section 4.4).
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ impl Api {
     /// The server whose accounts have this domain in their handles, if it is another one. Without a
     /// username, the account of the server itself is requested, which is named by its domain.
     pub(crate) async fn server_behind(&self, domain: &Server, username: Option<&str>) -> Option<Server> {
-        let found = timeout(WITHIN, async {
+        let found = timeout(TIMEOUT, async {
             match self.by_web_finger(domain, username.unwrap_or(domain.name())).await {
                 Some(server) => Some(server),
                 None => self.by_host_meta(domain).await,
@@ -51,7 +51,7 @@ impl Api {
 
     /// Whether the domain itself confirms that its account of this name is on this server.
     pub(crate) async fn names(&self, domain: &Server, username: &str, server: &Server) -> bool {
-        let found = timeout(WITHIN, self.by_web_finger(domain, username)).await;
+        let found = timeout(TIMEOUT, self.by_web_finger(domain, username)).await;
         found.is_ok_and(|it| it.as_ref() == Some(server))
     }
 

@@ -18,11 +18,11 @@ use crate::mastodon::grant::{App, DIALECT, Grant};
 use crate::mastodon::server::Server;
 use crate::oauth2::{TokenCall, Tokens, Us};
 
-pub(crate) enum Knows {
+pub(crate) enum AppStatus {
     /// The server knows it, or cannot be asked now.
-    It,
+    Known,
     /// The server may have removed it.
-    Not,
+    Gone,
     /// Unknown, because the server issues tokens for any code. They were revoked, and some servers
     /// remove the app with its token.
     TakesAnyCode,
@@ -95,7 +95,7 @@ impl Api {
     /// with an invalid code: servers check the app before the code, and name the one that they
     /// refuse. Servers that refuse both with the same message are asked for a token without an
     /// account, which depends on the app only. Tokens from either call are revoked.
-    pub(crate) async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> Knows {
+    pub(crate) async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> AppStatus {
         let redirect_uri = [("redirect_uri", here.redirect_uri.as_str())];
         let hides_why = grant.software.hides_why_tokens_fail();
         let without_account = TokenCall { grant_type: None, parameter: "grant_type", ..DIALECT.code };
@@ -105,14 +105,14 @@ impl Api {
             (&DIALECT.code, "0", redirect_uri.as_slice())
         };
         match self.ask::<Tokens>(grant, call, what, further).await {
-            Err(error) if may_be_of_our_app(&error) => Knows::Not,
-            Err(_) => Knows::It,
+            Err(error) if may_be_of_our_app(&error) => AppStatus::Gone,
+            Err(_) => AppStatus::Known,
             Ok(Tokens { access_token, .. }) => {
                 // The server's message is not logged: it may contain the token.
                 if self.revoke(grant, &access_token).await.is_err() {
                     tracing::warn!(server = grant.server.name(), "an unwanted token was not revoked");
                 }
-                if hides_why { Knows::It } else { Knows::TakesAnyCode }
+                if hides_why { AppStatus::Known } else { AppStatus::TakesAnyCode }
             }
         }
     }
